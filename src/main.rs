@@ -12,11 +12,20 @@ const LOG_FILTER: &str = "warn,fuser=error";
 const SILENT: &str = "fuser::reply";
 
 fn main() -> ExitCode {
-    let mut log = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER));
+    let mut log =
+        env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER));
     log.format(|out, record| {
         // What a service or another user says stands in one line, and a terminal obeys nothing of it.
-        let (time, text) = (out.timestamp(), shown::line(&record.args().to_string(), TEXT_CHARS_MAX));
-        writeln!(out, "[{time} {:<5} {}] {text}", record.level(), record.target())
+        let (time, text) = (
+            out.timestamp(),
+            shown::line(&record.args().to_string(), TEXT_CHARS_MAX),
+        );
+        writeln!(
+            out,
+            "[{time} {:<5} {}] {text}",
+            record.level(),
+            record.target()
+        )
     });
     log.filter_module(SILENT, log::LevelFilter::Off).init();
     ddbfs::cli::main()

@@ -19,7 +19,10 @@ impl Connection {
     pub fn open(addr: &str) -> Fallible<Self> {
         let stream = TcpStream::connect(addr)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: vec![0; 256 * 1024] })
+        Ok(Self {
+            stream,
+            buffer: vec![0; 256 * 1024],
+        })
     }
 
     /// Sends a request and takes its answer: the status.
@@ -37,10 +40,14 @@ impl Connection {
         loop {
             filled += self.read(filled)?;
             let read = self.buffer.get(..filled).unwrap_or_default();
-            let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+            let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") else {
+                continue;
+            };
             let head = std::str::from_utf8(read.get(..end).unwrap_or_default())?;
-            let length =
-                head.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+            let length = head
+                .lines()
+                .filter_map(|line| line.split_once(':'))
+                .find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
             let length: usize = length.map_or("0", |(_, value)| value.trim()).parse()?;
             let status = head.split(' ').nth(1).unwrap_or_default().parse()?;
             let mut rest = (end + 4 + length).saturating_sub(filled);
@@ -52,7 +59,10 @@ impl Connection {
     }
 
     fn read(&mut self, from: usize) -> Fallible<usize> {
-        match self.stream.read(self.buffer.get_mut(from..).unwrap_or_default())? {
+        match self
+            .stream
+            .read(self.buffer.get_mut(from..).unwrap_or_default())?
+        {
             0 => Err("the server closed the connection".into()),
             read => Ok(read),
         }
@@ -60,14 +70,19 @@ impl Connection {
 }
 
 pub fn expect(status: u16) -> Fallible<()> {
-    if status == 200 { Ok(()) } else { Err(format!("the server answered {status}").into()) }
+    if status == 200 {
+        Ok(())
+    } else {
+        Err(format!("the server answered {status}").into())
+    }
 }
 
 /// Runs `work` on so many threads.
 pub fn each(threads: usize, work: &(dyn Fn() -> Fallible<()> + Sync)) -> Fallible<()> {
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        all.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a client thread panicked")?)
+        all.into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| "a client thread panicked")?)
     })
 }
 
@@ -101,24 +116,37 @@ impl Drop for Served {
 
 impl Served {
     /// A server, and how long it took until its first answer.
-    pub fn start(program: &OsStr, data: PathBuf, durability: Option<&str>) -> Fallible<(Self, Duration)> {
+    pub fn start(
+        program: &OsStr,
+        data: PathBuf,
+        durability: Option<&str>,
+    ) -> Fallible<(Self, Duration)> {
         let begun = Instant::now();
         let mut command = Command::new(program);
-        command.args(["serve", "--http", "127.0.0.1:0", "--data"]).arg(data);
+        command
+            .args(["serve", "--http", "127.0.0.1:0", "--data"])
+            .arg(data);
         command.args(durability.map(|how| format!("--durability={how}")));
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         let stdout = child.stdout.take().ok_or("no standard output")?;
         BufReader::new(stdout).read_line(&mut line)?;
-        let addr = line.split("http://").nth(1).and_then(|rest| rest.split([',', '\n']).next());
-        let addr = addr.ok_or_else(|| format!("the server said {line:?}"))?.to_owned();
+        let addr = line
+            .split("http://")
+            .nth(1)
+            .and_then(|rest| rest.split([',', '\n']).next());
+        let addr = addr
+            .ok_or_else(|| format!("the server said {line:?}"))?
+            .to_owned();
         expect(Connection::open(&addr)?.call("ListTables", "{}")?)?;
         Ok((Self { child, addr }, begun.elapsed()))
     }
 
     /// Ends the server in order.
     pub fn end(mut self) -> Fallible<()> {
-        Command::new("kill").arg(self.child.id().to_string()).status()?;
+        Command::new("kill")
+            .arg(self.child.id().to_string())
+            .status()?;
         self.child.wait()?;
         Ok(())
     }

@@ -42,29 +42,62 @@ struct Kind {
 }
 
 const KINDS: [Kind; 7] = [
-    Kind { name: "put", requests: |n, _| vec![("PutItem", put("Bench", n))] },
-    Kind { name: "get", requests: |n, scale| vec![("GetItem", get(n, scale))] },
-    Kind { name: "update with a condition", requests: |n, scale| vec![("UpdateItem", update(n, scale))] },
-    Kind { name: "query of 100 items", requests: |n, scale| vec![("Query", query(n, scale))] },
-    Kind { name: "GSI query of 100 items", requests: |n, scale| vec![("Query", gsi_query(n, scale))] },
-    Kind { name: "batch write of 25 items", requests: |n, _| vec![("BatchWriteItem", batch_write(n))] },
-    Kind { name: "a unit test's life", requests: |n, _| life(n) },
+    Kind {
+        name: "put",
+        requests: |n, _| vec![("PutItem", put("Bench", n))],
+    },
+    Kind {
+        name: "get",
+        requests: |n, scale| vec![("GetItem", get(n, scale))],
+    },
+    Kind {
+        name: "update with a condition",
+        requests: |n, scale| vec![("UpdateItem", update(n, scale))],
+    },
+    Kind {
+        name: "query of 100 items",
+        requests: |n, scale| vec![("Query", query(n, scale))],
+    },
+    Kind {
+        name: "GSI query of 100 items",
+        requests: |n, scale| vec![("Query", gsi_query(n, scale))],
+    },
+    Kind {
+        name: "batch write of 25 items",
+        requests: |n, _| vec![("BatchWriteItem", batch_write(n))],
+    },
+    Kind {
+        name: "a unit test's life",
+        requests: |n, _| life(n),
+    },
 ];
 
 fn main() -> Fallible<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let value = |name: &str| args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
+    let value = |name: &str| {
+        args.iter()
+            .position(|arg| arg == name)
+            .and_then(|at| args.get(at + 1))
+    };
     let quick = args.iter().any(|arg| arg == "--quick");
-    let scale =
-        Scale { loop_time: Duration::from_millis(if quick { 300 } else { 3000 }), partitions: if quick { 20 } else { 200 } };
+    let scale = Scale {
+        loop_time: Duration::from_millis(if quick { 300 } else { 3000 }),
+        partitions: if quick { 20 } else { 200 },
+    };
     let only = value("--only");
     if let Some(addr) = value("--addr") {
         return table(addr, only, &scale);
     }
-    let program = OsStr::new(value("--program").map_or(env!("CARGO_BIN_EXE_ddbfs"), String::as_str));
+    let program =
+        OsStr::new(value("--program").map_or(env!("CARGO_BIN_EXE_ddbfs"), String::as_str));
     let durability = value("--durability").map(String::as_str);
     if let Some(seconds) = value("--tail") {
-        return tail::tail(program, durability, only, Duration::from_secs(seconds.parse()?));
+        return tail::tail(
+            program,
+            durability,
+            only,
+            Duration::from_secs(seconds.parse()?),
+        );
     }
     let dir = Scratch::new()?;
     let (served, first) = Served::start(program, dir.data(), durability)?;
@@ -72,7 +105,11 @@ fn main() -> Fallible<()> {
     served.end()?;
     let (_, again) = Served::start(program, dir.data(), durability)?;
     println!("\n| `ddbfs serve`, from its start to the first answer | ms |\n|---|---|");
-    println!("| on a new directory | {:.0} |\n| on a directory with data | {:.0} |", milliseconds(first), milliseconds(again));
+    println!(
+        "| on a new directory | {:.0} |\n| on a directory with data | {:.0} |",
+        milliseconds(first),
+        milliseconds(again)
+    );
     Ok(())
 }
 
@@ -83,8 +120,13 @@ fn milliseconds(time: Duration) -> f64 {
 /// Requests a second of each kind.
 fn table(addr: &str, only: Option<&String>, scale: &Scale) -> Fallible<()> {
     prepare(addr, scale)?;
-    println!("| HTTP, 1 KB items, 1 LSI, 1 GSI | 1 connection | 8 connections | 32 connections |\n|---|---|---|---|");
-    for kind in KINDS.iter().filter(|kind| only.is_none_or(|only| only == kind.name)) {
+    println!(
+        "| HTTP, 1 KB items, 1 LSI, 1 GSI | 1 connection | 8 connections | 32 connections |\n|---|---|---|---|"
+    );
+    for kind in KINDS
+        .iter()
+        .filter(|kind| only.is_none_or(|only| only == kind.name))
+    {
         let mut row = format!("| {} |", kind.name);
         for connections in CONNECTIONS {
             let rate = rate(addr, connections, kind, scale)?;
@@ -104,7 +146,11 @@ fn mix(n: u64) -> u64 {
 }
 
 fn key(n: u64) -> String {
-    format!(r#""pk":{{"S":"partition-{}"}},"sk":{{"N":"{}"}}"#, n / ITEMS_PER_PARTITION, n % ITEMS_PER_PARTITION)
+    format!(
+        r#""pk":{{"S":"partition-{}"}},"sk":{{"N":"{}"}}"#,
+        n / ITEMS_PER_PARTITION,
+        n % ITEMS_PER_PARTITION
+    )
 }
 
 /// About 1 KB of attributes of several types. The items of a partition share their color.
@@ -124,7 +170,10 @@ fn put(table: &str, n: u64) -> String {
 }
 
 fn get(n: u64, scale: &Scale) -> String {
-    format!(r#"{{"TableName":"Bench","Key":{{{}}}}}"#, key(mix(n) % (scale.partitions * ITEMS_PER_PARTITION)))
+    format!(
+        r#"{{"TableName":"Bench","Key":{{{}}}}}"#,
+        key(mix(n) % (scale.partitions * ITEMS_PER_PARTITION))
+    )
 }
 
 fn update(n: u64, scale: &Scale) -> String {
@@ -154,7 +203,9 @@ fn gsi_query(n: u64, scale: &Scale) -> String {
 
 fn batch_write(n: u64) -> String {
     let first = n * BATCH_ITEMS;
-    let puts: Vec<String> = (first..first + BATCH_ITEMS).map(|n| format!(r#"{{"PutRequest":{{"Item":{}}}}}"#, item(n))).collect();
+    let puts: Vec<String> = (first..first + BATCH_ITEMS)
+        .map(|n| format!(r#"{{"PutRequest":{{"Item":{}}}}}"#, item(n)))
+        .collect();
     format!(r#"{{"RequestItems":{{"Bench":[{}]}}}}"#, puts.join(","))
 }
 
@@ -165,11 +216,26 @@ fn life(n: u64) -> Vec<Request> {
     requests.extend((0..10).map(|item| ("PutItem", put(&name, item))));
     let table = format!(r#""TableName":"{name}""#);
     let values = r#""ExpressionAttributeValues":{":v":{"S":"partition-0"}}"#;
-    requests.push(("Query", format!(r#"{{{table},"KeyConditionExpression":"pk = :v",{values}}}"#)));
+    requests.push((
+        "Query",
+        format!(r#"{{{table},"KeyConditionExpression":"pk = :v",{values}}}"#),
+    ));
     let color = values.replace("partition", "color");
-    requests.push(("Query", format!(r#"{{{table},"IndexName":"by-color","KeyConditionExpression":"color = :v",{color}}}"#)));
-    let puts = format!(r#"{{"Put":{}}},{{"Delete":{{{table},"Key":{{{}}}}}}}"#, put(&name, 10), key(0));
-    requests.push(("TransactWriteItems", format!(r#"{{"TransactItems":[{puts}]}}"#)));
+    requests.push((
+        "Query",
+        format!(
+            r#"{{{table},"IndexName":"by-color","KeyConditionExpression":"color = :v",{color}}}"#
+        ),
+    ));
+    let puts = format!(
+        r#"{{"Put":{}}},{{"Delete":{{{table},"Key":{{{}}}}}}}"#,
+        put(&name, 10),
+        key(0)
+    );
+    requests.push((
+        "TransactWriteItems",
+        format!(r#"{{"TransactItems":[{puts}]}}"#),
+    ));
     requests.push(("DeleteTable", format!("{{{table}}}")));
     requests
 }

@@ -42,8 +42,18 @@ const KINDS: [Kind; 3] = [
         items: 200_000,
         body: |n, items| changed(&batch_write(mix(n) % (items / BATCH_ITEMS)), n),
     },
-    Kind { name: "puts", operation: "PutItem", items: 200_000, body: |n, items| changed(&put("Bench", mix(n) % items), n) },
-    Kind { name: "updates", operation: "UpdateItem", items: 10_000, body: update },
+    Kind {
+        name: "puts",
+        operation: "PutItem",
+        items: 200_000,
+        body: |n, items| changed(&put("Bench", mix(n) % items), n),
+    },
+    Kind {
+        name: "updates",
+        operation: "UpdateItem",
+        items: 10_000,
+        body: update,
+    },
 ];
 
 /// An item that is put again as it was changes nothing.
@@ -60,7 +70,12 @@ fn update(n: u64, items: u64) -> String {
 }
 
 /// Prints a table, a row a kind.
-pub fn tail(program: &OsStr, durability: Option<&str>, only: Option<&String>, time: Duration) -> Fallible<()> {
+pub fn tail(
+    program: &OsStr,
+    durability: Option<&str>,
+    only: Option<&String>,
+    time: Duration,
+) -> Fallible<()> {
     println!(
         "| {CLIENTS} clients, 1 KB items, 1 GSI | a second | p50 ms | p99 | p99.9 | max | data file / live MB | written KB each, MB/s | the disk's own sync before: p50, p99, max | beside |"
     );
@@ -76,13 +91,21 @@ fn measure(program: &OsStr, durability: Option<&str>, kind: &Kind, time: Duratio
     let (served, _) = Served::start(program, dir.data(), durability)?;
     fill(&served.addr, kind.items)?;
     let quiet = Mutex::new(Vec::new());
-    probe(&dir.data().with_extension("probe"), &quiet, &|since| since > PROBE_TIME)?;
-    let (waits, beside, done) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()), AtomicBool::new(false));
+    probe(&dir.data().with_extension("probe"), &quiet, &|since| {
+        since > PROBE_TIME
+    })?;
+    let (waits, beside, done) = (
+        Mutex::new(Vec::new()),
+        Mutex::new(Vec::new()),
+        AtomicBool::new(false),
+    );
     let before = written_bytes(&dir.data())?;
     let rate = std::thread::scope(|scope| {
         let probing = scope.spawn(|| {
-            probe(&dir.data().with_extension("probe"), &beside, &|_| done.load(Ordering::Relaxed))
-                .map_err(|error| error.to_string())
+            probe(&dir.data().with_extension("probe"), &beside, &|_| {
+                done.load(Ordering::Relaxed)
+            })
+            .map_err(|error| error.to_string())
         });
         let rate = run(&served.addr, kind, time, &waits);
         done.store(true, Ordering::Relaxed);
@@ -92,7 +115,11 @@ fn measure(program: &OsStr, durability: Option<&str>, kind: &Kind, time: Duratio
     let written = (written_bytes(&dir.data())? - before) as f64;
     let bytes = fs::metadata(dir.data().join("data.mdb"))?.len();
     served.end()?;
-    Command::new(program).arg("compact").arg("--data").arg(dir.data()).output()?;
+    Command::new(program)
+        .arg("compact")
+        .arg("--data")
+        .arg(dir.data())
+        .output()?;
     let live = fs::metadata(dir.data().join("data.mdb"))?.len();
     let seconds = time.as_secs_f64();
     println!(
@@ -138,17 +165,29 @@ fn run(addr: &str, kind: &Kind, time: Duration, waits: &Mutex<Vec<f64>>) -> Fall
             expect(connection.call(kind.operation, &body)?)?;
             mine.push(asked.elapsed().as_secs_f64());
         }
-        waits.lock().map_err(|_| "a client panicked")?.append(&mut mine);
+        waits
+            .lock()
+            .map_err(|_| "a client panicked")?
+            .append(&mut mine);
         Ok(())
     })?;
-    Ok(waits.lock().map_err(|_| "a client panicked")?.len() as f64 / started.elapsed().as_secs_f64())
+    Ok(waits.lock().map_err(|_| "a client panicked")?.len() as f64
+        / started.elapsed().as_secs_f64())
 }
 
 /// What the disk of a file has written since the machine's start, for whomever.
 fn written_bytes(path: &Path) -> Fallible<u64> {
     let device = fs::metadata(path)?.dev();
-    let stat = fs::read_to_string(format!("/sys/dev/block/{}:{}/stat", (device >> 8) & 0xFFF, device & 0xFF))?;
-    let sectors: u64 = stat.split_whitespace().nth(6).ok_or("no count of sectors")?.parse()?;
+    let stat = fs::read_to_string(format!(
+        "/sys/dev/block/{}:{}/stat",
+        (device >> 8) & 0xFFF,
+        device & 0xFF
+    ))?;
+    let sectors: u64 = stat
+        .split_whitespace()
+        .nth(6)
+        .ok_or("no count of sectors")?
+        .parse()?;
     Ok(sectors * 512)
 }
 
@@ -162,15 +201,29 @@ fn probe(path: &Path, times: &Mutex<Vec<f64>>, is_over: &dyn Fn(Duration) -> boo
         let begun = Instant::now();
         file.write_all_at(&[1; 4096], 0)?;
         file.sync_data()?;
-        times.lock().map_err(|_| "the probe panicked")?.push(begun.elapsed().as_secs_f64());
+        times
+            .lock()
+            .map_err(|_| "the probe panicked")?
+            .push(begun.elapsed().as_secs_f64());
     }
     Ok(())
 }
 
 /// Of seconds, in milliseconds; parts are thousandths.
 fn percentiles(times: &Mutex<Vec<f64>>, parts: &[usize], between: &str) -> String {
-    let Ok(mut times) = times.lock() else { return String::new() };
+    let Ok(mut times) = times.lock() else {
+        return String::new();
+    };
     times.sort_by(f64::total_cmp);
-    let at = |part: &usize| times.get((times.len().saturating_sub(1) * part).div_ceil(1000)).copied().unwrap_or_default();
-    parts.iter().map(|part| format!("{:.1}", at(part) * 1e3)).collect::<Vec<_>>().join(between)
+    let at = |part: &usize| {
+        times
+            .get((times.len().saturating_sub(1) * part).div_ceil(1000))
+            .copied()
+            .unwrap_or_default()
+    };
+    parts
+        .iter()
+        .map(|part| format!("{:.1}", at(part) * 1e3))
+        .collect::<Vec<_>>()
+        .join(between)
 }

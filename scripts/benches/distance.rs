@@ -26,8 +26,12 @@ const DISTANCES: [u64; 3] = [1, 20, 100];
 /// How long a mount may take to come up.
 const MOUNT_TIME_MAX: Duration = Duration::from_secs(20);
 /// An account's keys; the server takes any.
-const KEYS: [(&str, &str); 4] =
-    [("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("AWS_EC2_METADATA_DISABLED", "true"), ("LC_ALL", "C.UTF-8")];
+const KEYS: [(&str, &str); 4] = [
+    ("AWS_ACCESS_KEY_ID", "a"),
+    ("AWS_SECRET_ACCESS_KEY", "b"),
+    ("AWS_EC2_METADATA_DISABLED", "true"),
+    ("LC_ALL", "C.UTF-8"),
+];
 /// What is done, and what it is called. `Small/items` has 200 folders of 10 items; `Big/items` folders of 200 and 2,000.
 const JOBS: [(&str, &str); 17] = [
     ("ls of the mount", "ls"),
@@ -35,9 +39,18 @@ const JOBS: [(&str, &str); 17] = [
     ("ls -l of 2,000", "ls -l Big/items/many"),
     ("cat folder/* of 200", "cat Big/items/some/*"),
     ("cat folder/* of 2,000", "cat Big/items/many/*"),
-    ("cat of 8 files of one folder, not listed", "cat Big/items/some/{1001,1002,1003,1004,1005,1006,1007,1008}.json"),
-    ("cat of a file of each of 8 folders", "cat Small/items/{1,2,3,4,5,6,7,8}/11.json"),
-    ("the same, 8 at a time", "echo {1,2,3,4,5,6,7,8} | xargs -n 1 -P 8 sh -c 'cat Small/items/$0/11.json'"),
+    (
+        "cat of 8 files of one folder, not listed",
+        "cat Big/items/some/{1001,1002,1003,1004,1005,1006,1007,1008}.json",
+    ),
+    (
+        "cat of a file of each of 8 folders",
+        "cat Small/items/{1,2,3,4,5,6,7,8}/11.json",
+    ),
+    (
+        "the same, 8 at a time",
+        "echo {1,2,3,4,5,6,7,8} | xargs -n 1 -P 8 sh -c 'cat Small/items/$0/11.json'",
+    ),
     ("jq . folder/* of 200", "jq -c . Big/items/some/*"),
     ("tar of a folder of 2,000", "tar -cf - -C Big/items many"),
     ("tar of 200 folders of 10", "tar -cf - -C Small items"),
@@ -45,8 +58,14 @@ const JOBS: [(&str, &str); 17] = [
     ("find of them", "find Small/items -name 11.json"),
     ("find -type f", "find Small/items -type f"),
     ("cat items/*/*", "cat Small/items/*/*"),
-    ("cp -r of 100 files into the mount", "mkdir -p Big/items/new; cp -r \"$SCRATCH\"/new Big/items/"),
-    ("the same, 8 at a time", "ls \"$SCRATCH\"/new | xargs -P 8 -I {} cp \"$SCRATCH\"/new/{} Big/items/newer/"),
+    (
+        "cp -r of 100 files into the mount",
+        "mkdir -p Big/items/new; cp -r \"$SCRATCH\"/new Big/items/",
+    ),
+    (
+        "the same, 8 at a time",
+        "ls \"$SCRATCH\"/new | xargs -P 8 -I {} cp \"$SCRATCH\"/new/{} Big/items/newer/",
+    ),
 ];
 
 /// Prints the table. `only`: jobs whose name has this in it.
@@ -56,14 +75,26 @@ pub fn distance(only: Option<&str>) -> Fallible<()> {
     for n in 0..100 {
         std::fs::write(scratch.path().join(format!("new/{n}.json")), "{\"a\":1}")?;
     }
-    let server = Server::start(HttpOptions::new("127.0.0.1:0".parse()?), Arc::new(database()?))?;
+    let server = Server::start(
+        HttpOptions::new("127.0.0.1:0".parse()?),
+        Arc::new(database()?),
+    )?;
     fill(&server)?;
-    let heads: String = DISTANCES.iter().fold(String::new(), |heads, ms| heads + &format!(" {ms} ms |"));
-    println!("| a service so far away: seconds | requests |{heads}\n|---|---|{}", "---|".repeat(DISTANCES.len()));
-    for (name, script) in JOBS.iter().filter(|(name, _)| only.is_none_or(|only| name.contains(only))) {
+    let heads: String = DISTANCES
+        .iter()
+        .fold(String::new(), |heads, ms| heads + &format!(" {ms} ms |"));
+    println!(
+        "| a service so far away: seconds | requests |{heads}\n|---|---|{}",
+        "---|".repeat(DISTANCES.len())
+    );
+    for (name, script) in JOBS
+        .iter()
+        .filter(|(name, _)| only.is_none_or(|only| name.contains(only)))
+    {
         let (mut row, mut asked) = (String::new(), String::new());
         for ms in DISTANCES {
-            let (seconds, operations) = job(&server, Duration::from_millis(ms), script, scratch.path())?;
+            let (seconds, operations) =
+                job(&server, Duration::from_millis(ms), script, scratch.path())?;
             write!(row, " {seconds:.2} |")?;
             asked = operations;
         }
@@ -74,7 +105,10 @@ pub fn distance(only: Option<&str>) -> Fallible<()> {
 }
 
 fn database() -> Fallible<LocalDatabase> {
-    Ok(LocalDatabase::open(Arc::new(MemoryStore::new()?), EngineOptions::default())?)
+    Ok(LocalDatabase::open(
+        Arc::new(MemoryStore::new()?),
+        EngineOptions::default(),
+    )?)
 }
 
 /// Tables and items, by the mount's own way of putting many.
@@ -90,7 +124,12 @@ fn fill(server: &RunningServer) -> Fallible<()> {
 }
 
 /// Seconds of a script on a mount of its own, and what was asked meanwhile.
-fn job(server: &RunningServer, distance: Duration, script: &str, scratch: &std::path::Path) -> Fallible<(f64, String)> {
+fn job(
+    server: &RunningServer,
+    distance: Duration,
+    script: &str,
+    scratch: &std::path::Path,
+) -> Fallible<(f64, String)> {
     let proxy = Proxy::before(server.local_addr());
     let mounted = Mounted::start(&proxy)?;
     // What was shown to find out whether it is up is over.
@@ -101,8 +140,14 @@ fn job(server: &RunningServer, distance: Duration, script: &str, scratch: &std::
     mounted.run(script, scratch)?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    proxy.take_operations().into_iter().for_each(|operation| *counts.entry(operation).or_default() += 1);
-    let said: Vec<String> = counts.iter().map(|(operation, count)| format!("{count} {operation}")).collect();
+    proxy
+        .take_operations()
+        .into_iter()
+        .for_each(|operation| *counts.entry(operation).or_default() += 1);
+    let said: Vec<String> = counts
+        .iter()
+        .map(|(operation, count)| format!("{count} {operation}"))
+        .collect();
     proxy.always(None);
     Ok((seconds, said.join(", ")))
 }
@@ -119,8 +164,21 @@ impl Mounted {
         let point = dir.path().join("mnt");
         std::fs::create_dir(&point)?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_ddbfs"));
-        command.args(["mount", "--remote", "-orw", "--endpoint", &proxy.url(), "--data"]).arg(dir.path().join("data"));
-        let child = command.envs(KEYS).arg(&point).stdout(Stdio::null()).spawn()?;
+        command
+            .args([
+                "mount",
+                "--remote",
+                "-orw",
+                "--endpoint",
+                &proxy.url(),
+                "--data",
+            ])
+            .arg(dir.path().join("data"));
+        let child = command
+            .envs(KEYS)
+            .arg(&point)
+            .stdout(Stdio::null())
+            .spawn()?;
         let mounted = Self { child, dir };
         let deadline = Instant::now() + MOUNT_TIME_MAX;
         while !point.join(".ddb").exists() {
@@ -134,14 +192,24 @@ impl Mounted {
 
     fn run(&self, script: &str, scratch: &std::path::Path) -> Fallible<()> {
         let mut command = Command::new("bash");
-        let status = command.args(["-ec", script]).current_dir(self.dir.path().join("mnt")).env("SCRATCH", scratch);
-        if status.stdout(Stdio::null()).status()?.success() { Ok(()) } else { Err(format!("failed: {script}").into()) }
+        let status = command
+            .args(["-ec", script])
+            .current_dir(self.dir.path().join("mnt"))
+            .env("SCRATCH", scratch);
+        if status.stdout(Stdio::null()).status()?.success() {
+            Ok(())
+        } else {
+            Err(format!("failed: {script}").into())
+        }
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new(env!("CARGO_BIN_EXE_ddbfs")).arg("umount").arg(self.dir.path().join("mnt")).status();
+        let _ = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
+            .arg("umount")
+            .arg(self.dir.path().join("mnt"))
+            .status();
         let _ = self.child.wait();
     }
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
-    MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
+    Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
 };
 
 const TTL: Duration = Duration::from_secs(1);
@@ -27,10 +28,21 @@ const FILES: u64 = 4;
 pub fn serve(point: &Path, count: u64, text: String) -> io::Result<()> {
     let names = (0..count).map(|n| format!("list{n}.json")).collect();
     let mut config = Config::default();
-    config.mount_options = vec![MountOption::FSName("in-memory".to_owned()), MountOption::NoAtime];
+    config.mount_options = vec![
+        MountOption::FSName("in-memory".to_owned()),
+        MountOption::NoAtime,
+    ];
     config.n_threads = Some(EVENT_THREADS);
     config.clone_fd = true;
-    fuser::mount(InMemory { names, text, time: SystemTime::now() }, point, &config)
+    fuser::mount(
+        InMemory {
+            names,
+            text,
+            time: SystemTime::now(),
+        },
+        point,
+        &config,
+    )
 }
 
 struct InMemory {
@@ -41,8 +53,11 @@ struct InMemory {
 
 impl InMemory {
     fn attr(&self, ino: u64) -> FileAttr {
-        let (kind, perm, size) =
-            if ino < FILES { (FileType::Directory, 0o755, 0) } else { (FileType::RegularFile, 0o644, self.text.len() as u64) };
+        let (kind, perm, size) = if ino < FILES {
+            (FileType::Directory, 0o755, 0)
+        } else {
+            (FileType::RegularFile, 0o644, self.text.len() as u64)
+        };
         FileAttr {
             ino: INodeNo(ino),
             size,
@@ -64,20 +79,48 @@ impl InMemory {
 
     fn find(&self, parent: u64, name: &str) -> Option<u64> {
         if parent == INodeNo::ROOT.0 {
-            return DIRECTORIES.iter().position(|directory| *directory == name).map(|at| PLAIN + at as u64);
+            return DIRECTORIES
+                .iter()
+                .position(|directory| *directory == name)
+                .map(|at| PLAIN + at as u64);
         }
-        let n: u64 = name.strip_prefix("list")?.strip_suffix(".json")?.parse().ok()?;
+        let n: u64 = name
+            .strip_prefix("list")?
+            .strip_suffix(".json")?
+            .parse()
+            .ok()?;
         (n < self.names.len() as u64).then(|| file(parent, n))
     }
 
     /// The entries of a directory from an offset on, with the offset after each.
     fn entries(&self, directory: u64, offset: u64) -> impl Iterator<Item = (u64, u64, &str)> {
         let root = directory == INodeNo::ROOT.0;
-        let roots = DIRECTORIES.iter().enumerate().filter(move |_| root).map(|(at, name)| (PLAIN + at as u64, *name));
-        let skipped = if root { self.names.len() } else { usize::try_from(offset).unwrap_or(usize::MAX) };
-        let names = self.names.iter().enumerate().skip(skipped).map(move |(n, name)| (file(directory, n as u64), name.as_str()));
-        let skipped = if root { usize::try_from(offset).unwrap_or(usize::MAX) } else { 0 };
-        roots.skip(skipped).chain(names).zip(offset + 1..).map(|((ino, name), next)| (ino, next, name))
+        let roots = DIRECTORIES
+            .iter()
+            .enumerate()
+            .filter(move |_| root)
+            .map(|(at, name)| (PLAIN + at as u64, *name));
+        let skipped = if root {
+            self.names.len()
+        } else {
+            usize::try_from(offset).unwrap_or(usize::MAX)
+        };
+        let names = self
+            .names
+            .iter()
+            .enumerate()
+            .skip(skipped)
+            .map(move |(n, name)| (file(directory, n as u64), name.as_str()));
+        let skipped = if root {
+            usize::try_from(offset).unwrap_or(usize::MAX)
+        } else {
+            0
+        };
+        roots
+            .skip(skipped)
+            .chain(names)
+            .zip(offset + 1..)
+            .map(|((ino, name), next)| (ino, next, name))
     }
 }
 
@@ -92,9 +135,15 @@ fn is_kept(ino: u64) -> bool {
 
 impl Filesystem for InMemory {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        let wanted = [InitFlags::FUSE_PARALLEL_DIROPS, InitFlags::FUSE_DO_READDIRPLUS, InitFlags::FUSE_READDIRPLUS_AUTO];
+        let wanted = [
+            InitFlags::FUSE_PARALLEL_DIROPS,
+            InitFlags::FUSE_DO_READDIRPLUS,
+            InitFlags::FUSE_READDIRPLUS_AUTO,
+        ];
         for capability in wanted {
-            config.add_capabilities(capability).map_err(|_| io::Error::other("the kernel is too old"))?;
+            config
+                .add_capabilities(capability)
+                .map_err(|_| io::Error::other("the kernel is too old"))?;
         }
         Ok(())
     }
@@ -106,13 +155,26 @@ impl Filesystem for InMemory {
         }
     }
 
-    fn getattr(&self, _request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+    fn getattr(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        _handle: Option<FileHandle>,
+        reply: ReplyAttr,
+    ) {
         reply.attr(&TTL, &self.attr(ino.0));
     }
 
     fn open(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let kept = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
-        reply.opened(FileHandle(0), if is_kept(ino.0) { kept } else { FopenFlags::empty() });
+        reply.opened(
+            FileHandle(0),
+            if is_kept(ino.0) {
+                kept
+            } else {
+                FopenFlags::empty()
+            },
+        );
     }
 
     fn read(
@@ -126,23 +188,50 @@ impl Filesystem for InMemory {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(self.text.len());
+        let from = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(self.text.len());
         let to = from.saturating_add(size as usize).min(self.text.len());
         reply.data(&self.text.as_bytes()[from..to]);
     }
 
-    fn flush(&self, _request: &Request, _ino: INodeNo, _handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
+    fn flush(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
         reply.ok();
     }
 
     fn opendir(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let kept = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR;
-        reply.opened(FileHandle(0), if is_kept(ino.0) { kept } else { FopenFlags::empty() });
+        reply.opened(
+            FileHandle(0),
+            if is_kept(ino.0) {
+                kept
+            } else {
+                FopenFlags::empty()
+            },
+        );
     }
 
-    fn readdir(&self, _request: &Request, ino: INodeNo, _handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+    fn readdir(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
         for (ino, next, name) in self.entries(ino.0, offset) {
-            let kind = if ino < FILES { FileType::Directory } else { FileType::RegularFile };
+            let kind = if ino < FILES {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
             if reply.add(INodeNo(ino), next, kind, name) {
                 break;
             }
@@ -150,7 +239,14 @@ impl Filesystem for InMemory {
         reply.ok();
     }
 
-    fn readdirplus(&self, _request: &Request, ino: INodeNo, _handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
+    fn readdirplus(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
         for (ino, next, name) in self.entries(ino.0, offset) {
             if reply.add(INodeNo(ino), next, name, &TTL, &self.attr(ino), GENERATION) {
                 break;

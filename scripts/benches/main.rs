@@ -30,12 +30,23 @@ struct Scale {
 }
 
 fn main() -> Fallible<()> {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
-    let value = |name: &str| args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| arg != "--bench")
+        .collect();
+    let value = |name: &str| {
+        args.iter()
+            .position(|arg| arg == name)
+            .and_then(|at| args.get(at + 1))
+    };
     let quick = args.iter().any(|arg| arg == "--quick");
     let listing = value("--items").map(|items| items.parse()).transpose()?;
     let scale = Scale {
-        durability: if args.iter().any(|arg| arg == "kill") { Durability::Kill } else { Durability::Power },
+        durability: if args.iter().any(|arg| arg == "kill") {
+            Durability::Kill
+        } else {
+            Durability::Power
+        },
         loop_time: Duration::from_millis(if quick { 300 } else { 2000 }),
         large_table: if quick { 20_000 } else { 1_000_000 },
         small_listing: if quick { 1_000 } else { 10_000 },
@@ -78,7 +89,10 @@ fn rate<E: std::error::Error + Send + 'static>(
                 })
             })
             .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or(Ok(0))).sum()
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or(Ok(0)))
+            .sum()
     })?;
     Ok(total as f64 / started.elapsed().as_secs_f64())
 }

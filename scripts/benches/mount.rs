@@ -27,9 +27,16 @@ struct Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new(env!("CARGO_BIN_EXE_ddbfs")).arg("umount").arg(&self.point).stderr(Stdio::null()).status();
+        let _ = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
+            .arg("umount")
+            .arg(&self.point)
+            .stderr(Stdio::null())
+            .status();
         // That refuses what is not ddbfs.
-        let _ = Command::new("umount").arg(&self.point).stderr(Stdio::null()).status();
+        let _ = Command::new("umount")
+            .arg(&self.point)
+            .stderr(Stdio::null())
+            .status();
         let _ = self.child.wait();
     }
 }
@@ -37,7 +44,10 @@ impl Drop for Mounted {
 impl Mounted {
     /// Starts it and waits until `sign` is there.
     fn start(command: &mut Command, point: PathBuf, sign: &str) -> Fallible<Self> {
-        let mounted = Self { child: command.arg(&point).stdout(Stdio::null()).spawn()?, point };
+        let mounted = Self {
+            child: command.arg(&point).stdout(Stdio::null()).spawn()?,
+            point,
+        };
         let deadline = Instant::now() + MOUNT_TIME_MAX;
         while !mounted.point.join(sign).exists() {
             if Instant::now() > deadline {
@@ -61,15 +71,27 @@ impl Mounted {
         let point = dir.join(format!("in-memory{count}"));
         fs::create_dir(&point)?;
         let mut command = Command::new(std::env::current_exe()?);
-        Self::start(command.args([IN_MEMORY, &count.to_string()]), point, "plain")
+        Self::start(
+            command.args([IN_MEMORY, &count.to_string()]),
+            point,
+            "plain",
+        )
     }
 
     /// Megabytes of the daemon: all that is resident, and what of it is its own and not the mapped database.
     fn memory(&self) -> Fallible<(f64, f64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let megabytes = |name: &str| -> Fallible<f64> {
-            let line = status.lines().find(|line| line.starts_with(name)).ok_or("no such line")?;
-            Ok(line.split_whitespace().nth(1).ok_or("no figure")?.parse::<f64>()? / 1024.0)
+            let line = status
+                .lines()
+                .find(|line| line.starts_with(name))
+                .ok_or("no such line")?;
+            Ok(line
+                .split_whitespace()
+                .nth(1)
+                .ok_or("no figure")?
+                .parse::<f64>()?
+                / 1024.0)
         };
         Ok((megabytes("VmRSS:")?, megabytes("RssAnon:")?))
     }
@@ -77,7 +99,9 @@ impl Mounted {
 
 /// This program as the file system in memory, until it is unmounted.
 pub fn serve_in_memory(args: &[String]) -> Fallible<()> {
-    let [_, count, point] = args else { return Err("in-memory COUNT DIRECTORY".into()) };
+    let [_, count, point] = args else {
+        return Err("in-memory COUNT DIRECTORY".into());
+    };
     Ok(in_memory::serve(Path::new(point), count.parse()?, body(0))?)
 }
 
@@ -92,8 +116,12 @@ struct Places {
 impl Places {
     /// A row: the same everywhere.
     fn compare(&self, name: &str, operation: &dyn Fn(&Path) -> Fallible<f64>) -> Fallible<()> {
-        let [ours, plain, kept, own] =
-            [operation(&self.ours)?, operation(&self.plain)?, operation(&self.kept)?, operation(&self.own)?];
+        let [ours, plain, kept, own] = [
+            operation(&self.ours)?,
+            operation(&self.plain)?,
+            operation(&self.kept)?,
+            operation(&self.own)?,
+        ];
         let (of_memory, of_own) = (ours / plain, ours / own);
         let [ours, plain, kept, own] = [ours, plain, kept, own].map(thousands);
         println!("| {name} | {ours} | {plain} | {kept} | {own} | {of_memory:.2} | {of_own:.2} |");
@@ -103,7 +131,12 @@ impl Places {
 
 /// A row of what the file system in memory does not do.
 fn compare(name: &str, ours: f64, own: f64) {
-    println!("| {name} | {} | | | {} | | {:.2} |", thousands(ours), thousands(own), ours / own);
+    println!(
+        "| {name} | {} | | | {} | | {:.2} |",
+        thousands(ours),
+        thousands(own),
+        ours / own
+    );
 }
 
 /// The table of the mount's operations, and the daemon's memory.
@@ -121,7 +154,10 @@ pub fn mount(scale: &Scale) -> Fallible<()> {
         fs::create_dir(mounted.point.join(format!("{table}@pk:S")))?;
     }
     writes(scale, &mounted.point.join("New/items"), &own.join("new"))?;
-    for (table, own, count) in [("Small", "own/small", scale.small_listing), ("Large", "own/large", scale.listing)] {
+    for (table, own, count) in [
+        ("Small", "own/small", scale.small_listing),
+        ("Large", "own/large", scale.listing),
+    ] {
         load(dir.path(), table, &dir.path().join(own), count)?;
     }
     drop(mounted);
@@ -150,14 +186,28 @@ fn body(n: u64) -> String {
 fn writes(scale: &Scale, ours: &Path, own: &Path) -> Fallible<()> {
     let fsynced = timed_files(scale, own, "fsynced", true, 1)?;
     let durable = timed_files(scale, ours, "new", false, 1)?;
-    compare("create + write + close", durable, timed_files(scale, own, "new", false, 1)?);
+    compare(
+        "create + write + close",
+        durable,
+        timed_files(scale, own, "new", false, 1)?,
+    );
     compare("the same, file system with fsync", durable, fsynced);
     let durable = timed_files(scale, ours, "many", false, 16)?;
-    compare("create + write + close, 16 clients, fsync", durable, timed_files(scale, own, "many", true, 16)?);
+    compare(
+        "create + write + close, 16 clients, fsync",
+        durable,
+        timed_files(scale, own, "many", true, 16)?,
+    );
     Ok(())
 }
 
-fn timed_files(scale: &Scale, dir: &Path, prefix: &str, fsync: bool, clients: usize) -> Fallible<f64> {
+fn timed_files(
+    scale: &Scale,
+    dir: &Path,
+    prefix: &str,
+    fsync: bool,
+    clients: usize,
+) -> Fallible<f64> {
     let next = AtomicU64::new(0);
     let write = || -> std::io::Result<()> {
         let n = next.fetch_add(1, Ordering::Relaxed);
@@ -181,29 +231,53 @@ fn load(dir: &Path, table: &str, own: &Path, count: u64) -> Fallible<()> {
     }
     lines.flush()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_ddbfs"));
-    command.arg("load").arg("--data").arg(dir.join("data")).arg(table).arg(&file);
+    command
+        .arg("load")
+        .arg("--data")
+        .arg(dir.join("data"))
+        .arg(table)
+        .arg(&file);
     run(command.stderr(Stdio::null()))
 }
 
 fn run(command: &mut Command) -> Fallible<()> {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?}: {status}").into())
+    }
 }
 
 /// What is done to the small directory again and again.
 fn reads(scale: &Scale, places: &Places, clients: usize) -> Fallible<()> {
-    let of = if clients == 1 { String::new() } else { format!(", {clients} clients") };
+    let of = if clients == 1 {
+        String::new()
+    } else {
+        format!(", {clients} clients")
+    };
     places.compare(&format!("stat, again and again{of}"), &|dir| {
-        each_file(scale, clients, &|n| fs::metadata(dir.join(format!("list{n}.json"))).map(drop))
+        each_file(scale, clients, &|n| {
+            fs::metadata(dir.join(format!("list{n}.json"))).map(drop)
+        })
     })?;
     places.compare(&format!("stat of a missing name{of}"), &|dir| {
         // An error is what is measured.
-        each_file(scale, clients, &|n| fs::metadata(dir.join(format!("missing{n}.json"))).map(drop).or(Ok(())))
+        each_file(scale, clients, &|n| {
+            fs::metadata(dir.join(format!("missing{n}.json")))
+                .map(drop)
+                .or(Ok(()))
+        })
     })?;
     places.compare(&format!("open + read + close{of}"), &|dir| {
         each_file(scale, clients, &|n| {
             let mut text = [0; 1024];
-            File::open(dir.join(format!("list{n}.json")))?.read(&mut text).map(drop)
+            File::open(dir.join(format!("list{n}.json")))?
+                .read(&mut text)
+                .map(drop)
         })
     })?;
     let count = thousands(scale.small_listing);
@@ -213,14 +287,26 @@ fn reads(scale: &Scale, places: &Places, clients: usize) -> Fallible<()> {
             Ok(rate(scale, clients, &|| walk(dir).map(drop))? * scale.small_listing as f64)
         }
     };
-    places.compare(&format!("list {count} again and again, names{of}"), &again(names))?;
-    places.compare(&format!("list and stat {count} again and again, entries{of}"), &again(stats))
+    places.compare(
+        &format!("list {count} again and again, names{of}"),
+        &again(names),
+    )?;
+    places.compare(
+        &format!("list and stat {count} again and again, entries{of}"),
+        &again(stats),
+    )
 }
 
 /// One of the files that are read, in turn.
-fn each_file(scale: &Scale, clients: usize, operation: &(dyn Fn(u64) -> std::io::Result<()> + Sync)) -> Fallible<f64> {
+fn each_file(
+    scale: &Scale,
+    clients: usize,
+    operation: &(dyn Fn(u64) -> std::io::Result<()> + Sync),
+) -> Fallible<f64> {
     let next = AtomicU64::new(0);
-    rate(scale, clients, &|| operation(next.fetch_add(1, Ordering::Relaxed) % READ_FILES.min(scale.small_listing)))
+    rate(scale, clients, &|| {
+        operation(next.fetch_add(1, Ordering::Relaxed) % READ_FILES.min(scale.small_listing))
+    })
 }
 
 fn names(dir: &Path) -> std::io::Result<u64> {
@@ -241,28 +327,47 @@ fn walks(scale: &Scale, places: &Places) -> Fallible<()> {
     };
     let whole = |found: std::io::Result<u64>| -> Fallible<()> {
         let found = found?;
-        if found == scale.listing { Ok(()) } else { Err(format!("{found} of {} entries", scale.listing).into()) }
+        if found == scale.listing {
+            Ok(())
+        } else {
+            Err(format!("{found} of {} entries", scale.listing).into())
+        }
     };
-    places.compare(&format!("list {count}, names"), &|dir| once(&|dir| whole(names(dir)), dir))?;
-    places.compare(&format!("list and stat {count}, entries"), &|dir| once(&|dir| whole(stats(dir)), dir))?;
-    places.compare(&format!("`ls -l --color=always` of {count}, entries"), &|dir| once(&ls, dir))?;
+    places.compare(&format!("list {count}, names"), &|dir| {
+        once(&|dir| whole(names(dir)), dir)
+    })?;
+    places.compare(&format!("list and stat {count}, entries"), &|dir| {
+        once(&|dir| whole(stats(dir)), dir)
+    })?;
+    places.compare(
+        &format!("`ls -l --color=always` of {count}, entries"),
+        &|dir| once(&ls, dir),
+    )?;
     places.compare(&format!("`tar` of {count}, items"), &|dir| once(&tar, dir))
 }
 
 fn ls(dir: &Path) -> Fallible<()> {
-    run(Command::new("ls").args(["-l", "--color=always"]).arg(dir).env("LC_ALL", "C"))
+    run(Command::new("ls")
+        .args(["-l", "--color=always"])
+        .arg(dir)
+        .env("LC_ALL", "C"))
 }
 
 fn tar(dir: &Path) -> Fallible<()> {
     // tar does not read what goes to /dev/null directly.
-    run(Command::new("sh").args(["-c", "tar -C \"$0\" -cf - . | cat"]).arg(dir))
+    run(Command::new("sh")
+        .args(["-c", "tar -C \"$0\" -cf - . | cat"])
+        .arg(dir))
 }
 
 /// What a daemon that has just begun takes after the whole large table was looked at, and read.
 fn memory(scale: &Scale, dir: &Path) -> Fallible<()> {
     let mounted = Mounted::ddbfs(scale, dir)?;
     let items = mounted.point.join("Large/items");
-    println!("\n| memory of the daemon, {} items, MB | resident | of these its own |\n|---|---|---|", thousands(scale.listing));
+    println!(
+        "\n| memory of the daemon, {} items, MB | resident | of these its own |\n|---|---|---|",
+        thousands(scale.listing)
+    );
     let print = |name: &str| -> Fallible<()> {
         let (resident, own) = mounted.memory()?;
         println!("| {name} | {resident:.0} | {own:.0} |");

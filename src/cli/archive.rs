@@ -77,12 +77,15 @@ struct Range {
 impl Range {
     fn new(args: &ArchiveArgs, schema: &KeySchema) -> Result<Self, CliError> {
         let of = |name: &str, text: &str, attribute_type| {
-            value(text, attribute_type).map_err(|error| CliError::Message(format!("{name}: {error}")))
+            value(text, attribute_type)
+                .map_err(|error| CliError::Message(format!("{name}: {error}")))
         };
         let sort = |name: &str, text: &Option<String>| match (text, &schema.sort) {
             (None, _) => Ok(None),
             (Some(text), Some(attribute)) => of(name, text, attribute.attribute_type).map(Some),
-            (Some(_), None) => Err(CliError::Message(format!("{name}: this table has no sort key"))),
+            (Some(_), None) => Err(CliError::Message(format!(
+                "{name}: this table has no sort key"
+            ))),
         };
         Ok(Self {
             partition: of("--pk", &args.pk, schema.partition.attribute_type)?,
@@ -94,7 +97,9 @@ impl Range {
     fn contains(&self, key: &Key) -> bool {
         let Some(sort) = &key.sort else { return true };
         let is = |bound: &Option<AttributeValue>, wanted: fn(std::cmp::Ordering) -> bool| {
-            bound.as_ref().is_none_or(|bound| sort.compare(bound).is_some_and(wanted))
+            bound
+                .as_ref()
+                .is_none_or(|bound| sort.compare(bound).is_some_and(wanted))
         };
         is(&self.from, std::cmp::Ordering::is_ge) && is(&self.before, std::cmp::Ordering::is_lt)
     }
@@ -102,25 +107,48 @@ impl Range {
 
 fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, CliError> {
     let table = data_dir::existing_table(&*database, &args.table)?;
-    let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let schema = database
+        .schema(&table)?
+        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
     let range = Range::new(args, &schema.key)?;
     let now = calendar::iso(SystemClock.now_ms());
-    let dir = args.to.join(format!("{table}-{}", now.replace([':', '.'], "-")));
+    let dir = args
+        .to
+        .join(format!("{table}-{}", now.replace([':', '.'], "-")));
     fs::create_dir_all(dir.join("data")).map_err(CliError::at(&dir))?;
     let written = write(&*database, &table, &range, &dir.join("data/0.json.gz"))?;
     let manifest = json!({
         "table": table.as_str(), "time": now, "pk": args.pk, "sk_ge": args.sk_ge, "sk_lt": args.sk_lt,
         "items": written.versions.len(), "item_bytes": written.item_bytes,
     });
-    write_file(&dir.join("manifest.json"), format!("{manifest:#}\n").as_bytes())?;
+    write_file(
+        &dir.join("manifest.json"),
+        format!("{manifest:#}\n").as_bytes(),
+    )?;
     sync_dirs(&[&dir.join("data"), &dir, &args.to])?;
-    say!("{} items, {} bytes, archived in {}", written.versions.len(), written.item_bytes, dir.display())?;
+    say!(
+        "{} items, {} bytes, archived in {}",
+        written.versions.len(),
+        written.item_bytes,
+        dir.display()
+    )?;
     if !args.delete {
         return Ok(Outcome::Done);
     }
-    let Deleted { deleted, left, failed } = delete(&database, &table, &schema.key, written.versions);
+    let Deleted {
+        deleted,
+        left,
+        failed,
+    } = delete(&database, &table, &schema.key, written.versions);
     say!("{deleted} items deleted, {left} changed meanwhile and left")?;
-    failed.map_or(Ok(if left == 0 { Outcome::Done } else { Outcome::Failed }), |error| Err(error.into()))
+    failed.map_or(
+        Ok(if left == 0 {
+            Outcome::Done
+        } else {
+            Outcome::Failed
+        }),
+        |error| Err(error.into()),
+    )
 }
 
 struct Written {
@@ -128,11 +156,28 @@ struct Written {
     item_bytes: u64,
 }
 
-fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -> Result<Written, CliError> {
-    let mut out = GzEncoder::new(BufWriter::new(File::create(path).map_err(CliError::at(path))?), Compression::default());
-    let source = Source { table: table.clone(), index: None };
-    let entries = Entries::Collection { partition: vec![range.partition.clone()], sort_prefix: None };
-    let mut written = Written { versions: Vec::new(), item_bytes: 0 };
+fn write(
+    database: &dyn Browse,
+    table: &TableName,
+    range: &Range,
+    path: &Path,
+) -> Result<Written, CliError> {
+    let mut out = GzEncoder::new(
+        BufWriter::new(File::create(path).map_err(CliError::at(path))?),
+        Compression::default(),
+    );
+    let source = Source {
+        table: table.clone(),
+        index: None,
+    };
+    let entries = Entries::Collection {
+        partition: vec![range.partition.clone()],
+        sort_prefix: None,
+    };
+    let mut written = Written {
+        versions: Vec::new(),
+        item_bytes: 0,
+    };
     let mut after: Option<Position> = None;
     loop {
         let mut keys: Vec<EntryKey> = Vec::new();
@@ -143,11 +188,17 @@ fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -
             if range.contains(&key.base) {
                 keys.push(key.clone());
             }
-            if visited < KEYS_AT_A_TIME { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if visited < KEYS_AT_A_TIME {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         })?;
         for key in keys {
             // Gone since it was listed: nothing to keep.
-            let Some((text, stat)) = database.text(&source, &key, TextForm::DynamoDbJson)? else { continue };
+            let Some((text, stat)) = database.text(&source, &key, TextForm::DynamoDbJson)? else {
+                continue;
+            };
             let line = text.strip_suffix(b"\n").unwrap_or(&text);
             for part in [b"{\"Item\":".as_slice(), line, b"}\n"] {
                 out.write_all(part).map_err(CliError::at(path))?;
@@ -162,7 +213,9 @@ fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -
     }
     // In this order: gzip's end, what the buffer holds, what the kernel holds.
     let file = out.finish().map_err(CliError::at(path))?;
-    let file = file.into_inner().map_err(|error| CliError::at(path)(error.into_error()))?;
+    let file = file
+        .into_inner()
+        .map_err(|error| CliError::at(path)(error.into_error()))?;
     file.sync_all().map_err(CliError::at(path))?;
     Ok(written)
 }
@@ -178,7 +231,9 @@ fn write_file(path: &Path, content: &[u8]) -> Result<(), CliError> {
 /// New names are durable when their directory is.
 fn sync_dirs(dirs: &[&Path]) -> Result<(), CliError> {
     for dir in dirs {
-        File::open(dir).and_then(|dir| dir.sync_all()).map_err(CliError::at(dir))?;
+        File::open(dir)
+            .and_then(|dir| dir.sync_all())
+            .map_err(CliError::at(dir))?;
     }
     Ok(())
 }
@@ -193,7 +248,12 @@ struct Deleted {
     failed: Option<Error>,
 }
 
-fn delete(database: &Arc<dyn Browse>, table: &TableName, schema: &KeySchema, versions: Vec<(Key, Version)>) -> Deleted {
+fn delete(
+    database: &Arc<dyn Browse>,
+    table: &TableName,
+    schema: &KeySchema,
+    versions: Vec<(Key, Version)>,
+) -> Deleted {
     let in_flight = Arc::new(InFlight::<Deleted>::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX));
     for (key, version) in versions {
         if in_flight.note(|deleted| deleted.failed.is_some()) {

@@ -29,8 +29,11 @@ pub struct ModelArgs {
 
 fn memory(text: &str) -> Result<u64, String> {
     let enough = |bytes: &u64| *bytes >= LIMIT_BYTES_MIN;
-    bytes(text)
-        .and_then(|bytes| Some(bytes).filter(enough).ok_or_else(|| format!("{text} is less than 256M, with which no bounds hold")))
+    bytes(text).and_then(|bytes| {
+        Some(bytes)
+            .filter(enough)
+            .ok_or_else(|| format!("{text} is less than 256M, with which no bounds hold"))
+    })
 }
 
 /// What units cost.
@@ -65,7 +68,11 @@ fn bytes(text: &str) -> Result<u64, String> {
         Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
         _ => (text, 1),
     };
-    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor)).filter(|count| *count > 0);
+    let count = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|count| count.checked_mul(factor))
+        .filter(|count| *count > 0);
     count.ok_or_else(|| format!("{text:?} is no number of bytes; write for instance 500M or 8G"))
 }
 
@@ -87,7 +94,10 @@ impl ModelArgs {
             tell_memory_limit(bytes);
         }
         let options = self.delays.apply(options);
-        self.sizes.apply(EngineOptions { throttle: self.throttle, ..options })
+        self.sizes.apply(EngineOptions {
+            throttle: self.throttle,
+            ..options
+        })
     }
 }
 
@@ -97,7 +107,9 @@ impl PriceArgs {
     /// # Errors
     /// A file that cannot be read or has no prices.
     pub fn table(&self) -> Result<PriceTable, CliError> {
-        let Some(file) = &self.prices else { return Ok(prices::built_in()) };
+        let Some(file) = &self.prices else {
+            return Ok(prices::built_in());
+        };
         let doing = || format!("--prices {}", file.display());
         let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;
         prices::parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", doing())))
@@ -150,7 +162,9 @@ impl DelayArgs {
 /// `50ms`, `2s`, `1m`; a bare number is milliseconds.
 fn milliseconds(text: &str) -> Result<u64, String> {
     const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit {
         "" | "ms" => Some(1),
@@ -158,12 +172,18 @@ fn milliseconds(text: &str) -> Result<u64, String> {
         "m" => Some(60 * 1_000),
         _ => None,
     };
-    let time = number.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
-    time.filter(|time| *time <= DAY_MS).ok_or_else(|| "a time is like 50ms, 2s or 1m, a day at most".to_owned())
+    let time = number
+        .parse::<u64>()
+        .ok()
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor));
+    time.filter(|time| *time <= DAY_MS)
+        .ok_or_else(|| "a time is like 50ms, 2s or 1m, a day at most".to_owned())
 }
 
 /// The words, and what they mean.
-const DURABILITIES: [(&str, Durability); 2] = [("power", Durability::Power), ("kill", Durability::Kill)];
+const DURABILITIES: [(&str, Durability); 2] =
+    [("power", Durability::Power), ("kill", Durability::Kill)];
 
 /// For commands that write much.
 #[derive(Debug, Clone, Args)]
@@ -180,13 +200,18 @@ pub struct DurabilityArgs {
 /// A sentence, when it is neither.
 pub fn durability(text: &str) -> Result<Durability, String> {
     let known = DURABILITIES.iter().find(|(word, _)| *word == text);
-    known.map(|(_, durability)| *durability).ok_or_else(|| format!("takes power or kill, not {text:?}"))
+    known
+        .map(|(_, durability)| *durability)
+        .ok_or_else(|| format!("takes power or kill, not {text:?}"))
 }
 
 /// The word of a durability.
 #[must_use]
 pub fn durability_word(durability: Durability) -> &'static str {
-    DURABILITIES.iter().find(|(_, known)| *known == durability).map_or("", |(word, _)| word)
+    DURABILITIES
+        .iter()
+        .find(|(_, known)| *known == durability)
+        .map_or("", |(word, _)| word)
 }
 
 const MIB: usize = 1024 * 1024;
@@ -219,9 +244,16 @@ impl CacheArgs {
         let options = CacheOptions {
             item_ttl_ms: self.cache_item_ttl,
             query_ttl_ms: self.cache_query_ttl,
-            bytes: self.cache_size.saturating_mul(MIB).min(usize::try_from(memory_limit() / MEMORY_PARTS).unwrap_or(usize::MAX)),
+            bytes: self
+                .cache_size
+                .saturating_mul(MIB)
+                .min(usize::try_from(memory_limit() / MEMORY_PARTS).unwrap_or(usize::MAX)),
         };
-        Arc::new(CachedDatabase::new(database, options, Arc::new(SystemClock)))
+        Arc::new(CachedDatabase::new(
+            database,
+            options,
+            Arc::new(SystemClock),
+        ))
     }
 }
 
@@ -231,23 +263,48 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        for (text, expected) in [("1", Some(1)), ("8K", Some(8 << 10)), ("500m", Some(500 << 20)), ("10G", Some(10 << 30))] {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("8K", Some(8 << 10)),
+            ("500m", Some(500 << 20)),
+            ("10G", Some(10 << 30)),
+        ] {
             assert_eq!(bytes(text).ok(), expected, "{text}");
         }
-        for text in ["", "G", "0", "-1", "1T", "1.5G", "99999999999999999999", "18446744073709551615K"] {
+        for text in [
+            "",
+            "G",
+            "0",
+            "-1",
+            "1T",
+            "1.5G",
+            "99999999999999999999",
+            "18446744073709551615K",
+        ] {
             assert!(bytes(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn table_of_times() {
-        let check = |text: &str, expected: Option<u64>| assert_eq!(milliseconds(text).ok(), expected, "{text}");
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(milliseconds(text).ok(), expected, "{text}")
+        };
         check("0", Some(0));
         check("50ms", Some(50));
         check("2s", Some(2_000));
         check("1m", Some(60_000));
         check("1440m", Some(86_400_000));
-        for bad in ["", "ms", "1h", "-1s", "1.5s", "1 s", "1441m", "99999999999999999999s"] {
+        for bad in [
+            "",
+            "ms",
+            "1h",
+            "-1s",
+            "1.5s",
+            "1 s",
+            "1441m",
+            "99999999999999999999s",
+        ] {
             check(bad, None);
         }
     }

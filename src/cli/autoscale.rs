@@ -10,7 +10,8 @@ use crate::cli::prelude::*;
 use crate::codec::calendar;
 use crate::codec::metrics::prices;
 use crate::inspect::auto_scaling::{
-    Action, Minute, Policy, TARGET_PERCENT_DEFAULT, TARGET_PERCENT_MAX, TARGET_PERCENT_MIN, run as run_policy, unit_hours,
+    Action, Minute, Policy, TARGET_PERCENT_DEFAULT, TARGET_PERCENT_MAX, TARGET_PERCENT_MIN,
+    run as run_policy, unit_hours,
 };
 
 const MINUTE_MS: u64 = 60_000;
@@ -55,14 +56,27 @@ enum Units {
 
 pub fn run(args: AutoscaleArgs) -> Result<Outcome, CliError> {
     if args.min > args.max {
-        return Err(CliError::Message(format!("--min {} is more than --max {}", args.min, args.max)));
+        return Err(CliError::Message(format!(
+            "--min {} is more than --max {}",
+            args.min, args.max
+        )));
     }
     let load = read(&args)?;
     if load.is_empty() {
-        let of = args.index.as_ref().map_or_else(String::new, |index| format!(" of index {index}"));
-        return Err(CliError::Message(format!("there is no {} in these metrics{of}", metric(args.units))));
+        let of = args
+            .index
+            .as_ref()
+            .map_or_else(String::new, |index| format!(" of index {index}"));
+        return Err(CliError::Message(format!(
+            "there is no {} in these metrics{of}",
+            metric(args.units)
+        )));
     }
-    let policy = Policy { min: args.min, max: args.max, target_percent: args.target };
+    let policy = Policy {
+        min: args.min,
+        max: args.max,
+        target_percent: args.target,
+    };
     let minutes = run_policy(&load, policy, args.start.unwrap_or(args.min));
     let mut text = String::new();
     for minute in &minutes {
@@ -90,7 +104,10 @@ fn read(args: &AutoscaleArgs) -> Result<Vec<(u64, f64)>, CliError> {
             let file = std::fs::File::open(path).map_err(CliError::io(name.clone()))?;
             (name, Box::new(BufReader::new(file)))
         }
-        _ => ("standard input".to_owned(), Box::new(std::io::stdin().lock())),
+        _ => (
+            "standard input".to_owned(),
+            Box::new(std::io::stdin().lock()),
+        ),
     };
     let mut load = Vec::new();
     for (number, line) in (1..).zip(reader.lines()) {
@@ -98,9 +115,15 @@ fn read(args: &AutoscaleArgs) -> Result<Vec<(u64, f64)>, CliError> {
         if line.trim().is_empty() {
             continue;
         }
-        let point: Value = serde_json::from_str(&line)
-            .map_err(|error| CliError::Message(format!("{name}:{number}: no JSON object of metrics: {error}")))?;
-        load.extend(units_of(&point, args).map_err(|what| CliError::Message(format!("{name}:{number}: {what}")))?);
+        let point: Value = serde_json::from_str(&line).map_err(|error| {
+            CliError::Message(format!(
+                "{name}:{number}: no JSON object of metrics: {error}"
+            ))
+        })?;
+        load.extend(
+            units_of(&point, args)
+                .map_err(|what| CliError::Message(format!("{name}:{number}: {what}")))?,
+        );
     }
     // Files may have been put together in any order; the policy goes by time.
     load.sort_by_key(|(minute, _)| *minute);
@@ -115,7 +138,10 @@ fn units_of(point: &Value, args: &AutoscaleArgs) -> Result<Option<(u64, f64)>, S
     }
     let ms = point["Timestamp"].as_str().and_then(calendar::parse_iso);
     let ms = ms.ok_or("Timestamp is no time as in 2026-01-02T03:04:00.000Z")?;
-    let sum = point["Sum"].as_f64().filter(|sum| *sum >= 0.0).ok_or("Sum is no number")?;
+    let sum = point["Sum"]
+        .as_f64()
+        .filter(|sum| *sum >= 0.0)
+        .ok_or("Sum is no number")?;
     Ok(Some((ms / MINUTE_MS, sum)))
 }
 
@@ -123,10 +149,17 @@ fn line(minute: &Minute, action: Action) -> String {
     let done = match action {
         Action::Raise(units) => format!("raised to {units}"),
         Action::Lower(units) => format!("lowered to {units}"),
-        Action::LowerRefused(units) => format!("would lower to {units}; the decreases of this day are used up"),
+        Action::LowerRefused(units) => {
+            format!("would lower to {units}; the decreases of this day are used up")
+        }
     };
     let at = calendar::iso(minute.minute * MINUTE_MS);
-    format!("{at}  {:.1} of {} units a second used, {:.0} %: {done}\n", minute.consumed, minute.capacity, minute.utilisation())
+    format!(
+        "{at}  {:.1} of {} units a second used, {:.0} %: {done}\n",
+        minute.consumed,
+        minute.capacity,
+        minute.utilisation()
+    )
 }
 
 fn summary(minutes: &[Minute], policy: Policy, units: Units) -> String {
@@ -135,9 +168,18 @@ fn summary(minutes: &[Minute], policy: Policy, units: Units) -> String {
         Units::Read => table.read_hour,
         Units::Write => table.write_hour,
     };
-    let fixed: Vec<Minute> = minutes.iter().map(|minute| Minute { capacity: policy.max, ..*minute }).collect();
+    let fixed: Vec<Minute> = minutes
+        .iter()
+        .map(|minute| Minute {
+            capacity: policy.max,
+            ..*minute
+        })
+        .collect();
     let (scaled, fixed) = (unit_hours(minutes), unit_hours(&fixed));
-    let over = minutes.iter().filter(|minute| minute.utilisation() > 100.0).count();
+    let over = minutes
+        .iter()
+        .filter(|minute| minute.utilisation() > 100.0)
+        .count();
     format!(
         "{} minutes: {scaled:.1} unit-hours, {:.4} {currency}; always {}: {fixed:.1} unit-hours, {:.4} {currency}; {over} minutes had more load than capacity\n",
         minutes.len(),

@@ -49,18 +49,29 @@ pub struct CopyArgs {
 impl CopyArgs {
     /// Who reads a service pays for read units.
     pub fn of_reads(&self) -> Result<Cost, CliError> {
-        Ok(Cost { kind: "read", units: |counts| counts.read_units, price: PriceTable::of_reads, prices: self.prices.table()? })
+        Ok(Cost {
+            kind: "read",
+            units: |counts| counts.read_units,
+            price: PriceTable::of_reads,
+            prices: self.prices.table()?,
+        })
     }
 
     /// Who writes to one, for write units.
     pub fn of_writes(&self) -> Result<Cost, CliError> {
-        Ok(Cost { kind: "write", units: |counts| counts.write_units, price: PriceTable::of_writes, prices: self.prices.table()? })
+        Ok(Cost {
+            kind: "write",
+            units: |counts| counts.write_units,
+            price: PriceTable::of_writes,
+            prices: self.prices.table()?,
+        })
     }
 }
 
 /// A table's name that a person wrote.
 pub fn table_name(name: &str) -> Result<TableName, CliError> {
-    TableName::new(name).map_err(|error| CliError::Usage(format!("{name:?} is no table name: {error}")))
+    TableName::new(name)
+        .map_err(|error| CliError::Usage(format!("{name:?} is no table name: {error}")))
 }
 
 /// What the units that are paid for come to, on demand.
@@ -80,7 +91,12 @@ impl Cost {
     /// `1,250 write units, 0.02 USD`
     fn text(&self, counts: &Counts) -> String {
         let units = HumanFloatCount((self.units)(counts).ceil());
-        format!("{units} {} units, {:.2} {}", self.kind, self.money(counts), self.prices.currency)
+        format!(
+            "{units} {} units, {:.2} {}",
+            self.kind,
+            self.money(counts),
+            self.prices.currency
+        )
     }
 
     /// Asks, where it costs more than nobody minds and nothing was said of it.
@@ -90,13 +106,19 @@ impl Cost {
         }
         let text = self.text(counts);
         if !std::io::stdin().is_terminal() {
-            return Err(CliError::Message(format!("this takes about {text}; --yes says that you want it")));
+            return Err(CliError::Message(format!(
+                "this takes about {text}; --yes says that you want it"
+            )));
         }
         let mut answer = String::new();
         let asked = write!(std::io::stderr(), "This takes about {text}. Go on? [y/N] ");
         let heard = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
         heard.map_err(CliError::io("cannot ask"))?;
-        if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(CliError::Message("nothing was done".to_owned())) }
+        if matches!(answer.trim(), "y" | "Y" | "yes") {
+            Ok(())
+        } else {
+            Err(CliError::Message("nothing was done".to_owned()))
+        }
     }
 }
 
@@ -105,8 +127,8 @@ fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the first finds the flag not set.
-        let caught =
-            flag::register_conditional_default(signal, Arc::clone(&stop)).and_then(|_| flag::register(signal, Arc::clone(&stop)));
+        let caught = flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)));
         caught.map_err(CliError::io("cannot catch signals"))?;
     }
     Ok(stop)
@@ -115,30 +137,58 @@ fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
 /// A tally that moves a bar.
 pub fn tally(bar: &Arc<Progress>, cost: &Cost) -> Result<Tally, CliError> {
     let (bar, cost) = (Arc::clone(bar), cost.clone());
-    Ok(Tally::new(stop_by_signals()?, move |counts| bar.update(counts.items, cost.text(counts))))
+    Ok(Tally::new(stop_by_signals()?, move |counts| {
+        bar.update(counts.items, cost.text(counts))
+    }))
 }
 
 /// Says what a copy comes to, asks where that is much, and copies. `done` is the word for it.
-pub fn perform(plan: Plan, what: impl Display, done: &str, cost: &Cost, args: &CopyArgs) -> Result<Outcome, CliError> {
+pub fn perform(
+    plan: Plan,
+    what: impl Display,
+    done: &str,
+    cost: &Cost,
+    args: &CopyArgs,
+) -> Result<Outcome, CliError> {
     let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
-    warn(format_args!("{what}: about {items} items, {bytes}; {}", cost.text(&estimate.left)));
+    warn(format_args!(
+        "{what}: about {items} items, {bytes}; {}",
+        cost.text(&estimate.left)
+    ));
     if let Some(earlier) = plan.done() {
-        warn(format_args!("goes on where it was stopped: {} items are there", HumanCount(earlier.items)));
+        warn(format_args!(
+            "goes on where it was stopped: {} items are there",
+            HumanCount(earlier.items)
+        ));
     }
     if let Err(error) = &plan.expiry {
-        warn(format_args!("time to live is not known, so the copy gets none: {error}"));
+        warn(format_args!(
+            "time to live is not known, so the copy gets none: {error}"
+        ));
     }
     cost.confirm(&estimate.left, args)?;
-    let bar = Arc::new(Progress::of_items(estimate.items, plan.done().unwrap_or_default().items));
+    let bar = Arc::new(Progress::of_items(
+        estimate.items,
+        plan.done().unwrap_or_default().items,
+    ));
     let tally = tally(&bar, cost)?;
     let ended = copy(plan, &tally, &bar);
     let counts = tally.counts();
-    let summary = format!("{} items {done}; {}", HumanCount(counts.items - counts.rejected), cost.text(&counts));
+    let summary = format!(
+        "{} items {done}; {}",
+        HumanCount(counts.items - counts.rejected),
+        cost.text(&counts)
+    );
     let goes_on = "the same command goes on from here";
     let told = match ended {
-        Ok(Ended::Whole) if counts.rejected == 0 => return tell(&format!("{summary}\n")).map(|()| Outcome::Done),
-        Ok(Ended::Whole) => format!("{summary}; {} items are not taken by the table\n", HumanCount(counts.rejected)),
+        Ok(Ended::Whole) if counts.rejected == 0 => {
+            return tell(&format!("{summary}\n")).map(|()| Outcome::Done);
+        }
+        Ok(Ended::Whole) => format!(
+            "{summary}; {} items are not taken by the table\n",
+            HumanCount(counts.rejected)
+        ),
         Ok(Ended::Stopped) => format!("stopped: {summary}; {goes_on}\n"),
         Err(error) if counts.items == 0 => return Err(error.into()),
         Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
@@ -161,7 +211,9 @@ fn copy(plan: Plan, tally: &Tally, bar: &Progress) -> Result<Ended, CopyError> {
         if of_index.as_ref().is_none_or(|(shown, _)| shown != name) {
             of_index = Some((name.clone(), BackfillProgress::new(name.as_str())));
         }
-        let _ = of_index.iter().try_for_each(|(_, progress)| progress.show(state));
+        let _ = of_index
+            .iter()
+            .try_for_each(|(_, progress)| progress.show(state));
     });
     of_index.iter().for_each(|(_, progress)| progress.finish());
     bar.finish();
@@ -204,12 +256,19 @@ pub struct PullArgs {
 
 pub fn pull(args: PullArgs) -> Result<Outcome, CliError> {
     let table = table_name(&args.table)?;
-    let to_table = args.to_table.as_deref().map_or_else(|| Ok(table.clone()), table_name)?;
+    let to_table = args
+        .to_table
+        .as_deref()
+        .map_or_else(|| Ok(table.clone()), table_name)?;
     let from = of_service(&args.copy, args.from_endpoint.as_deref(), table)?;
     let cost = args.copy.of_reads()?;
     let opened = data_dir::open(&args.copy.data)?;
     let rules = Rules {
-        existing: if args.replace { Existing::Replace } else { Existing::Refuse },
+        existing: if args.replace {
+            Existing::Replace
+        } else {
+            Existing::Refuse
+        },
         create: true,
         late: true,
         segments: args.copy.segments,
@@ -263,11 +322,21 @@ pub fn push(args: PushArgs) -> Result<Outcome, CliError> {
     let cost = args.copy.of_writes()?;
     let opened = data_dir::open(&args.copy.data)?;
     let table = data_dir::table_of(&*opened.database, &args.table)?;
-    if let Some(lacking) = opened.database.unfinished(&table)?.filter(|_| !args.partial) {
-        return Err(CliError::Message(format!("{lacking}; --partial pushes what is here")));
+    if let Some(lacking) = opened
+        .database
+        .unfinished(&table)?
+        .filter(|_| !args.partial)
+    {
+        return Err(CliError::Message(format!(
+            "{lacking}; --partial pushes what is here"
+        )));
     }
     let rules = Rules {
-        existing: if args.merge { Existing::Merge } else { Existing::Fill },
+        existing: if args.merge {
+            Existing::Merge
+        } else {
+            Existing::Fill
+        },
         create: args.create,
         late: false,
         segments: args.copy.segments,
@@ -287,7 +356,11 @@ const USER_INFO: &str = "the URL of a service has no user name and password: lea
     AWS_SECRET_ACCESS_KEY, or give --profile";
 
 /// The table of a service; `endpoint` `None` is the one of the AWS configuration.
-pub fn of_service(args: &CopyArgs, endpoint: Option<&str>, table: TableName) -> Result<Side, CliError> {
+pub fn of_service(
+    args: &CopyArgs,
+    endpoint: Option<&str>,
+    table: TableName,
+) -> Result<Side, CliError> {
     let (database, name) = open(args, endpoint)?;
     let name = format!("{}/{table}", name.trim_end_matches('/'));
     Ok(Side::new(database, table, name))
@@ -310,12 +383,17 @@ fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, S
     /// It waits for units as long as that takes: nobody else waits for it.
     const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-    let service = args.service.open(endpoint, &args.prices.table()?, TIMEOUT, Some(PATIENCE))?;
+    let service = args
+        .service
+        .open(endpoint, &args.prices.table()?, TIMEOUT, Some(PATIENCE))?;
     Ok((Arc::new(Client::new(service.meter)), service.endpoint))
 }
 
 #[cfg(not(feature = "remote"))]
-fn open(_args: &CopyArgs, _endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
+fn open(
+    _args: &CopyArgs,
+    _endpoint: Option<&str>,
+) -> Result<(Arc<dyn Database>, String), CliError> {
     Err(CliError::Message(crate::cli::remote::WITHOUT.to_owned()))
 }
 
@@ -325,7 +403,10 @@ enum Place {
     /// `Orders`: in the data directory of the command; `DIR/Orders`: in that one.
     Data(Option<String>),
     /// `http://127.0.0.1:8000/Orders`: in that service; `aws:Orders`: in that of the AWS configuration, `aws:eu-west-1/Orders` in that region.
-    Service { endpoint: Option<String>, region: Option<String> },
+    Service {
+        endpoint: Option<String>,
+        region: Option<String>,
+    },
 }
 
 /// Reads `[PLACE/]TABLE`.
@@ -336,14 +417,33 @@ fn parse(text: &str) -> Result<(Place, TableName), CliError> {
     }
     let (place, name) = match text.strip_prefix(AWS) {
         Some(rest) => {
-            let (region, name) = rest.rsplit_once('/').map_or((None, rest), |(region, name)| (Some(region.to_owned()), name));
-            (Place::Service { endpoint: None, region }, name)
+            let (region, name) = rest
+                .rsplit_once('/')
+                .map_or((None, rest), |(region, name)| {
+                    (Some(region.to_owned()), name)
+                });
+            (
+                Place::Service {
+                    endpoint: None,
+                    region,
+                },
+                name,
+            )
         }
         None => match text.rsplit_once('/') {
             None => (Place::Data(None), text),
-            Some((url, name)) if url.contains("://") => (Place::Service { endpoint: Some(url.to_owned()), region: None }, name),
+            Some((url, name)) if url.contains("://") => (
+                Place::Service {
+                    endpoint: Some(url.to_owned()),
+                    region: None,
+                },
+                name,
+            ),
             // Of the root directory nothing is left before the slash.
-            Some((dir, name)) => (Place::Data(Some(if dir.is_empty() { "/" } else { dir }.to_owned())), name),
+            Some((dir, name)) => (
+                Place::Data(Some(if dir.is_empty() { "/" } else { dir }.to_owned())),
+                name,
+            ),
         },
     };
     Ok((place, table_name(name)?))
@@ -362,13 +462,24 @@ pub fn find(text: &str, args: &CopyArgs) -> Result<Found, CliError> {
         Place::Service { endpoint, region } => {
             let mut args = args.clone();
             args.service.region = region.or(args.service.region);
-            Ok(Found { side: of_service(&args, endpoint.as_deref(), table)?, _opened: None })
+            Ok(Found {
+                side: of_service(&args, endpoint.as_deref(), table)?,
+                _opened: None,
+            })
         }
         Place::Data(dir) => {
-            let opened = data_dir::open_to_look(&dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())))?;
+            let opened = data_dir::open_to_look(
+                &dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())),
+            )?;
             data_dir::warn_unfinished(&*opened.database, &table)?;
-            let side = Side { name: text.to_owned(), ..of_data(&opened, table) };
-            Ok(Found { side, _opened: Some(opened) })
+            let side = Side {
+                name: text.to_owned(),
+                ..of_data(&opened, table)
+            };
+            Ok(Found {
+                side,
+                _opened: Some(opened),
+            })
         }
     }
 }
@@ -387,12 +498,29 @@ mod tests {
 
     #[test]
     fn much_is_asked_for_and_little_is_not() {
-        let args = |more: &[&str]| Command::try_parse_from([&["x"], more].concat()).unwrap().copy;
-        let units = |units: f64| Counts { read_units: units, write_units: units, ..Counts::default() };
+        let args = |more: &[&str]| {
+            Command::try_parse_from([&["x"], more].concat())
+                .unwrap()
+                .copy
+        };
+        let units = |units: f64| Counts {
+            read_units: units,
+            write_units: units,
+            ..Counts::default()
+        };
         // By the built-in prices a million write units are 0.625, a million read units 0.125.
-        let (reads, writes) = (args(&[]).of_reads().unwrap(), args(&[]).of_writes().unwrap());
-        assert_eq!(writes.text(&units(4_000_000.0)), "4,000,000 write units, 2.50 USD");
-        assert_eq!(reads.text(&units(2_000_000.2)), "2,000,001 read units, 0.25 USD");
+        let (reads, writes) = (
+            args(&[]).of_reads().unwrap(),
+            args(&[]).of_writes().unwrap(),
+        );
+        assert_eq!(
+            writes.text(&units(4_000_000.0)),
+            "4,000,000 write units, 2.50 USD"
+        );
+        assert_eq!(
+            reads.text(&units(2_000_000.2)),
+            "2,000,001 read units, 0.25 USD"
+        );
         assert!(writes.confirm(&units(160_000.0), &args(&[])).is_ok());
         for said in [&["--yes"][..], &["--budget", "2 USD"]] {
             assert!(writes.confirm(&units(1e9), &args(said)).is_ok());
@@ -402,20 +530,47 @@ mod tests {
     #[test]
     fn places_are_told_apart() {
         let check = |text: &str, place: Place, name: &str| {
-            assert_eq!(parse(text).unwrap(), (place, TableName::new(name).unwrap()), "{text}");
+            assert_eq!(
+                parse(text).unwrap(),
+                (place, TableName::new(name).unwrap()),
+                "{text}"
+            );
         };
         let service = |endpoint: Option<&str>, region: Option<&str>| Place::Service {
             endpoint: endpoint.map(str::to_owned),
             region: region.map(str::to_owned),
         };
         check("Orders", Place::Data(None), "Orders");
-        check("./data/Orders", Place::Data(Some("./data".into())), "Orders");
+        check(
+            "./data/Orders",
+            Place::Data(Some("./data".into())),
+            "Orders",
+        );
         check("/Orders", Place::Data(Some("/".into())), "Orders");
-        check("http://127.0.0.1:8000/Orders", service(Some("http://127.0.0.1:8000"), None), "Orders");
+        check(
+            "http://127.0.0.1:8000/Orders",
+            service(Some("http://127.0.0.1:8000"), None),
+            "Orders",
+        );
         check("aws:Orders", service(None, None), "Orders");
-        check("aws:eu-west-1/Orders", service(None, Some("eu-west-1")), "Orders");
-        for text in ["", "http://127.0.0.1:8000/", "aws:", "data/", "a b", "http://me:secret@host", "http://me:secret@host/T"] {
-            assert!(matches!(parse(text), Err(CliError::Usage(told)) if !told.contains("secret")), "{text}");
+        check(
+            "aws:eu-west-1/Orders",
+            service(None, Some("eu-west-1")),
+            "Orders",
+        );
+        for text in [
+            "",
+            "http://127.0.0.1:8000/",
+            "aws:",
+            "data/",
+            "a b",
+            "http://me:secret@host",
+            "http://me:secret@host/T",
+        ] {
+            assert!(
+                matches!(parse(text), Err(CliError::Usage(told)) if !told.contains("secret")),
+                "{text}"
+            );
         }
     }
 }

@@ -31,7 +31,10 @@ pub struct DataArgs {
 impl DataArgs {
     /// That directory.
     pub fn at(dir: PathBuf) -> Self {
-        Self { dir: Some(dir), salvage: false }
+        Self {
+            dir: Some(dir),
+            salvage: false,
+        }
     }
 }
 
@@ -47,13 +50,21 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
     if let Some(dir) = &args.dir {
         return Ok(dir.clone());
     }
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     set("XDG_DATA_HOME")
         // The XDG specification: a relative path is not to be used.
         .filter(|base| base.is_absolute())
         .or_else(|| set("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("ddbfs"))
-        .ok_or_else(|| CliError::Message("no data directory: set HOME or XDG_DATA_HOME, or give --data DIR".into()))
+        .ok_or_else(|| {
+            CliError::Message(
+                "no data directory: set HOME or XDG_DATA_HOME, or give --data DIR".into(),
+            )
+        })
 }
 
 /// Opens the data directory, creating it when missing.
@@ -68,39 +79,75 @@ pub fn open_to_look(args: &DataArgs) -> Result<Opened, CliError> {
 
 /// As [`open_to_look`], with options of the engine.
 pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
-    open_with(args, EngineOptions { looks_only: true, ..options }, Durability::default())
+    open_with(
+        args,
+        EngineOptions {
+            looks_only: true,
+            ..options
+        },
+        Durability::default(),
+    )
 }
 
 /// As [`open_to_look`], and no byte of the directory is written, whatever state it is in; beside processes that have it open it is opened as
 /// they have.
 pub fn open_in_place(args: &DataArgs) -> Result<Opened, CliError> {
     if args.salvage {
-        return Err(CliError::Usage("check changes nothing: give --salvage to `ddbfs dump`, `serve` or `mount`".into()));
+        return Err(CliError::Usage(
+            "check changes nothing: give --salvage to `ddbfs dump`, `serve` or `mount`".into(),
+        ));
     }
     let dir = resolve(args)?;
-    match InPlace::open(&dir, StoreError::ReadOnly).map_err(|error| cannot_open(&dir, &error.into()))? {
-        Some(store) => on_store(dir, Arc::new(store), EngineOptions { looks_only: true, ..EngineOptions::default() }),
+    match InPlace::open(&dir, StoreError::ReadOnly)
+        .map_err(|error| cannot_open(&dir, &error.into()))?
+    {
+        Some(store) => on_store(
+            dir,
+            Arc::new(store),
+            EngineOptions {
+                looks_only: true,
+                ..EngineOptions::default()
+            },
+        ),
         None => open_to_look(args),
     }
 }
 
 /// As [`open`], with options of the engine.
-pub fn open_with(args: &DataArgs, options: EngineOptions, durability: Durability) -> Result<Opened, CliError> {
+pub fn open_with(
+    args: &DataArgs,
+    options: EngineOptions,
+    durability: Durability,
+) -> Result<Opened, CliError> {
     let dir = resolve(args)?;
-    let store = LmdbOptions { durability, looks_only: options.looks_only, salvage: args.salvage, ..LmdbOptions::default() };
+    let store = LmdbOptions {
+        durability,
+        looks_only: options.looks_only,
+        salvage: args.salvage,
+        ..LmdbOptions::default()
+    };
     let failed = |error: StoreError| cannot_open(&dir, &error.into());
     match LmdbStore::open(&dir, store) {
         // Not even for its recovery: what it would write is kept in memory, and can be read.
-        Err(StoreError::NoSpace) => match InPlace::open(&dir, StoreError::NoSpace).map_err(failed)? {
-            Some(store) => {
-                log::warn!(
-                    "the disk is full: the data directory {} is only read, until there is room and a restart",
-                    dir.display()
-                );
-                on_store(dir, Arc::new(store), EngineOptions { looks_only: true, ..options })
+        Err(StoreError::NoSpace) => {
+            match InPlace::open(&dir, StoreError::NoSpace).map_err(failed)? {
+                Some(store) => {
+                    log::warn!(
+                        "the disk is full: the data directory {} is only read, until there is room and a restart",
+                        dir.display()
+                    );
+                    on_store(
+                        dir,
+                        Arc::new(store),
+                        EngineOptions {
+                            looks_only: true,
+                            ..options
+                        },
+                    )
+                }
+                None => Err(failed(StoreError::NoSpace)),
             }
-            None => Err(failed(StoreError::NoSpace)),
-        },
+        }
         store => {
             let store = Arc::new(store.map_err(failed)?);
             on_store(dir, store, options)
@@ -108,22 +155,40 @@ pub fn open_with(args: &DataArgs, options: EngineOptions, durability: Durability
     }
 }
 
-fn on_store(dir: PathBuf, store: Arc<dyn Store>, options: EngineOptions) -> Result<Opened, CliError> {
-    let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..options };
-    let engine = Engine::open(Arc::clone(&store), options).map_err(|error| cannot_open(&dir, &error))?;
+fn on_store(
+    dir: PathBuf,
+    store: Arc<dyn Store>,
+    options: EngineOptions,
+) -> Result<Opened, CliError> {
+    let options = EngineOptions {
+        buckets: Some(dir.join(BUCKETS)),
+        ..options
+    };
+    let engine =
+        Engine::open(Arc::clone(&store), options).map_err(|error| cannot_open(&dir, &error))?;
     let database = LocalDatabase::new(Arc::new(engine)).of_directory(&dir);
-    Ok(Opened { dir, database: Arc::new(database), store })
+    Ok(Opened {
+        dir,
+        database: Arc::new(database),
+        store,
+    })
 }
 
 fn cannot_open(dir: &Path, error: &Error) -> CliError {
-    CliError::Message(format!("cannot open the data directory {}: {error}", dir.display()))
+    CliError::Message(format!(
+        "cannot open the data directory {}: {error}",
+        dir.display()
+    ))
 }
 
 impl Opened {
     /// Says in the log which tables are not whole.
     pub fn warn_unfinished(&self) -> Result<(), CliError> {
         for table in self.database.table_names()? {
-            self.database.unfinished(&table)?.into_iter().for_each(|lacking| log::warn!("{lacking}"));
+            self.database
+                .unfinished(&table)?
+                .into_iter()
+                .for_each(|lacking| log::warn!("{lacking}"));
         }
         Ok(())
     }
@@ -156,7 +221,15 @@ pub fn table_of(database: &dyn Browse, name: &str) -> Result<TableName, CliError
     {
         return Ok(table);
     }
-    let names: Vec<String> = database.table_names()?.iter().map(ToString::to_string).collect();
-    let there = if names.is_empty() { "there are no tables".to_owned() } else { format!("the tables are {}", names.join(", ")) };
+    let names: Vec<String> = database
+        .table_names()?
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let there = if names.is_empty() {
+        "there are no tables".to_owned()
+    } else {
+        format!("the tables are {}", names.join(", "))
+    };
     Err(CliError::Message(format!("no table {name:?}; {there}")))
 }

@@ -52,7 +52,9 @@ pub struct DiffArgs {
 pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
     let find = |text: &str| copies::find(text, &args.copy);
     let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
-    let compared = found.and_then(|found: [Found; 2]| compare(args, found.each_ref().map(|found| found.side.clone())));
+    let compared = found.and_then(|found: [Found; 2]| {
+        compare(args, found.each_ref().map(|found| found.side.clone()))
+    });
     // As diff(1): 1 says that there are differences.
     compared.or_else(|error| {
         warn(format_args!("ddbfs: {error}"));
@@ -61,25 +63,50 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
 }
 
 fn described(side: &Side) -> Result<TableDescription, CliError> {
-    definition::describe(side)?.ok_or_else(|| CliError::Message(format!("{}: there is no such table", side.name)))
+    definition::describe(side)?
+        .ok_or_else(|| CliError::Message(format!("{}: there is no such table", side.name)))
 }
 
 fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     let tables = [described(&sides[0])?, described(&sides[1])?];
     let key = tables[0].schema.key.clone();
     if key != tables[1].schema.key {
-        let text = format!("{} and {} have different keys: their items cannot be compared", sides[0].name, sides[1].name);
+        let text = format!(
+            "{} and {} have different keys: their items cannot be compared",
+            sides[0].name, sides[1].name
+        );
         return Err(CliError::Message(text));
     }
     // Only what is read of a service is paid for.
-    let of_service = |place: usize| if sides[place].name.contains("://") { tables[place].table_size_bytes as f64 } else { 0.0 };
+    let of_service = |place: usize| {
+        if sides[place].name.contains("://") {
+            tables[place].table_size_bytes as f64
+        } else {
+            0.0
+        }
+    };
     let read_units = (of_service(0) + of_service(1)) / READ_UNIT_BYTES as f64 / 2.0;
     let cost = args.copy.of_reads()?;
-    cost.confirm(&Counts { read_units, ..Counts::default() }, &args.copy)?;
+    cost.confirm(
+        &Counts {
+            read_units,
+            ..Counts::default()
+        },
+        &args.copy,
+    )?;
     let items = tables[0].item_count.max(tables[1].item_count);
-    let bar = Arc::new(Progress::of_items(tables[0].item_count + tables[1].item_count, 0));
+    let bar = Arc::new(Progress::of_items(
+        tables[0].item_count + tables[1].item_count,
+        0,
+    ));
     let tally = copies::tally(&bar, &cost)?;
-    let comparison = Comparison { sides, key, items, segments: args.copy.segments, tally: &tally };
+    let comparison = Comparison {
+        sides,
+        key,
+        items,
+        segments: args.copy.segments,
+        tally: &tally,
+    };
     // Only in A, only in B, in both.
     let (mut counts, mut printed) = ([0_u64; 3], Ok(()));
     let ended = comparison.run(&mut |difference| {
@@ -97,7 +124,11 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
         } else {
             tell(&text(&comparison.key, difference))
         };
-        if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if printed.is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     bar.finish();
     ended?;
@@ -122,7 +153,10 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
 
 /// The key, its partition first.
 fn key_line(schema: &KeySchema, difference: &Difference) -> String {
-    let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+    let first: Vec<&str> = schema
+        .attributes()
+        .map(|attribute| attribute.name.as_str())
+        .collect();
     plain_json::line(&difference.key.to_item(schema), &first)
 }
 
@@ -136,7 +170,11 @@ fn text(schema: &KeySchema, difference: &Difference) -> String {
     let mut text = format!("{sign} {key}\n");
     if sign == '~' {
         for (name, values) in difference.attributes() {
-            for (sign, value) in ["-", "+"].iter().zip(values).filter_map(|(sign, of)| of.map(|of| (sign, plain_json::value(of)))) {
+            for (sign, value) in ["-", "+"]
+                .iter()
+                .zip(values)
+                .filter_map(|(sign, of)| of.map(|of| (sign, plain_json::value(of))))
+            {
                 // Writing to a string does not fail.
                 let _ = writeln!(text, "    {sign} {}: {value}", Value::from(name));
             }
@@ -154,12 +192,19 @@ fn json_line(schema: &KeySchema, difference: &Difference) -> String {
             let sides = |[one, two]: [Option<&AttributeValue>; 2]| {
                 let sides = [("A", one), ("B", two)]
                     .into_iter()
-                    .filter_map(|(side, of)| Some(format!("\"{side}\":{}", plain_json::value(of?))));
+                    .filter_map(|(side, of)| {
+                        Some(format!("\"{side}\":{}", plain_json::value(of?)))
+                    });
                 sides.collect::<Vec<_>>().join(",")
             };
             let attributes = difference.attributes();
-            let attributes = attributes.iter().map(|(name, values)| format!("{}:{{{}}}", Value::from(*name), sides(*values)));
-            format!("{{\"key\":{key},\"attributes\":{{{}}}}}\n", attributes.collect::<Vec<_>>().join(","))
+            let attributes = attributes
+                .iter()
+                .map(|(name, values)| format!("{}:{{{}}}", Value::from(*name), sides(*values)));
+            format!(
+                "{{\"key\":{key},\"attributes\":{{{}}}}}\n",
+                attributes.collect::<Vec<_>>().join(",")
+            )
         }
     }
 }
@@ -172,16 +217,43 @@ mod tests {
 
     #[test]
     fn differences_are_told_with_all_digits() {
-        let schema =
-            KeySchema { partition: KeyAttribute { name: "k".to_owned(), attribute_type: KeyAttributeType::S }, sort: None };
+        let schema = KeySchema {
+            partition: KeyAttribute {
+                name: "k".to_owned(),
+                attribute_type: KeyAttributeType::S,
+            },
+            sort: None,
+        };
         let item = |text: &str| plain_json::parse(text.as_bytes()).ok();
         let check = |one: Option<Item>, two: Option<Item>, told: &str, as_json: &str| {
-            let key = Key { partition: AttributeValue::S("a \"b\"".to_owned()), sort: None };
-            let difference = Difference { key, items: [one, two] };
-            assert_eq!((text(&schema, &difference).as_str(), json_line(&schema, &difference).as_str()), (told, as_json));
+            let key = Key {
+                partition: AttributeValue::S("a \"b\"".to_owned()),
+                sort: None,
+            };
+            let difference = Difference {
+                key,
+                items: [one, two],
+            };
+            assert_eq!(
+                (
+                    text(&schema, &difference).as_str(),
+                    json_line(&schema, &difference).as_str()
+                ),
+                (told, as_json)
+            );
         };
-        check(item("{}"), None, "- {\"k\":\"a \\\"b\\\"\"}\n", "{\"only_in\":\"A\",\"key\":{\"k\":\"a \\\"b\\\"\"}}\n");
-        check(None, item("{}"), "+ {\"k\":\"a \\\"b\\\"\"}\n", "{\"only_in\":\"B\",\"key\":{\"k\":\"a \\\"b\\\"\"}}\n");
+        check(
+            item("{}"),
+            None,
+            "- {\"k\":\"a \\\"b\\\"\"}\n",
+            "{\"only_in\":\"A\",\"key\":{\"k\":\"a \\\"b\\\"\"}}\n",
+        );
+        check(
+            None,
+            item("{}"),
+            "+ {\"k\":\"a \\\"b\\\"\"}\n",
+            "{\"only_in\":\"B\",\"key\":{\"k\":\"a \\\"b\\\"\"}}\n",
+        );
         check(
             item(r#"{"n":12345678901234567890123456789012345678,"m":{"x":[1]}}"#),
             item(r#"{"n":12345678901234567890123456789012345679,"é":null}"#),

@@ -25,7 +25,10 @@ pub struct ManArgs {
     out: Option<PathBuf>,
 }
 
-pub fn completions(args: &CompletionsArgs, mut program: clap::Command) -> Result<Outcome, CliError> {
+pub fn completions(
+    args: &CompletionsArgs,
+    mut program: clap::Command,
+) -> Result<Outcome, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "ddbfs", &mut script);
     print(&script)?;
@@ -37,16 +40,26 @@ pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> 
     if let Some(directory) = &args.out {
         return write_all(&pages, directory);
     }
-    let wanted = ["ddbfs"].into_iter().chain(args.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
+    let wanted = ["ddbfs"]
+        .into_iter()
+        .chain(args.command.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join("-");
     match pages.iter().find(|(name, _)| *name == wanted) {
         Some((_, command)) => {
             print(&page(command)?)?;
             Ok(Outcome::Done)
         }
         None => {
-            let names: Vec<String> =
-                pages.iter().filter_map(|(name, _)| Some(name.strip_prefix("ddbfs-")?.replace('-', " "))).collect();
-            Err(CliError::Usage(format!("no command {:?}; there are {}", args.command.join(" "), names.join(", "))))
+            let names: Vec<String> = pages
+                .iter()
+                .filter_map(|(name, _)| Some(name.strip_prefix("ddbfs-")?.replace('-', " ")))
+                .collect();
+            Err(CliError::Usage(format!(
+                "no command {:?}; there are {}",
+                args.command.join(" "),
+                names.join(", ")
+            )))
         }
     }
 }
@@ -62,7 +75,9 @@ fn pages(program: clap::Command) -> Vec<(String, clap::Command)> {
 
 /// `help` shows the pages; it has none.
 fn without_help(command: clap::Command) -> clap::Command {
-    command.disable_help_subcommand(true).mut_subcommands(without_help)
+    command
+        .disable_help_subcommand(true)
+        .mut_subcommands(without_help)
 }
 
 fn add_pages(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap::Command)>) {
@@ -81,22 +96,38 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
         .source(concat!("ddbfs ", env!("CARGO_PKG_VERSION")))
         .render(&mut text)
         .map_err(CliError::io("cannot make the manual page"))?;
-    text.extend(after.map(|after| as_it_is(&after)).unwrap_or_default().into_bytes());
+    text.extend(
+        after
+            .map(|after| as_it_is(&after))
+            .unwrap_or_default()
+            .into_bytes(),
+    );
     Ok(text)
 }
 
 /// The text below the options with its own lines and columns: groff_man(7).
 fn as_it_is(text: &str) -> String {
     // A point or an apostrophe at the beginning would make the line a request to groff.
-    let line = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq"));
-    format!(".SH EXTRA\n.nf\n{}.fi\n", text.lines().map(line).collect::<String>())
+    let line = |line: &str| {
+        format!(
+            "\\&{}\n",
+            line.replace('\\', "\\e")
+                .replace('-', "\\-")
+                .replace('\'', "\\(aq")
+        )
+    };
+    format!(
+        ".SH EXTRA\n.nf\n{}.fi\n",
+        text.lines().map(line).collect::<String>()
+    )
 }
 
 fn write_all(pages: &[(String, clap::Command)], directory: &Path) -> Result<Outcome, CliError> {
     let doing = || format!("cannot write the manual pages to {}", directory.display());
     std::fs::create_dir_all(directory).map_err(CliError::io(doing()))?;
     for (name, command) in pages {
-        std::fs::write(directory.join(format!("{name}.{SECTION}")), page(command)?).map_err(CliError::io(doing()))?;
+        std::fs::write(directory.join(format!("{name}.{SECTION}")), page(command)?)
+            .map_err(CliError::io(doing()))?;
     }
     Ok(Outcome::Done)
 }

@@ -96,19 +96,44 @@ impl IndexCommand {
 fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliError> {
     let table = data_dir::existing_table(database, &command.table().table)?;
     match command {
-        IndexCommand::Create { one: OneArgs { index, .. }, words, no_wait } => {
-            let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-            let words: Vec<&str> = std::iter::once(index.as_str()).chain(words.iter().map(String::as_str)).collect();
-            let request = index_draft::of_words(&schema, &words).map_err(|error| CliError::Message(error.to_string()))?;
+        IndexCommand::Create {
+            one: OneArgs { index, .. },
+            words,
+            no_wait,
+        } => {
+            let schema = database
+                .schema(&table)?
+                .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+            let words: Vec<&str> = std::iter::once(index.as_str())
+                .chain(words.iter().map(String::as_str))
+                .collect();
+            let request = index_draft::of_words(&schema, &words)
+                .map_err(|error| CliError::Message(error.to_string()))?;
             update(database, request)?;
-            if no_wait { report(database, &table, &index) } else { wait(database, &table, &index) }
+            if no_wait {
+                report(database, &table, &index)
+            } else {
+                wait(database, &table, &index)
+            }
         }
-        IndexCommand::Drop { one: OneArgs { index, .. }, no_wait } => {
-            let name = IndexName::new(&index).map_err(|error| CliError::Message(format!("{index:?} is no index name: {error}")))?;
+        IndexCommand::Drop {
+            one: OneArgs { index, .. },
+            no_wait,
+        } => {
+            let name = IndexName::new(&index).map_err(|error| {
+                CliError::Message(format!("{index:?} is no index name: {error}"))
+            })?;
             let mut request = UpdateTableRequest::new(table.clone());
-            request.index_updates = Some(vec![IndexUpdate { delete: Some(name), ..IndexUpdate::default() }]);
+            request.index_updates = Some(vec![IndexUpdate {
+                delete: Some(name),
+                ..IndexUpdate::default()
+            }]);
             update(database, request)?;
-            if no_wait { report(database, &table, &index) } else { wait(database, &table, &index) }
+            if no_wait {
+                report(database, &table, &index)
+            } else {
+                wait(database, &table, &index)
+            }
         }
         IndexCommand::Wait(OneArgs { index, .. }) => {
             if find(database, &table, &index)?.is_none() {
@@ -128,27 +153,49 @@ fn update(database: &dyn Browse, request: UpdateTableRequest) -> Result<(), CliE
 
 fn pause(database: &dyn Browse, table: &TableName, is_paused: bool) -> Result<Outcome, CliError> {
     database.pause_index_propagation(table, is_paused)?;
-    let change = if is_paused { "stopped; ddbfs index resume lets it go on" } else { "goes on" };
+    let change = if is_paused {
+        "stopped; ddbfs index resume lets it go on"
+    } else {
+        "goes on"
+    };
     say!("{table}: the propagation of writes to the global indexes {change}")?;
     Ok(Outcome::Done)
 }
 
 fn describe(database: &dyn Browse, table: &TableName) -> Result<TableDescription, CliError> {
-    Ok(database.describe(table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?)
+    Ok(database
+        .describe(table)?
+        .ok_or_else(|| Error::TableNotFound(table.to_string()))?)
 }
 
 /// The state of an index, `None` when there is none of that name.
-fn find(database: &dyn Browse, table: &TableName, index: &str) -> Result<Option<IndexDescription>, CliError> {
+fn find(
+    database: &dyn Browse,
+    table: &TableName,
+    index: &str,
+) -> Result<Option<IndexDescription>, CliError> {
     let description = describe(database, table)?;
     let mut indexes = description.schema.indexes.iter().zip(description.indexes);
-    Ok(indexes.find(|(schema, _)| schema.name.as_str() == index).map(|(_, state)| state))
+    Ok(indexes
+        .find(|(schema, _)| schema.name.as_str() == index)
+        .map(|(_, state)| state))
 }
 
 fn unknown(database: &dyn Browse, table: &TableName, index: &str) -> Result<CliError, CliError> {
     let schema = describe(database, table)?.schema;
-    let names: Vec<&str> = schema.indexes.iter().map(|index| index.name.as_str()).collect();
-    let there = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
-    Ok(CliError::Message(format!("table {table} has no index {index:?}; {there}")))
+    let names: Vec<&str> = schema
+        .indexes
+        .iter()
+        .map(|index| index.name.as_str())
+        .collect();
+    let there = if names.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("it has {}", names.join(", "))
+    };
+    Ok(CliError::Message(format!(
+        "table {table} has no index {index:?}; {there}"
+    )))
 }
 
 /// Follows an index until it is active or gone.
@@ -160,7 +207,12 @@ fn wait(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome
     report(database, table, index)
 }
 
-fn follow(database: &dyn Browse, table: &TableName, index: &str, progress: &BackfillProgress) -> Result<(), CliError> {
+fn follow(
+    database: &dyn Browse,
+    table: &TableName,
+    index: &str,
+    progress: &BackfillProgress,
+) -> Result<(), CliError> {
     loop {
         // Read before the look: a commit in between ends the wait at once.
         let commit = database.commit_id();
@@ -179,10 +231,20 @@ fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outco
         say!("{index}: gone")?;
         return Ok(Outcome::Done);
     };
-    let of = state.progress.map(|of| format!(", {} % of the backfill", of.percent())).unwrap_or_default();
-    say!("{index}: {}{of}, {} entries", state.status.word(), state.item_count)?;
+    let of = state
+        .progress
+        .map(|of| format!(", {} % of the backfill", of.percent()))
+        .unwrap_or_default();
+    say!(
+        "{index}: {}{of}, {} entries",
+        state.status.word(),
+        state.item_count
+    )?;
     if state.violations > 0 {
-        say!("{} items are kept out by a value that cannot be its key: ddbfs violations tells which", state.violations)?;
+        say!(
+            "{} items are kept out by a value that cannot be its key: ddbfs violations tells which",
+            state.violations
+        )?;
     }
     Ok(Outcome::Done)
 }
@@ -190,15 +252,37 @@ fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outco
 fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError> {
     let description = describe(database, table)?;
     for (schema, state) in description.schema.indexes.iter().zip(&description.indexes) {
-        let kind = if schema.kind == IndexKind::Global { "global" } else { "local" };
-        let percent = state.progress.map(|of| format!("  {} %", of.percent())).unwrap_or_default();
-        let violations = if state.violations > 0 { format!("  {} violations", state.violations) } else { String::new() };
-        let (status, entries, bytes) = (state.status.word(), state.item_count, state.index_size_bytes);
-        say!("{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}", schema.name.as_str())?;
+        let kind = if schema.kind == IndexKind::Global {
+            "global"
+        } else {
+            "local"
+        };
+        let percent = state
+            .progress
+            .map(|of| format!("  {} %", of.percent()))
+            .unwrap_or_default();
+        let violations = if state.violations > 0 {
+            format!("  {} violations", state.violations)
+        } else {
+            String::new()
+        };
+        let (status, entries, bytes) = (
+            state.status.word(),
+            state.item_count,
+            state.index_size_bytes,
+        );
+        say!(
+            "{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}",
+            schema.name.as_str()
+        )?;
     }
     if let Some(lag) = description.index_lag {
         let paused = if lag.is_paused { ", paused" } else { "" };
-        say!("the global indexes lag by {} ms, {} writes{paused}", lag.lag_ms, lag.pending)?;
+        say!(
+            "the global indexes lag by {} ms, {} writes{paused}",
+            lag.lag_ms,
+            lag.pending
+        )?;
     }
     Ok(Outcome::Done)
 }

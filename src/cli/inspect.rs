@@ -26,9 +26,11 @@ pub struct AdviseArgs {
 }
 
 pub fn advise(args: AdviseArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
+    let opened =
+        data_dir::open_to_look_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let facts = Facts::read(&*opened.database, &table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let facts = Facts::read(&*opened.database, &table)?
+        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
     print(advice::markdown(&facts).as_bytes())?;
     Ok(Outcome::Done)
 }
@@ -58,10 +60,18 @@ pub struct ShapesArgs {
 pub fn shapes(args: ShapesArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open_to_look(&args.data)?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let shapes = shapes::read(&*opened.database, &table, args.sample.unwrap_or(u64::MAX), SystemClock.now_ms())?;
+    let shapes = shapes::read(
+        &*opened.database,
+        &table,
+        args.sample.unwrap_or(u64::MAX),
+        SystemClock.now_ms(),
+    )?;
     let shapes = shapes.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    let text =
-        if args.json { pretty(&shapes::json(&shapes, item_path)) } else { shapes::markdown(&shapes, item_path).into_bytes() };
+    let text = if args.json {
+        pretty(&shapes::json(&shapes, item_path))
+    } else {
+        shapes::markdown(&shapes, item_path).into_bytes()
+    };
     print(&text)?;
     Ok(Outcome::Done)
 }

@@ -37,21 +37,41 @@ pub struct LoadArgs {
 }
 
 pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_with(&args.data, EngineOptions::default(), args.durability.durability)?;
+    let opened = data_dir::open_with(
+        &args.data,
+        EngineOptions::default(),
+        args.durability.durability,
+    )?;
     let table = data_dir::existing_table(&*opened.database, &args.table)?;
-    let files = if args.files.is_empty() { vec![PathBuf::from("-")] } else { args.files };
+    let files = if args.files.is_empty() {
+        vec![PathBuf::from("-")]
+    } else {
+        args.files
+    };
     // All are opened before anything is put: a wrong name leaves the table as it was.
-    let sources = files.iter().map(|path| open_source(path)).collect::<Result<Vec<_>, _>>()?;
-    let total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
+    let sources = files
+        .iter()
+        .map(|path| open_source(path))
+        .collect::<Result<Vec<_>, _>>()?;
+    let total = sources
+        .iter()
+        .map(|source| source.bytes)
+        .sum::<Option<u64>>();
 
     let mut loader = Loader::new(opened.database.clone(), table, Progress::of_bytes(total));
     // Not left by `?` yet: where a file cannot be read on, puts are still on their way.
-    let read = sources.into_iter().try_for_each(|source| loader.load(source));
+    let read = sources
+        .into_iter()
+        .try_for_each(|source| loader.load(source));
     let (stored, bad) = loader.finish();
     drop(opened);
     read?;
     say!("{stored} items loaded, {bad} bad lines")?;
-    Ok(if bad == 0 { Outcome::Done } else { Outcome::Failed })
+    Ok(if bad == 0 {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }
 
 struct Source {
@@ -63,16 +83,26 @@ struct Source {
 
 fn open_source(path: &Path) -> Result<Source, CliError> {
     if path == Path::new("-") {
-        return Ok(Source { name: "standard input".into(), reader: Box::new(BufReader::new(std::io::stdin())), bytes: None });
+        return Ok(Source {
+            name: "standard input".into(),
+            reader: Box::new(BufReader::new(std::io::stdin())),
+            bytes: None,
+        });
     }
     let name = path.display().to_string();
     let file = File::open(path).map_err(CliError::io(name.clone()))?;
     let metadata = file.metadata().map_err(CliError::io(name.clone()))?;
     if metadata.is_dir() {
-        return Err(CliError::Message(format!("{name} is a directory; name NDJSON files")));
+        return Err(CliError::Message(format!(
+            "{name} is a directory; name NDJSON files"
+        )));
     }
     let bytes = metadata.is_file().then_some(metadata.len());
-    Ok(Source { name, reader: Box::new(BufReader::with_capacity(1 << 20, file)), bytes })
+    Ok(Source {
+        name,
+        reader: Box::new(BufReader::with_capacity(1 << 20, file)),
+        bytes,
+    })
 }
 
 /// What happened so far.
@@ -106,13 +136,19 @@ impl Loader {
         for number in 1_u64.. {
             line.clear();
             let limited = &mut source.reader.by_ref().take(LINE_BYTES_MAX);
-            let read = limited.read_until(b'\n', &mut line).map_err(CliError::io(source.name.clone()))?;
+            let read = limited
+                .read_until(b'\n', &mut line)
+                .map_err(CliError::io(source.name.clone()))?;
             if read == 0 {
                 return Ok(());
             }
             self.bytes_read += read as u64;
             if read as u64 == LINE_BYTES_MAX && line.last() != Some(&b'\n') {
-                self.bad(&source.name, number, "the line is longer than any item can be");
+                self.bad(
+                    &source.name,
+                    number,
+                    "the line is longer than any item can be",
+                );
                 self.skip_line(&mut source)?;
                 continue;
             }
@@ -126,7 +162,10 @@ impl Loader {
     /// Reads on to the end of an over-long line, in bounded memory.
     fn skip_line(&mut self, source: &mut Source) -> Result<(), CliError> {
         loop {
-            let buffer = source.reader.fill_buf().map_err(CliError::io(source.name.clone()))?;
+            let buffer = source
+                .reader
+                .fill_buf()
+                .map_err(CliError::io(source.name.clone()))?;
             let end = buffer.iter().position(|&byte| byte == b'\n');
             let used = end.map_or(buffer.len(), |at| at + 1);
             if used == 0 {
@@ -163,7 +202,9 @@ impl Loader {
                         });
                         progress.update(bytes_read, stored.to_string());
                     }
-                    Err(error) => report(&in_flight, &progress, &source, number, &error.to_string()),
+                    Err(error) => {
+                        report(&in_flight, &progress, &source, number, &error.to_string())
+                    }
                 }
                 // Last: `finish` reads the tally when nothing is in flight.
                 in_flight.leave(bytes);
@@ -214,12 +255,19 @@ struct Now<T> {
 
 impl<T: Default> InFlight<T> {
     pub fn new(writes_max: usize, bytes_max: usize) -> Self {
-        Self { writes_max, bytes_max, now: Mutex::default(), left: Condvar::new() }
+        Self {
+            writes_max,
+            bytes_max,
+            now: Mutex::default(),
+            left: Condvar::new(),
+        }
     }
 
     /// Waits until there is room. One write alone always has.
     pub fn enter(&self, bytes: usize) {
-        let full = |now: &mut Now<T>| now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max);
+        let full = |now: &mut Now<T>| {
+            now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max)
+        };
         let mut now = self.now.lock();
         self.left.wait_while(&mut now, full);
         now.writes += 1;
@@ -267,22 +315,36 @@ pub fn dump(args: DumpArgs) -> Result<Outcome, CliError> {
     drop(out);
     match written {
         // `ddbfs dump T | head` is no failure.
-        Err(CliError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(Outcome::Done),
+        Err(CliError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+            Ok(Outcome::Done)
+        }
         Err(error) => Err(error),
         Ok(()) => Ok(Outcome::Done),
     }
 }
 
-fn write_items(database: &dyn Browse, table: TableName, typed: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    let first: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+fn write_items(
+    database: &dyn Browse,
+    table: TableName,
+    typed: bool,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let schema = database
+        .schema(&table)?
+        .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let first: Vec<&str> = schema
+        .key
+        .attributes()
+        .map(|attribute| attribute.name.as_str())
+        .collect();
     let mut request = ScanRequest::new(table);
     loop {
         let mut text = Vec::new();
         let mut rendered = Ok(());
         let page = database.scan_rows(&request, &mut |row| {
             let line = if typed {
-                row.write_dynamodb_json(&mut text).map(|()| text.push(b'\n'))
+                row.write_dynamodb_json(&mut text)
+                    .map(|()| text.push(b'\n'))
             } else {
                 row.write_plain_json(&first, &mut text)
             };
@@ -291,7 +353,8 @@ fn write_items(database: &dyn Browse, table: TableName, typed: bool, out: &mut d
             }
         })?;
         rendered.map_err(Error::from)?;
-        out.write_all(&text).map_err(CliError::io("standard output"))?;
+        out.write_all(&text)
+            .map_err(CliError::io("standard output"))?;
         match page.last_evaluated_key {
             Some(key) => request.exclusive_start_key = Some(key),
             None => return Ok(()),
@@ -318,7 +381,11 @@ mod tests {
                 other.enter(10);
                 sender.send(()).unwrap();
             });
-            assert!(receiver.recv_timeout(std::time::Duration::from_millis(20)).is_err());
+            assert!(
+                receiver
+                    .recv_timeout(std::time::Duration::from_millis(20))
+                    .is_err()
+            );
             in_flight.leave(10);
             waiting.join().unwrap();
             in_flight.leave(10);

@@ -21,13 +21,21 @@ pub fn check(args: &CheckArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open_in_place(&args.data)?;
     opened.store.check().map_err(Error::from)?;
     let report = check::check(opened.database.engine())?;
-    let mut text: String = report.differences.iter().map(|difference| format!("{difference}\n")).collect();
+    let mut text: String = report
+        .differences
+        .iter()
+        .map(|difference| format!("{difference}\n"))
+        .collect();
     text += &format!(
         "{} tables, {} items, {} index entries: {} differences\n",
         report.tables, report.items, report.index_entries, report.total
     );
     tell(&text)?;
-    Ok(if report.is_clean() { Outcome::Done } else { Outcome::Failed })
+    Ok(if report.is_clean() {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }
 
 /// What the data file has grown by stays in it: deleted items leave free pages, which later writes use again. This gives them back to
@@ -41,19 +49,35 @@ pub struct CompactArgs {
 
 pub fn compact(args: &CompactArgs) -> Result<Outcome, CliError> {
     let dir = data_dir::resolve(&args.data)?;
-    let cannot = |why: String| CliError::Message(format!("cannot compact the data directory {}: {why}", dir.display()));
+    let cannot = |why: String| {
+        CliError::Message(format!(
+            "cannot compact the data directory {}: {why}",
+            dir.display()
+        ))
+    };
     let store = |error: StoreError| match error {
         StoreError::Io(why) => cannot(why),
         other => cannot(other.to_string()),
     };
     // Not `data_dir::open`: nobody may have the directory open, this process neither.
     let compaction = Compaction::begin(&dir).map_err(store)?;
-    let (before, needed, free) = (compaction.before_bytes, compaction.needed_bytes, compaction.free_bytes);
+    let (before, needed, free) = (
+        compaction.before_bytes,
+        compaction.needed_bytes,
+        compaction.free_bytes,
+    );
     if free < needed {
         let (needed, free) = (megabytes(needed), megabytes(free));
-        return Err(cannot(format!("the copy needs {needed} on its disk, where {free} are free; free some space first")));
+        return Err(cannot(format!(
+            "the copy needs {needed} on its disk, where {free} are free; free some space first"
+        )));
     }
-    say!("{} before; the copy takes up to {} of the {} free on the disk", megabytes(before), megabytes(needed), megabytes(free))?;
+    say!(
+        "{} before; the copy takes up to {} of the {} free on the disk",
+        megabytes(before),
+        megabytes(needed),
+        megabytes(free)
+    )?;
     say!("{} after", megabytes(compaction.run().map_err(store)?))?;
     Ok(Outcome::Done)
 }
@@ -82,7 +106,9 @@ pub fn sample(args: SampleArgs) -> Result<Outcome, CliError> {
         opened.database.create_table(request)?;
         let count = items.len();
         for item in items {
-            opened.database.put_item(PutItemRequest::new(name.clone(), item))?;
+            opened
+                .database
+                .put_item(PutItemRequest::new(name.clone(), item))?;
         }
         say!("{name}: {count} items")?;
     }

@@ -129,13 +129,20 @@ fn misused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    warn(format_args!("{}", shown::lines(error.to_string().trim_end(), usize::MAX)));
+    warn(format_args!(
+        "{}",
+        shown::lines(error.to_string().trim_end(), usize::MAX)
+    ));
     ExitCode::from(2)
 }
 
 fn failed(error: &CliError) -> ExitCode {
     warn(format_args!("ddbfs: {error}"));
-    ExitCode::from(if matches!(error, CliError::Usage(_)) { 2 } else { 1 })
+    ExitCode::from(if matches!(error, CliError::Usage(_)) {
+        2
+    } else {
+        1
+    })
 }
 
 /// Runs the command; errors are printed to standard error.

@@ -74,19 +74,38 @@ struct Source {
 }
 
 impl Source {
-    fn open(args: &MountArgs, durability: Durability, data_dir: &Path, is_writable: bool) -> Result<Self, CliError> {
+    fn open(
+        args: &MountArgs,
+        durability: Durability,
+        data_dir: &Path,
+        is_writable: bool,
+    ) -> Result<Self, CliError> {
         let engine = args.model.apply(EngineOptions::default())?;
         if args.remote.is_wanted() {
             let mut private = DirBuilder::new();
             let made = private.recursive(true).mode(0o700).create(data_dir);
-            made.map_err(CliError::io(format!("cannot keep long results in {}", data_dir.display())))?;
-            let remote::Opened { database, name } = remote::open(&args.remote, &engine.prices, is_writable)?;
-            return Ok(Self { database, name: format!("tables of {name}"), dir: data_dir.to_owned(), _local: None });
+            made.map_err(CliError::io(format!(
+                "cannot keep long results in {}",
+                data_dir.display()
+            )))?;
+            let remote::Opened { database, name } =
+                remote::open(&args.remote, &engine.prices, is_writable)?;
+            return Ok(Self {
+                database,
+                name: format!("tables of {name}"),
+                dir: data_dir.to_owned(),
+                _local: None,
+            });
         }
         let opened = data_dir::open_with(&args.data, engine, durability)?;
         opened.warn_unfinished()?;
         let name = format!("data in {}", opened.dir.display());
-        Ok(Self { database: opened.database.clone(), name, dir: opened.dir.clone(), _local: Some(opened) })
+        Ok(Self {
+            database: opened.database.clone(),
+            name,
+            dir: opened.dir.clone(),
+            _local: Some(opened),
+        })
     }
 }
 
@@ -124,7 +143,10 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         )));
     }
     let durability = options.durability.unwrap_or(args.durability.durability);
-    let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
+    let mut mount_options = MountOptions {
+        data: Some(data_dir.to_owned()),
+        ..MountOptions::new(&args.mountpoint)
+    };
     if is_remote {
         mount_options.event_threads = fuse::EVENT_THREADS_REMOTE;
     }
@@ -138,9 +160,13 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let address = args.address.as_ref().or(options.http.as_ref());
     let mut http = args.http.clone();
     http.http_allow_users |= options.http_allow_users;
-    let server = address.map(|address| serve::start(address, &http, source.database.clone())).transpose()?;
-    let mounted =
-        fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
+    let server = address
+        .map(|address| serve::start(address, &http, source.database.clone()))
+        .transpose()?;
+    let mounted = fuse::mount(&mount_options, view).map_err(CliError::io(format!(
+        "cannot mount at {}",
+        args.mountpoint.display()
+    )))?;
 
     let (events, heard) = channel();
     let mut watchdog = watch(&mounted, &events);
@@ -194,8 +220,12 @@ fn tell_of_end(signals: Signals, mounted: &Mounted, events: &Sender<Event>) {
 
 fn watch(mounted: &Mounted, events: &Sender<Event>) -> Option<Watchdog> {
     let events = events.clone();
-    let started = Watchdog::start(mounted.mountpoint(), move || _ = events.send(Event::Unwatched));
-    started.inspect_err(|error| log::warn!("nobody watches the mount: {error}")).ok()
+    let started = Watchdog::start(mounted.mountpoint(), move || {
+        _ = events.send(Event::Unwatched)
+    });
+    started
+        .inspect_err(|error| log::warn!("nobody watches the mount: {error}"))
+        .ok()
 }
 
 /// Starts this command again as a process of its own session; returns when its mount answers.
@@ -217,16 +247,25 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
         .map_err(CliError::io("cannot start the background process"))?;
     let mut first_line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout).read_line(&mut first_line).map_err(CliError::io("the background process"))?;
+        BufReader::new(stdout)
+            .read_line(&mut first_line)
+            .map_err(CliError::io("the background process"))?;
     }
     match first_line.trim_end() {
         READY => Ok(Outcome::Done),
-        "" => Err(CliError::Message(format!("the background process ended early; see {}", data_dir.join(LOG_FILE).display()))),
+        "" => Err(CliError::Message(format!(
+            "the background process ended early; see {}",
+            data_dir.join(LOG_FILE).display()
+        ))),
         error => Err(CliError::Message(error.to_owned())),
     }
 }
 
 fn open_log(data_dir: &Path) -> Result<std::fs::File, CliError> {
-    open_beside(data_dir, LOG_FILE)
-        .map_err(|error| CliError::Message(format!("cannot write the log in {}: {error}", data_dir.display())))
+    open_beside(data_dir, LOG_FILE).map_err(|error| {
+        CliError::Message(format!(
+            "cannot write the log in {}: {error}",
+            data_dir.display()
+        ))
+    })
 }

@@ -29,13 +29,21 @@ struct Known {
 
 /// Our own words, in the order of the help text.
 const KNOWN: &[Known] = &[
-    Known { word: "ro", help: "nothing can be written", set: |o, _| choose(&mut o.read_only, true) },
+    Known {
+        word: "ro",
+        help: "nothing can be written",
+        set: |o, _| choose(&mut o.read_only, true),
+    },
     Known {
         word: "rw",
         help: "everything can be written (the default, but of --remote)",
         set: |o, _| choose(&mut o.read_only, false),
     },
-    Known { word: "pretty", help: "items are shown indented, one attribute a line", set: |o, _| set(&mut o.view.pretty, true) },
+    Known {
+        word: "pretty",
+        help: "items are shown indented, one attribute a line",
+        set: |o, _| set(&mut o.view.pretty, true),
+    },
     Known {
         word: "keys=",
         help: "keys=strict: a key in a body that differs from the path's is EINVAL;\nkeys=path: the path wins, with a warning (the default)",
@@ -71,7 +79,11 @@ const KNOWN: &[Known] = &[
         help: "durability=power: what was written survives kill -9 and a power cut (the default);\ndurability=kill: kill -9; a power cut may take the last half second",
         set: |o, value| args::durability(value).map(|durability| o.durability = Some(durability)),
     },
-    Known { word: "noxattr", help: "no extended attributes, and no requests for them", set: |o, _| set(&mut o.no_xattr, true) },
+    Known {
+        word: "noxattr",
+        help: "no extended attributes, and no requests for them",
+        set: |o, _| set(&mut o.no_xattr, true),
+    },
     Known {
         word: "nokeep",
         help: "the kernel keeps nothing of what it is told; every stat asks",
@@ -90,14 +102,25 @@ const KNOWN: &[Known] = &[
             set(&mut o.allow_other, true)
         },
     },
-    Known { word: "uid=", help: "owner of everything, a number", set: |o, value| number(&mut o.uid, value) },
-    Known { word: "gid=", help: "group of everything, a number", set: |o, value| number(&mut o.gid, value) },
+    Known {
+        word: "uid=",
+        help: "owner of everything, a number",
+        set: |o, value| number(&mut o.uid, value),
+    },
+    Known {
+        word: "gid=",
+        help: "group of everything, a number",
+        set: |o, value| number(&mut o.gid, value),
+    },
     Known {
         word: "umask=",
         help: "permission bits that nothing has, octal (default 022)",
         set: |o, value| {
-            let bits = u16::from_str_radix(value, 8).ok().filter(|bits| *bits <= 0o777);
-            o.umask = Some(bits.ok_or_else(|| "takes octal permission bits, such as 077".to_owned())?);
+            let bits = u16::from_str_radix(value, 8)
+                .ok()
+                .filter(|bits| *bits <= 0o777);
+            o.umask =
+                Some(bits.ok_or_else(|| "takes octal permission bits, such as 077".to_owned())?);
             Ok(())
         },
     },
@@ -161,13 +184,22 @@ impl Options {
     fn take(&mut self, word: &str) -> Result<(), String> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         let takes_value = |known: &Known| known.word.strip_suffix('=') == Some(name);
-        if let Some(known) = KNOWN.iter().find(|known| known.word == word || takes_value(known)) {
+        if let Some(known) = KNOWN
+            .iter()
+            .find(|known| known.word == word || takes_value(known))
+        {
             if takes_value(known) && value.is_empty() {
-                return Err(format!("the mount option {name} takes a value: {}", known.help.replace('\n', " ")));
+                return Err(format!(
+                    "the mount option {name} takes a value: {}",
+                    known.help.replace('\n', " ")
+                ));
             }
-            return (known.set)(self, value).map_err(|why| format!("the mount option {name} {why}"));
+            return (known.set)(self, value)
+                .map_err(|why| format!("the mount option {name} {why}"));
         }
-        if GENERIC.split(' ').any(|known| known == word) || FOREIGN.iter().any(|prefix| word.starts_with(prefix)) {
+        if GENERIC.split(' ').any(|known| known == word)
+            || FOREIGN.iter().any(|prefix| word.starts_with(prefix))
+        {
             return Ok(());
         }
         if name == "remount" {
@@ -195,8 +227,14 @@ impl Options {
 }
 
 fn unknown(word: &str) -> String {
-    let words: Vec<&str> = KNOWN.iter().map(|known| known.word).chain(GENERIC.split(' ')).collect();
-    let hint = nearest(word, words).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let words: Vec<&str> = KNOWN
+        .iter()
+        .map(|known| known.word)
+        .chain(GENERIC.split(' '))
+        .collect();
+    let hint = nearest(word, words)
+        .map(|near| format!("; did you mean {near}?"))
+        .unwrap_or_default();
     format!("unknown mount option {word:?}{hint} (ddbfs mount --help explains them all)")
 }
 
@@ -220,7 +258,11 @@ fn choice(flag: &mut bool, value: &str, [off, on]: [&str; 2]) -> Result<(), Stri
 }
 
 fn number(place: &mut Option<u32>, value: &str) -> Result<(), String> {
-    *place = Some(value.parse().map_err(|_| format!("takes a number, not {value:?}; id -u and id -g tell them"))?);
+    *place = Some(
+        value
+            .parse()
+            .map_err(|_| format!("takes a number, not {value:?}; id -u and id -g tell them"))?,
+    );
     Ok(())
 }
 
@@ -255,8 +297,14 @@ pub fn arguments(args: &[OsString]) -> Result<Option<Vec<OsString>>, CliError> {
     let name = args.first().and_then(|name| Path::new(name).file_name());
     let is_helper = name == Some(OsStr::new(HELPER_NAME));
     // A command has no slash; fstab names an absolute path.
-    let is_source = args.get(1).is_some_and(|first| first.as_bytes().starts_with(b"/"));
-    if is_helper || is_source { of_mount(args).map(Some) } else { Ok(None) }
+    let is_source = args
+        .get(1)
+        .is_some_and(|first| first.as_bytes().starts_with(b"/"));
+    if is_helper || is_source {
+        of_mount(args).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 fn of_mount(args: &[OsString]) -> Result<Vec<OsString>, CliError> {
@@ -271,7 +319,9 @@ fn of_mount(args: &[OsString]) -> Result<Vec<OsString>, CliError> {
             [b'-', b'o', list @ ..] => options.push(OsStr::from_bytes(list).to_owned()),
             // The type, and a namespace that mount has entered already.
             b"-t" | b"-N" => drop(rest.next().ok_or_else(usage)?),
-            [b'-', flags @ ..] if !flags.is_empty() && flags.iter().all(|flag| b"sfnvrw".contains(flag)) => {
+            [b'-', flags @ ..]
+                if !flags.is_empty() && flags.iter().all(|flag| b"sfnvrw".contains(flag)) =>
+            {
                 if flags.contains(&b'r') {
                     options.push("ro".into());
                 }
@@ -283,7 +333,13 @@ fn of_mount(args: &[OsString]) -> Result<Vec<OsString>, CliError> {
     }
     let [data, mountpoint] = <[OsString; 2]>::try_from(places).map_err(|_| usage())?;
     let program = args.first().cloned().unwrap_or_default();
-    let mut out = vec![program, "mount".into(), "--background".into(), "--data".into(), data];
+    let mut out = vec![
+        program,
+        "mount".into(),
+        "--background".into(),
+        "--data".into(),
+        data,
+    ];
     if dry_run {
         out.push("--dry-run".into());
     }
@@ -305,32 +361,124 @@ mod tests {
         let view = ViewOptions::default();
         let cases: &[(&str, Options)] = &[
             ("", Options::default()),
-            ("nosuid,nodev,noexec,relatime,user,_netdev,nofail,x-systemd.automount,comment=mine,defaults", Options::default()),
-            ("ro", Options { read_only: Some(true), ..Options::default() }),
-            ("ro,rw", Options { read_only: Some(false), ..Options::default() }),
-            ("pretty,keys=strict", Options { view: ViewOptions { pretty: true, strict_keys: true, ..view }, ..Options::default() }),
+            (
+                "nosuid,nodev,noexec,relatime,user,_netdev,nofail,x-systemd.automount,comment=mine,defaults",
+                Options::default(),
+            ),
+            (
+                "ro",
+                Options {
+                    read_only: Some(true),
+                    ..Options::default()
+                },
+            ),
+            (
+                "ro,rw",
+                Options {
+                    read_only: Some(false),
+                    ..Options::default()
+                },
+            ),
+            (
+                "pretty,keys=strict",
+                Options {
+                    view: ViewOptions {
+                        pretty: true,
+                        strict_keys: true,
+                        ..view
+                    },
+                    ..Options::default()
+                },
+            ),
             ("keys=strict,keys=path", Options::default()),
             (
                 "show=all,lww",
-                Options { view: ViewOptions { show_all: true, last_writer_wins: true, ..view }, ..Options::default() },
+                Options {
+                    view: ViewOptions {
+                        show_all: true,
+                        last_writer_wins: true,
+                        ..view
+                    },
+                    ..Options::default()
+                },
             ),
-            ("keep_text", Options { view: ViewOptions { keep_text: true, ..view }, ..Options::default() }),
-            ("allow_drop,restore", Options { view: ViewOptions { allow_drop: true, restore: true, ..view }, ..Options::default() }),
-            ("durability=power,durability=kill", Options { durability: Some(Durability::Kill), ..Options::default() }),
-            ("nonempty", Options { nonempty: true, ..Options::default() }),
-            ("nokeep", Options { no_keep: true, ..Options::default() }),
+            (
+                "keep_text",
+                Options {
+                    view: ViewOptions {
+                        keep_text: true,
+                        ..view
+                    },
+                    ..Options::default()
+                },
+            ),
+            (
+                "allow_drop,restore",
+                Options {
+                    view: ViewOptions {
+                        allow_drop: true,
+                        restore: true,
+                        ..view
+                    },
+                    ..Options::default()
+                },
+            ),
+            (
+                "durability=power,durability=kill",
+                Options {
+                    durability: Some(Durability::Kill),
+                    ..Options::default()
+                },
+            ),
+            (
+                "nonempty",
+                Options {
+                    nonempty: true,
+                    ..Options::default()
+                },
+            ),
+            (
+                "nokeep",
+                Options {
+                    no_keep: true,
+                    ..Options::default()
+                },
+            ),
             (
                 "noxattr,allow_other",
                 Options {
-                    view: ViewOptions { allow_other: true, ..view },
+                    view: ViewOptions {
+                        allow_other: true,
+                        ..view
+                    },
                     no_xattr: true,
                     allow_other: true,
                     ..Options::default()
                 },
             ),
-            ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
-            ("http_allow_users", Options { http_allow_users: true, ..Options::default() }),
-            ("http=127.0.0.1:1", Options { http: Some("127.0.0.1:1".to_owned()), ..Options::default() }),
+            (
+                "uid=1000,gid=5,umask=077",
+                Options {
+                    uid: Some(1000),
+                    gid: Some(5),
+                    umask: Some(0o77),
+                    ..Options::default()
+                },
+            ),
+            (
+                "http_allow_users",
+                Options {
+                    http_allow_users: true,
+                    ..Options::default()
+                },
+            ),
+            (
+                "http=127.0.0.1:1",
+                Options {
+                    http: Some("127.0.0.1:1".to_owned()),
+                    ..Options::default()
+                },
+            ),
         ];
         for (list, expected) in cases {
             assert_eq!(parse(list).as_ref(), Ok(expected), "{list}");
@@ -343,9 +491,15 @@ mod tests {
             ("prety", "did you mean pretty?"),
             ("allow-drop", "did you mean allow_drop?"),
             ("noatim", "did you mean noatime?"),
-            ("keys=loose", "the mount option keys takes path or strict, not \"loose\""),
+            (
+                "keys=loose",
+                "the mount option keys takes path or strict, not \"loose\"",
+            ),
             ("show", "the mount option show takes a value"),
-            ("durability=none", "the mount option durability takes power or kill, not \"none\""),
+            (
+                "durability=none",
+                "the mount option durability takes power or kill, not \"none\"",
+            ),
             ("uid=me", "the mount option uid takes a number, not \"me\""),
             ("umask=9", "octal"),
             ("umask=7777", "octal"),
@@ -362,7 +516,11 @@ mod tests {
     fn the_help_text_names_every_word() {
         let text = help();
         for known in KNOWN {
-            assert!(text.contains(&format!("\n  {} ", known.word)), "{}", known.word);
+            assert!(
+                text.contains(&format!("\n  {} ", known.word)),
+                "{}",
+                known.word
+            );
         }
     }
 
@@ -381,13 +539,31 @@ mod tests {
             ("ddbfs", None),
             ("ddbfs mount /mnt", None),
             ("ddbfs --help", None),
-            ("ddbfs /data /mnt", Some("mount --background --data /data -- /mnt")),
-            ("ddbfs /data /mnt -o rw,dev,suid", Some("mount --background --data /data -o rw,dev,suid -- /mnt")),
-            ("/sbin/mount.ddbfs /data /mnt -sn -o rw -o pretty", Some("mount --background --data /data -o rw -o pretty -- /mnt")),
+            (
+                "ddbfs /data /mnt",
+                Some("mount --background --data /data -- /mnt"),
+            ),
+            (
+                "ddbfs /data /mnt -o rw,dev,suid",
+                Some("mount --background --data /data -o rw,dev,suid -- /mnt"),
+            ),
+            (
+                "/sbin/mount.ddbfs /data /mnt -sn -o rw -o pretty",
+                Some("mount --background --data /data -o rw -o pretty -- /mnt"),
+            ),
             ("mount.ddbfs /data /mnt -x", Some("usage")),
-            ("mount.ddbfs /data /mnt -r -oro -t fuse.ddbfs", Some("mount --background --data /data -o ro -o ro -- /mnt")),
-            ("mount.ddbfs /data /mnt -f", Some("mount --background --data /data --dry-run -- /mnt")),
-            ("mount.ddbfs data mnt", Some("mount --background --data data -- mnt")),
+            (
+                "mount.ddbfs /data /mnt -r -oro -t fuse.ddbfs",
+                Some("mount --background --data /data -o ro -o ro -- /mnt"),
+            ),
+            (
+                "mount.ddbfs /data /mnt -f",
+                Some("mount --background --data /data --dry-run -- /mnt"),
+            ),
+            (
+                "mount.ddbfs data mnt",
+                Some("mount --background --data data -- mnt"),
+            ),
             ("mount.ddbfs /data", Some("usage")),
             ("mount.ddbfs /data /mnt -o", Some("usage")),
             ("mount.ddbfs /data /mnt /more", Some("usage")),

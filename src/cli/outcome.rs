@@ -24,7 +24,10 @@ pub enum CliError {
     #[error(transparent)]
     Copy(#[from] crate::database::copies::CopyError),
     #[error("{doing}: {source}")]
-    Io { doing: String, source: std::io::Error },
+    Io {
+        doing: String,
+        source: std::io::Error,
+    },
     #[error("{0}")]
     Message(String),
     /// The command was called wrongly: exit code 2.
@@ -58,7 +61,11 @@ pub fn tell(text: &str) -> Result<(), CliError> {
 
 /// Writes a line or several for people to standard error, and nothing that a terminal obeys; nobody hears when that cannot be written.
 pub fn warn(text: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{}", shown::lines(&text.to_string(), TEXT_CHARS_MAX));
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}",
+        shown::lines(&text.to_string(), TEXT_CHARS_MAX)
+    );
 }
 
 /// Writes to standard output what programs read, as it is. A reader that has seen enough, as `head` has, is no failure; `println!` would

@@ -18,7 +18,10 @@ impl Progress {
                 ProgressBar::new(total),
                 "{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {bytes_per_sec}  {msg} items  {eta} left",
             ),
-            None => (ProgressBar::new_spinner(), "{spinner} {bytes}  {bytes_per_sec}  {msg} items  {elapsed}"),
+            None => (
+                ProgressBar::new_spinner(),
+                "{spinner} {bytes}  {bytes_per_sec}  {msg} items  {elapsed}",
+            ),
         };
         Self::drawn(bar, template)
     }
@@ -27,7 +30,10 @@ impl Progress {
     pub fn of_items(total: u64, done: u64) -> Self {
         let bar = ProgressBar::new(total.max(done)).with_position(done);
         bar.reset_eta();
-        Self::drawn(bar, "{wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {per_sec}  {msg}  {eta} left")
+        Self::drawn(
+            bar,
+            "{wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {per_sec}  {msg}  {eta} left",
+        )
     }
 
     fn drawn(bar: ProgressBar, template: &str) -> Self {
@@ -75,12 +81,16 @@ impl BackfillProgress {
         match (state.status, state.progress) {
             (TableStatus::Active, _) => return ControlFlow::Break(()),
             (TableStatus::Deleting, _) => spin("{spinner} {msg}  removing its entries  {elapsed}"),
-            (TableStatus::Creating | TableStatus::Updating, Some(of)) if state.backfilling == Some(true) => {
+            (TableStatus::Creating | TableStatus::Updating, Some(of))
+                if state.backfilling == Some(true) =>
+            {
                 self.0.set_style(style("{msg}  {wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {elapsed}, {eta} left"));
                 self.0.set_length(of.total.max(of.done));
                 self.0.set_position(of.done);
             }
-            (TableStatus::Creating | TableStatus::Updating, _) => spin("{spinner} {msg}  allocating resources  {elapsed}"),
+            (TableStatus::Creating | TableStatus::Updating, _) => {
+                spin("{spinner} {msg}  allocating resources  {elapsed}")
+            }
         }
         ControlFlow::Continue(())
     }

@@ -59,7 +59,12 @@ impl Reader {
             // Until it has ended, or nobody listens any more.
             while receive(&mut from).is_some_and(|answer| sender.send(answer).is_ok()) {}
         });
-        Ok(Self { child, to, answers, is_left: false })
+        Ok(Self {
+            child,
+            to,
+            answers,
+            is_left: false,
+        })
     }
 
     /// Asks for what a file holds; of a directory for the names of the directories in it, a line each. An absolute path.
@@ -100,11 +105,13 @@ impl Reader {
     /// As for [`Self::answer`], and those of realpath(3).
     pub fn follow(&mut self, path: &Path, patience: Duration) -> io::Result<PathBuf> {
         self.send(FOLLOW, path)?;
-        self.answer(patience).map(|path| PathBuf::from(OsStr::from_bytes(&path)))
+        self.answer(patience)
+            .map(|path| PathBuf::from(OsStr::from_bytes(&path)))
     }
 
     fn send(&mut self, kind: u8, path: &Path) -> io::Result<()> {
-        self.to.write_all(&[&[kind], path.as_os_str().as_bytes(), &[0]].concat())
+        self.to
+            .write_all(&[&[kind], path.as_os_str().as_bytes(), &[0]].concat())
     }
 
     /// What was asked for.
@@ -183,31 +190,51 @@ pub fn run(began: [u32; 2]) -> Result<Outcome, CliError> {
             Ok(bytes) => (0, bytes),
             Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), Vec::new()),
         };
-        let head = [&errno.to_ne_bytes()[..], &(bytes.len() as u64).to_ne_bytes()].concat();
-        let sent = out.write_all(&head).and_then(|()| out.write_all(&bytes)).and_then(|()| out.flush());
+        let head = [
+            &errno.to_ne_bytes()[..],
+            &(bytes.len() as u64).to_ne_bytes(),
+        ]
+        .concat();
+        let sent = out
+            .write_all(&head)
+            .and_then(|()| out.write_all(&bytes))
+            .and_then(|()| out.flush());
         sent.map_err(CliError::io("cannot answer"))?;
     }
     Ok(Outcome::Done)
 }
 
 fn answered(asked: &[u8]) -> io::Result<Vec<u8>> {
-    let Some((kind, path)) = asked.split_first() else { return Err(ErrorKind::InvalidInput.into()) };
+    let Some((kind, path)) = asked.split_first() else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
     let path = Path::new(OsStr::from_bytes(path));
     match *kind {
-        FOLLOW => return path.canonicalize().map(|path| path.into_os_string().into_vec()),
+        FOLLOW => {
+            return path
+                .canonicalize()
+                .map(|path| path.into_os_string().into_vec());
+        }
         LIST => return names(path, NAMES_MAX, 0, |_| true),
         _ => {}
     }
     match std::fs::read(path) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
-            names(path, usize::MAX, b'\n', |entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            names(path, usize::MAX, b'\n', |entry| {
+                entry.file_type().is_ok_and(|kind| kind.is_dir())
+            })
         }
         read => read,
     }
 }
 
 /// The names in a directory of the first so many entries that are meant, each with that byte behind it.
-fn names(path: &Path, most: usize, end: u8, is_meant: fn(&DirEntry) -> bool) -> io::Result<Vec<u8>> {
+fn names(
+    path: &Path,
+    most: usize,
+    end: u8,
+    is_meant: fn(&DirEntry) -> bool,
+) -> io::Result<Vec<u8>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path)?.take(most) {
         let entry = entry?;
@@ -222,7 +249,9 @@ fn names(path: &Path, most: usize, end: u8, is_meant: fn(&DirEntry) -> bool) -> 
 /// What [`run`] sends.
 fn receive(from: &mut ChildStdout) -> Option<io::Result<Vec<u8>>> {
     let (mut errno, mut length) = ([0; size_of::<i32>()], [0; size_of::<u64>()]);
-    from.read_exact(&mut errno).and_then(|()| from.read_exact(&mut length)).ok()?;
+    from.read_exact(&mut errno)
+        .and_then(|()| from.read_exact(&mut length))
+        .ok()?;
     // As many as come: a length is only believed with its bytes.
     let (length, mut bytes) = (u64::from_ne_bytes(length), Vec::new());
     let came = from.take(length).read_to_end(&mut bytes).ok()?;

@@ -9,8 +9,7 @@ use crate::model::prices::PriceTable;
 const SECONDS_MAX: f64 = 86_400.0;
 /// What a build says that cannot ask services.
 #[cfg(not(feature = "remote"))]
-pub const WITHOUT: &str =
-    "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
+pub const WITHOUT: &str = "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
 /// One currency is known.
 const CURRENCY: &str = "USD";
 
@@ -54,7 +53,12 @@ pub struct RemoteArgs {
     #[command(flatten)]
     service: ServiceArgs,
     /// Show only these tables; * stands for any characters
-    #[arg(long, value_name = "TABLE,…", value_delimiter = ',', requires = "remote")]
+    #[arg(
+        long,
+        value_name = "TABLE,…",
+        value_delimiter = ',',
+        requires = "remote"
+    )]
     tables: Vec<String>,
     /// Read units that one listing or scan may take; what would cost more is refused [default: 1000]
     #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
@@ -65,29 +69,42 @@ pub struct RemoteArgs {
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
 }
 
 /// Units a second, or of a scan.
 pub fn units(text: &str) -> Result<f64, String> {
-    number(text).filter(|units| *units > 0.0).ok_or_else(|| format!("{text:?} is no number of units; write for instance 25 or 0.5"))
+    number(text)
+        .filter(|units| *units > 0.0)
+        .ok_or_else(|| format!("{text:?} is no number of units; write for instance 25 or 0.5"))
 }
 
 fn money(text: &str) -> Result<f64, String> {
-    let amount = text.trim().strip_suffix(CURRENCY).and_then(number).filter(|money| *money > 0.0);
+    let amount = text
+        .trim()
+        .strip_suffix(CURRENCY)
+        .and_then(number)
+        .filter(|money| *money > 0.0);
     amount.ok_or_else(|| format!("{text:?} is no amount of money; write for instance '2 {CURRENCY}', the currency of the prices"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = number(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| format!("{text:?} is no number of seconds up to a day; write for instance 5 or 0.5"))
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
+        format!("{text:?} is no number of seconds up to a day; write for instance 5 or 0.5")
+    })
 }
 
 fn seconds_to_wait(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|wait| {
-        if wait < Duration::from_millis(100) { Err("a request takes 0.1 seconds at least".to_owned()) } else { Ok(wait) }
+        if wait < Duration::from_millis(100) {
+            Err("a request takes 0.1 seconds at least".to_owned())
+        } else {
+            Ok(wait)
+        }
     })
 }
 
@@ -119,15 +136,33 @@ impl ServiceArgs {
 
         let timeout = self.timeout.unwrap_or(timeout);
         let (region, profile) = (self.region.clone(), self.profile.clone());
-        let aws = Aws::open(&AwsOptions { endpoint: endpoint.map(str::to_owned), region, profile, keys: None, timeout });
+        let aws = Aws::open(&AwsOptions {
+            endpoint: endpoint.map(str::to_owned),
+            region,
+            profile,
+            keys: None,
+            timeout,
+        });
         let aws = aws.map_err(|error| CliError::Message(error.to_string()))?;
         let (endpoint, region) = (aws.endpoint(), aws.region().to_owned());
         if self.budget.is_some() && !prices.region.starts_with(&region) {
-            log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {region}", prices.region);
+            log::warn!(
+                "the budget is counted by prices of {}; --prices FILE gives those of {region}",
+                prices.region
+            );
         }
-        let limits = Limits { reads: self.max_rcu, writes: self.max_wcu, money: self.budget, timeout: patience.unwrap_or(timeout) };
+        let limits = Limits {
+            reads: self.max_rcu,
+            writes: self.max_wcu,
+            money: self.budget,
+            timeout: patience.unwrap_or(timeout),
+        };
         let meter = Meter::new(Arc::new(aws), limits, prices.clone()).spending(self.purse.clone());
-        Ok(Service { meter: Arc::new(meter), endpoint, region })
+        Ok(Service {
+            meter: Arc::new(meter),
+            endpoint,
+            region,
+        })
     }
 }
 
@@ -150,7 +185,11 @@ impl RemoteArgs {
 /// # Errors
 /// What is missing or wrong, and what to do.
 #[cfg(not(feature = "remote"))]
-pub fn open(_args: &RemoteArgs, _prices: &PriceTable, _is_writable: bool) -> Result<Opened, CliError> {
+pub fn open(
+    _args: &RemoteArgs,
+    _prices: &PriceTable,
+    _is_writable: bool,
+) -> Result<Opened, CliError> {
     Err(CliError::Message(WITHOUT.to_owned()))
 }
 
@@ -160,7 +199,13 @@ pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result
     use crate::database::remote::aws::TIMEOUT;
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 
-    let Service { meter, endpoint, region } = args.service.open(args.endpoint.as_deref(), prices, TIMEOUT, None)?;
+    let Service {
+        meter,
+        endpoint,
+        region,
+    } = args
+        .service
+        .open(args.endpoint.as_deref(), prices, TIMEOUT, None)?;
     let name = format!("{endpoint} ({region})");
     let client = Arc::new(Client::new(Arc::clone(&meter) as _));
     check(&*client, &name)?;
@@ -173,7 +218,10 @@ pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result
         ..defaults
     };
     let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
-    Ok(Opened { database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)), name })
+    Ok(Opened {
+        database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)),
+        name,
+    })
 }
 
 /// Asks the service for a name.
@@ -182,14 +230,19 @@ fn check(service: &dyn crate::database::Database, name: &str) -> Result<(), CliE
     use crate::model::Error;
     use crate::model::api::ListTablesRequest;
 
-    match service.list_tables(ListTablesRequest { exclusive_start_table_name: None, limit: Some(1) }) {
+    match service.list_tables(ListTablesRequest {
+        exclusive_start_table_name: None,
+        limit: Some(1),
+    }) {
         Ok(_) => Ok(()),
         // Some may read their tables and not list all.
         Err(Error::Remote(error)) if error.exception == "AccessDeniedException" => {
             log::warn!("{name} does not let you list tables: {error}");
             Ok(())
         }
-        Err(error) => Err(CliError::Message(format!("{name} does not let us in: {error}"))),
+        Err(error) => Err(CliError::Message(format!(
+            "{name} does not let us in: {error}"
+        ))),
     }
 }
 

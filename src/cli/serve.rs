@@ -47,7 +47,12 @@ pub struct HttpArgs {
     #[arg(long)]
     http_bare_texts: bool,
     /// Accept only requests signed with this key (SigV4); without it any signature is taken
-    #[arg(long, value_name = "ACCESS_KEY:SECRET", env = "DDBFS_AUTH", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "ACCESS_KEY:SECRET",
+        env = "DDBFS_AUTH",
+        hide_env_values = true
+    )]
     auth: Option<Credentials>,
     #[command(flatten)]
     cache: CacheArgs,
@@ -56,10 +61,18 @@ pub struct HttpArgs {
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the server as soon as it runs.
     let signals = Signals::new()?;
-    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, args.durability.durability)?;
+    let opened = data_dir::open_with(
+        &args.data,
+        args.model.apply(EngineOptions::default())?,
+        args.durability.durability,
+    )?;
     opened.warn_unfinished()?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
-    say!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display())?;
+    say!(
+        "DynamoDB API on http://{}, data in {}",
+        server.local_addr(),
+        opened.dir.display()
+    )?;
     signals.wait();
     // Requests first: they wait for the writer, which ends with the database.
     server.shutdown();
@@ -67,10 +80,16 @@ pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
 }
 
 /// Starts the HTTP API on `address`.
-pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Browse>) -> Result<RunningServer, CliError> {
-    let address = address
-        .parse()
-        .map_err(|_| CliError::Message(format!("--http {address}: expected IP:PORT, for instance {HTTP_ADDRESS}")))?;
+pub fn start(
+    address: &str,
+    args: &HttpArgs,
+    database: Arc<dyn Browse>,
+) -> Result<RunningServer, CliError> {
+    let address = address.parse().map_err(|_| {
+        CliError::Message(format!(
+            "--http {address}: expected IP:PORT, for instance {HTTP_ADDRESS}"
+        ))
+    })?;
     let options = HttpOptions {
         allow_non_loopback: args.http_allow_remote,
         allow_users: args.http_allow_users,
@@ -80,7 +99,8 @@ pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Browse>) -> Resul
         bare_texts: args.http_bare_texts,
         ..HttpOptions::new(address)
     };
-    Server::start(options, args.cache.before(database)).map_err(CliError::io(format!("cannot serve HTTP on {address}")))
+    Server::start(options, args.cache.before(database))
+        .map_err(CliError::io(format!("cannot serve HTTP on {address}")))
 }
 
 /// SIGINT, SIGTERM and SIGHUP, caught from [`Signals::new`] on.
@@ -89,8 +109,8 @@ pub struct Signals(Mutex<signal_hook::iterator::Signals>);
 impl Signals {
     /// Starts catching.
     pub fn new() -> Result<Self, CliError> {
-        let signals =
-            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::io("cannot catch signals"))?;
+        let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(CliError::io("cannot catch signals"))?;
         Ok(Self(Mutex::new(signals)))
     }
 

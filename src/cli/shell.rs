@@ -52,7 +52,13 @@ pub struct ShellArgs {
     #[arg(long, value_name = "LINE", hide = true, allow_hyphen_values = true)]
     line: Option<String>,
     /// Where readline begins words
-    #[arg(long, value_name = "CHARACTERS", hide = true, allow_hyphen_values = true, default_value = "")]
+    #[arg(
+        long,
+        value_name = "CHARACTERS",
+        hide = true,
+        allow_hyphen_values = true,
+        default_value = ""
+    )]
     breaks: String,
     /// Tell what failed since this was printed
     #[arg(long, value_name = "TOLD", hide = true)]
@@ -100,8 +106,13 @@ fn script(shell: Interactive, mut program: clap::Command) -> String {
     match shell {
         Interactive::Zsh => {
             // The generator knows no completions but its own.
-            let commands = commands.replace(":table -- The table:_default", ":table -- The table:__ddbfs_tables");
-            format!("(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit -D }}\n{commands}{hook}")
+            let commands = commands.replace(
+                ":table -- The table:_default",
+                ":table -- The table:__ddbfs_tables",
+            );
+            format!(
+                "(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit -D }}\n{commands}{hook}"
+            )
         }
         Interactive::Bash | Interactive::Fish => format!("{commands}{hook}"),
     }
@@ -114,7 +125,9 @@ fn offer(word: &str, directory: &str, kept: usize) -> Result<Outcome, CliError> 
         Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Outcome::Failed),
         names => names.unwrap_or_default(),
     };
-    let lines = names.iter().filter_map(|name| Some(format!("{directory}{}\n", name.get(kept..)?)));
+    let lines = names
+        .iter()
+        .filter_map(|name| Some(format!("{directory}{}\n", name.get(kept..)?)));
     print(lines.collect::<String>().as_bytes())?;
     Ok(Outcome::Done)
 }
@@ -138,7 +151,10 @@ const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 /// Tells on standard error what is new since `told`, what this printed the time before, and prints what is known now. `status` is that of
 /// the command; `None` tells nothing, as what is looked for while a command is typed is no failure of it.
 fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
-    let before: HashMap<&str, &str> = told.split(' ').filter_map(|word| word.split_once('=')).collect();
+    let before: HashMap<&str, &str> = told
+        .split(' ')
+        .filter_map(|word| word.split_once('='))
+        .collect();
     let user = user().map_err(CliError::io("cannot read who this process runs as"))?;
     let mounts = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let mut known = Vec::new();
@@ -146,7 +162,11 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
     for mount in mounts.into_iter().filter(|mount| mount.is_open_to(user)) {
         let name = hex(&digest(mount.path.as_os_str().as_bytes()));
         match before.get(name.as_str()).copied() {
-            Some(last) if waiting(last).and_then(|(id, _)| id.parse().ok()).is_some_and(is_waiting) => {
+            Some(last)
+                if waiting(last)
+                    .and_then(|(id, _)| id.parse().ok())
+                    .is_some_and(is_waiting) =>
+            {
                 known.push(format!("{name}={}", not_heard(Some(last), status, None)));
             }
             last => asked.extend(ask(mount.path).map(|reader| (name, last, reader))),
@@ -166,7 +186,10 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
                 }
             }
             Err(error) if error.kind() == ErrorKind::TimedOut => {
-                known.push(format!("{name}={}", not_heard(last, status, Some(reader.leave()))));
+                known.push(format!(
+                    "{name}={}",
+                    not_heard(last, status, Some(reader.leave()))
+                ));
             }
             // A dead mount, or none any more.
             Err(_) => {}
@@ -185,7 +208,11 @@ fn waiting(state: &str) -> Option<(&str, bool)> {
 /// The state of a mount that has not answered: who waits for it now, if another than before.
 fn not_heard(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
     let (before, has_failed) = last.and_then(waiting).unwrap_or_default();
-    let failed = if has_failed || status.is_some_and(|status| status != 0) { FAILED } else { "" };
+    let failed = if has_failed || status.is_some_and(|status| status != 0) {
+        FAILED
+    } else {
+        ""
+    };
     let process = process.map_or_else(|| before.to_owned(), |process| process.to_string());
     format!("{WAITING}{process}{failed}")
 }
@@ -194,11 +221,18 @@ fn not_heard(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> S
 /// after the next, whose own end does not matter then.
 fn heard(last: Option<&str>, status: Option<i32>, failure: &str, id: String) -> (String, bool) {
     let (waited, Some(status)) = (last.and_then(waiting), status) else {
-        return (last.filter(|last| waiting(last).is_some()).map_or(id, str::to_owned), false);
+        return (
+            last.filter(|last| waiting(last).is_some())
+                .map_or(id, str::to_owned),
+            false,
+        );
     };
     let has_failed = status != 0 || waited.is_some_and(|(_, failed)| failed);
     let is_news = !failure.is_empty() && last != Some(id.as_str());
-    (id, is_news && (has_failed || WRITES.iter().any(|call| failure.starts_with(call))))
+    (
+        id,
+        is_news && (has_failed || WRITES.iter().any(|call| failure.starts_with(call))),
+    )
 }
 
 fn ask(mountpoint: PathBuf) -> Option<Reader> {
@@ -210,13 +244,25 @@ fn ask(mountpoint: PathBuf) -> Option<Reader> {
 /// The lines of a failure without the last, which has its time, and what tells the failure from others: all but the age, which moves.
 fn without_age(text: &str) -> (&str, String) {
     let timed = text.rsplit_once(',').map_or(text, |(timed, _)| timed);
-    (timed.rsplit_once('\n').map_or("", |(lines, _)| lines), hex(&digest(timed.as_bytes())))
+    (
+        timed.rsplit_once('\n').map_or("", |(lines, _)| lines),
+        hex(&digest(timed.as_bytes())),
+    )
 }
 
 /// How long a mount may take for one file or directory.
 const COMPLETE_PATIENCE: Duration = Duration::from_secs(2);
 /// Names that hold further names.
-const DIRECTORIES: [&str; 8] = ["items", "gsi", "lsi", "partitions", "queries", "query", "scan", "batch"];
+const DIRECTORIES: [&str; 8] = [
+    "items",
+    "gsi",
+    "lsi",
+    "partitions",
+    "queries",
+    "query",
+    "scan",
+    "batch",
+];
 /// Beside what names are made of: a clause's value and several of them, a directory, what is no character of its own.
 const MARKS: [char; 4] = ['=', ',', '/', '%'];
 
@@ -226,23 +272,42 @@ const MARKS: [char; 4] = ['=', ',', '/', '%'];
 /// # Errors
 /// `TimedOut`: the mount does not answer. Others of reading it.
 pub fn names(word: &str) -> io::Result<Vec<String>> {
-    let (directory, start) = word.rsplit_once('/').map_or((".", word), |(directory, start)| (directory, start));
+    let (directory, start) = word
+        .rsplit_once('/')
+        .map_or((".", word), |(directory, start)| (directory, start));
     let directory = if directory.is_empty() { "/" } else { directory };
-    let Some((mount, inside)) = fuse::place(Path::new(directory))? else { return Ok(Vec::new()) };
-    let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let Some((mount, inside)) = fuse::place(Path::new(directory))? else {
+        return Ok(Vec::new());
+    };
+    let parts: Vec<String> = inside
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
     let mut names = names_in(&mount.path, &inside, &parts, start)?;
     names.retain(|name| name.starts_with(start) && name.split(MARKS).all(is_name));
     Ok(names)
 }
 
 /// What may stand in a directory of a mount.
-fn names_in(root: &Path, directory: &Path, parts: &[String], start: &str) -> io::Result<Vec<String>> {
+fn names_in(
+    root: &Path,
+    directory: &Path,
+    parts: &[String],
+    start: &str,
+) -> io::Result<Vec<String>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
         [_] => Ok(directory_names(tree::names(true))),
         [_, "gsi" | "lsi", _] => Ok(directory_names(tree::names(false))),
-        [_, rest @ ..] if let Some(at) = rest.iter().position(|part| matches!(*part, "query" | "scan")) => {
-            let source = directory.ancestors().nth(rest.len() - at).unwrap_or(directory);
+        [_, rest @ ..]
+            if let Some(at) = rest
+                .iter()
+                .position(|part| matches!(*part, "query" | "scan")) =>
+        {
+            let source = directory
+                .ancestors()
+                .nth(rest.len() - at)
+                .unwrap_or(directory);
             clauses(&root.join(directory), &root.join(source), start)
         }
         _ => Ok(Vec::new()),
@@ -259,23 +324,46 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
     let mut reader = Reader::start()?;
     let text = reader.read(&directory.join(HELP_NAME), COMPLETE_PATIENCE)?;
     let text = String::from_utf8_lossy(&text);
-    let told = text.lines().take_while(|line| !line.starts_with("Examples"));
+    let told = text
+        .lines()
+        .take_while(|line| !line.starts_with("Examples"));
     // A name begins at the third character; what belongs to it is indented further.
-    let words = told.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
-    let words: Vec<String> = words.flat_map(of_help).chain([HELP_NAME.to_owned()]).collect();
-    let Some((key, _)) = start.split_once('=') else { return Ok(words) };
-    let is_partition = key == "@pk" || words.first().is_some_and(|first| first.strip_suffix('=') == Some(key));
+    let words = told.filter_map(|line| {
+        line.strip_prefix("  ")
+            .filter(|rest| !rest.starts_with(' '))
+    });
+    let words: Vec<String> = words
+        .flat_map(of_help)
+        .chain([HELP_NAME.to_owned()])
+        .collect();
+    let Some((key, _)) = start.split_once('=') else {
+        return Ok(words);
+    };
+    let is_partition = key == "@pk"
+        || words
+            .first()
+            .is_some_and(|first| first.strip_suffix('=') == Some(key));
     if !is_partition {
         return Ok(Vec::new());
     }
     let names = reader.list(&source.join("items"), COMPLETE_PATIENCE)?;
-    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
-    Ok(names.map(|name| format!("{key}={}/", name.strip_suffix(".json").unwrap_or(&name))).collect())
+    let names = names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(String::from_utf8_lossy);
+    Ok(names
+        .map(|name| format!("{key}={}/", name.strip_suffix(".json").unwrap_or(&name)))
+        .collect())
 }
 
 /// The names in a line of the help: up to what is to be filled in.
 fn of_help(line: &str) -> Vec<String> {
-    let names = line.split("  ").next().unwrap_or_default().split(' ').map(|name| name.trim_end_matches(','));
+    let names = line
+        .split("  ")
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .map(|name| name.trim_end_matches(','));
     let names = names.map(|name| match name.split_once('=') {
         Some((clause, _)) => format!("{}=", clause.split('[').next().unwrap_or_default()),
         None => name.to_owned(),
@@ -283,7 +371,15 @@ fn of_help(line: &str) -> Vec<String> {
     // A path of the person's own follows.
     let names = names.map(|name| name.split('<').next().unwrap_or_default().to_owned());
     let names = names.filter(|name| !name.is_empty() && name != "ls" && name != "…");
-    names.map(|name| if is_word(&name) { format!("{name}/") } else { name }).collect()
+    names
+        .map(|name| {
+            if is_word(&name) {
+                format!("{name}/")
+            } else {
+                name
+            }
+        })
+        .collect()
 }
 
 /// A word, as far as it is typed.
@@ -315,15 +411,28 @@ enum Quote {
 fn last_word(line: &str, breaks: &str) -> Typed {
     let (mut text, mut quote) = (String::new(), Quote::None);
     // Of the word, of the part behind its last slash, and of what readline completes, now and outside of the open quote.
-    let (mut slash, mut start, mut outside) = (Start::default(), Start::default(), Start::default());
+    let (mut slash, mut start, mut outside) =
+        (Start::default(), Start::default(), Start::default());
     let mut characters = line.char_indices();
     while let Some((at, character)) = characters.next() {
         let next = at + character.len_utf8();
         match (quote, character) {
-            (Quote::None, '\\') | (Quote::Double, '\\') => text.extend(characters.next().map(|(_, character)| character)),
+            (Quote::None, '\\') | (Quote::Double, '\\') => {
+                text.extend(characters.next().map(|(_, character)| character))
+            }
             (Quote::None, '\'' | '"') => {
-                quote = if character == '"' { Quote::Double } else { Quote::Single };
-                (outside, start) = (start, Start { raw: next, text: text.len() });
+                quote = if character == '"' {
+                    Quote::Double
+                } else {
+                    Quote::Single
+                };
+                (outside, start) = (
+                    start,
+                    Start {
+                        raw: next,
+                        text: text.len(),
+                    },
+                );
             }
             (Quote::Single, '\'') | (Quote::Double, '"') => (quote, start) = (Quote::None, outside),
             (Quote::None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>') => {
@@ -333,17 +442,30 @@ fn last_word(line: &str, breaks: &str) -> Typed {
             }
             (_, '/') => {
                 text.push('/');
-                slash = Start { raw: next, text: text.len() };
+                slash = Start {
+                    raw: next,
+                    text: text.len(),
+                };
             }
             (Quote::None, _) if breaks.contains(character) => {
                 text.push(character);
-                start = Start { raw: next, text: text.len() };
+                start = Start {
+                    raw: next,
+                    text: text.len(),
+                };
             }
             _ => text.push(character),
         }
     }
-    let directory = line.get(start.raw..slash.raw).unwrap_or_default().to_owned();
-    Typed { kept: start.text.saturating_sub(slash.text), directory, text }
+    let directory = line
+        .get(start.raw..slash.raw)
+        .unwrap_or_default()
+        .to_owned();
+    Typed {
+        kept: start.text.saturating_sub(slash.text),
+        directory,
+        text,
+    }
 }
 
 #[cfg(test)]
@@ -354,7 +476,11 @@ mod tests {
     fn a_failure_is_told_after_a_command_that_failed_also_if_it_was_not_heard_then() {
         let check = |last: &str, status: Option<i32>, failure: &str, expected: (&str, bool)| {
             let (state, is_told) = heard(Some(last), status, failure, "new".to_owned());
-            assert_eq!((state.as_str(), is_told), expected, "{last} {status:?} {failure}");
+            assert_eq!(
+                (state.as_str(), is_told),
+                expected,
+                "{last} {status:?} {failure}"
+            );
         };
         check("old", Some(1), "open x", ("new", true));
         check("old", Some(0), "open x", ("new", false));
@@ -373,13 +499,31 @@ mod tests {
     #[test]
     fn words_of_the_help() {
         for (line, expected) in [
-            ("GameTitle=<string>                 the partition key, needed", vec!["GameTitle="]),
-            ("@pk.shards=<prefix>,<m>,<n>        all of", vec!["@pk.shards="]),
-            ("desc, asc                          order", vec!["desc/", "asc/"]),
-            ("where.<path>.<op>[=<value>]        a filter", vec!["where."]),
-            ("items.ndjson            an item a line", vec!["items.ndjson"]),
+            (
+                "GameTitle=<string>                 the partition key, needed",
+                vec!["GameTitle="],
+            ),
+            (
+                "@pk.shards=<prefix>,<m>,<n>        all of",
+                vec!["@pk.shards="],
+            ),
+            (
+                "desc, asc                          order",
+                vec!["desc/", "asc/"],
+            ),
+            (
+                "where.<path>.<op>[=<value>]        a filter",
+                vec!["where."],
+            ),
+            (
+                "items.ndjson            an item a line",
+                vec!["items.ndjson"],
+            ),
             ("count                   how many", vec!["count"]),
-            ("consistent                         consistent read", vec!["consistent/"]),
+            (
+                "consistent                         consistent read",
+                vec!["consistent/"],
+            ),
         ] {
             assert_eq!(of_help(line), expected, "{line}");
         }
@@ -402,7 +546,11 @@ mod tests {
             ("cat T/x\\", "T/x", "T/", 0),
         ];
         for (line, text, directory, kept) in cases {
-            let expected = Typed { text: text.to_owned(), directory: directory.to_owned(), kept };
+            let expected = Typed {
+                text: text.to_owned(),
+                directory: directory.to_owned(),
+                kept,
+            };
             assert_eq!(last_word(line, " \t\n\"'@><=;|&(:"), expected, "{line}");
         }
     }

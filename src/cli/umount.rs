@@ -27,22 +27,34 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
     let mountpoint = &args.mountpoint;
     let failed = |error| refused(mountpoint, error);
     let connection = fuse::connection(mountpoint).ok().flatten();
-    let copies = || connection.as_ref().map_or_else(Vec::new, fuse::Connection::copies);
+    let copies = || {
+        connection
+            .as_ref()
+            .map_or_else(Vec::new, fuse::Connection::copies)
+    };
     let before = copies();
     // Before the unmount, after which nobody knows them.
     match watchdog::ask(mountpoint, SCRATCH)? {
         Answer::Dead => fuse::detach(mountpoint).map_err(failed)?,
-        Answer::Silent(silence) => fuse::unmount(mountpoint).map_err(|error| match is_busy(&error) {
-            true => CliError::Message(format!("cannot unmount {}: a program uses it, and {silence}", mountpoint.display())),
-            false => failed(error),
-        })?,
+        Answer::Silent(silence) => {
+            fuse::unmount(mountpoint).map_err(|error| match is_busy(&error) {
+                true => CliError::Message(format!(
+                    "cannot unmount {}: a program uses it, and {silence}",
+                    mountpoint.display()
+                )),
+                false => failed(error),
+            })?
+        }
         Answer::Live(lines) => {
             unmount(mountpoint).map_err(failed)?;
             if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
                 warn(sentence);
             }
             // Those that were there before: the numbers of what is mounted meanwhile may be the same as those that are free now.
-            if let Some(copy) = copies().into_iter().find(|copy| before.iter().any(|other| other.id == copy.id)) {
+            if let Some(copy) = copies()
+                .into_iter()
+                .find(|copy| before.iter().any(|other| other.id == copy.id))
+            {
                 return Err(CliError::Message(goes_on(mountpoint, &copy)));
             }
         }
@@ -52,28 +64,49 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
 
 /// What goes with the mount: files that were in memory only.
 fn dropped_sentence(lines: &str) -> Option<String> {
-    let files = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let files = lines
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let dropped: Vec<_> = files.filter(|file| file["kept_until"].is_null()).collect();
     if dropped.is_empty() {
         return None;
     }
     let bytes = |file: &serde_json::Value| file["bytes"].as_u64().unwrap_or(0);
     let named = dropped.iter().take(NAMED_MAX);
-    let names: Vec<_> =
-        named.map(|file| format!("{} ({} bytes)", file["path"].as_str().unwrap_or_default().escape_debug(), bytes(file))).collect();
+    let names: Vec<_> = named
+        .map(|file| {
+            format!(
+                "{} ({} bytes)",
+                file["path"].as_str().unwrap_or_default().escape_debug(),
+                bytes(file)
+            )
+        })
+        .collect();
     let more = match dropped.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let total: u64 = dropped.iter().map(bytes).sum();
-    let count = if dropped.len() == 1 { "1 scratch file".to_owned() } else { format!("{} scratch files", dropped.len()) };
-    Some(format!("dropped with the mount: {count}, {total} bytes, in memory only: {}{more}", names.join(", ")))
+    let count = if dropped.len() == 1 {
+        "1 scratch file".to_owned()
+    } else {
+        format!("{} scratch files", dropped.len())
+    };
+    Some(format!(
+        "dropped with the mount: {count}, {total} bytes, in memory only: {}{more}",
+        names.join(", ")
+    ))
 }
 
 /// A container or a sandbox that was started meanwhile has a copy of what was mounted, which ends with it.
 fn goes_on(mountpoint: &Path, copy: &fuse::MountCopy) -> String {
     let name = std::fs::read_to_string(format!("/proc/{}/comm", copy.process)).unwrap_or_default();
-    let (shown, process, name, at) = (mountpoint.display(), copy.process, name.trim_end().escape_debug(), copy.path.display());
+    let (shown, process, name, at) = (
+        mountpoint.display(),
+        copy.process,
+        name.trim_end().escape_debug(),
+        copy.path.display(),
+    );
     format!(
         "{shown} is unmounted here, but the mount goes on: process {process} ({name}) still has it mounted at {at}, in a mount namespace \
          of its own (a container or a sandbox) or as a second mount. End that, or end the mount all the same with SIGTERM to `ddbfs mount`"
@@ -117,14 +150,23 @@ mod tests {
 
     #[test]
     fn what_goes_is_named() {
-        let kept = r#"{"path":"Tab/items/a.bak","bytes":5,"kept_until":"2026-01-01T00:00:00.000Z"}"#;
-        let file = |number: usize| format!("{{\"path\":\"Tab/items/.f{number}\",\"bytes\":7,\"kept_until\":null}}\n");
+        let kept =
+            r#"{"path":"Tab/items/a.bak","bytes":5,"kept_until":"2026-01-01T00:00:00.000Z"}"#;
+        let file = |number: usize| {
+            format!("{{\"path\":\"Tab/items/.f{number}\",\"bytes\":7,\"kept_until\":null}}\n")
+        };
         assert_eq!(dropped_sentence(kept), None);
         assert_eq!(dropped_sentence(""), None);
         let one = "dropped with the mount: 1 scratch file, 7 bytes, in memory only: Tab/items/.f1 (7 bytes)";
-        assert_eq!(dropped_sentence(&format!("{kept}\n{}", file(1))).as_deref(), Some(one));
+        assert_eq!(
+            dropped_sentence(&format!("{kept}\n{}", file(1))).as_deref(),
+            Some(one)
+        );
         let many: String = (0..12).map(file).collect();
         let sentence = dropped_sentence(&many).unwrap_or_default();
-        assert!(sentence.contains("12 scratch files, 84 bytes") && sentence.ends_with(" and 2 more"), "{sentence}");
+        assert!(
+            sentence.contains("12 scratch files, 84 bytes") && sentence.ends_with(" and 2 more"),
+            "{sentence}"
+        );
     }
 }

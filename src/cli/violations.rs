@@ -97,7 +97,10 @@ pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
         Some(path) => args.settings.or(read_config(path)?),
         None => args.settings,
     };
-    let (correct, detect) = (settings.correct, settings.detect.unwrap_or(DetectMode::Keep));
+    let (correct, detect) = (
+        settings.correct,
+        settings.detect.unwrap_or(DetectMode::Keep),
+    );
     let opened = match (correct, detect) {
         (None, DetectMode::Keep) => data_dir::open_to_look(&args.data)?,
         _ => data_dir::open(&args.data)?,
@@ -111,7 +114,11 @@ impl Settings {
     fn or(self, file: Self) -> Self {
         // A key belongs together.
         let is_named = self.index.is_some() || self.hash_key.is_some();
-        let (hash_key, range_key) = if is_named { (self.hash_key, self.range_key) } else { (file.hash_key, file.range_key) };
+        let (hash_key, range_key) = if is_named {
+            (self.hash_key, self.range_key)
+        } else {
+            (file.hash_key, file.range_key)
+        };
         Self {
             table: self.table.or(file.table),
             hash_key,
@@ -140,45 +147,81 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(database: &'a dyn Browse, settings: Settings) -> Result<Self, CliError> {
         let name = settings.table.as_deref();
-        let name = name.ok_or_else(|| CliError::Message("name the table, here or as tableName in the configuration".into()))?;
+        let name = name.ok_or_else(|| {
+            CliError::Message("name the table, here or as tableName in the configuration".into())
+        })?;
         let table = data_dir::existing_table(database, name)?;
-        let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+        let schema = database
+            .schema(&table)?
+            .ok_or_else(|| Error::TableNotFound(table.to_string()))?;
         let index = match (&settings.index, &settings.hash_key) {
             (Some(name), _) => {
-                let found = schema.index(name).filter(|index| index.kind == IndexKind::Global);
+                let found = schema
+                    .index(name)
+                    .filter(|index| index.kind == IndexKind::Global);
                 let index = found.ok_or_else(|| CliError::Message(no_index(&schema, name)))?;
                 IndexKey::from(index)
             }
             (None, Some(hash)) => planned(hash, settings.range_key.as_deref())?,
             (None, None) => {
                 return Err(CliError::Message(
-                    "name an index of the table, or the key of a planned one: --hash-key NAME:TYPE".into(),
+                    "name an index of the table, or the key of a planned one: --hash-key NAME:TYPE"
+                        .into(),
                 ));
             }
         };
         let schema = schema.key.clone();
-        Ok(Self { database, settings, table, schema, index })
+        Ok(Self {
+            database,
+            settings,
+            table,
+            schema,
+            index,
+        })
     }
 
     fn detect(&self, mode: DetectMode) -> Result<Outcome, CliError> {
-        let path = self.settings.output.as_deref().unwrap_or(Path::new(DETECTION_FILE));
-        let begin = |out| TableWriter::new(out, &self.schema, &self.index, !self.settings.no_values);
+        let path = self
+            .settings
+            .output
+            .as_deref()
+            .unwrap_or(Path::new(DETECTION_FILE));
+        let begin =
+            |out| TableWriter::new(out, &self.schema, &self.index, !self.settings.no_values);
         let mut table = None;
         if !self.settings.no_details {
             table = Some(begin(create(path)?).map_err(|error| cannot_write(path, &error))?);
         }
-        let bounds = Bounds { violations_max: self.settings.max_violations, items_max: self.settings.max_records };
+        let bounds = Bounds {
+            violations_max: self.settings.max_violations,
+            items_max: self.settings.max_records,
+        };
         let mut deleted = 0_u64;
         let mut found = |violation: &Violation| -> Result<(), CliError> {
             if let Some(table) = &mut table {
-                table.row(violation).map_err(|error| cannot_write(path, &error))?;
+                table
+                    .row(violation)
+                    .map_err(|error| cannot_write(path, &error))?;
             }
-            if mode == DetectMode::Delete && mend::delete(self.database, (&self.table, &self.schema), &self.index, violation)? {
+            if mode == DetectMode::Delete
+                && mend::delete(
+                    self.database,
+                    (&self.table, &self.schema),
+                    &self.index,
+                    violation,
+                )?
+            {
                 deleted += 1;
             }
             Ok(())
         };
-        let tally = detect(self.database, (&self.table, &self.schema), &self.index, bounds, &mut found)?;
+        let tally = detect(
+            self.database,
+            (&self.table, &self.schema),
+            &self.index,
+            bounds,
+            &mut found,
+        )?;
         if let Some(table) = table {
             table.finish().map_err(CliError::at(path))?;
         }
@@ -187,15 +230,34 @@ impl<'a> Run<'a> {
         } else {
             String::new()
         };
-        let removed = if mode == DetectMode::Delete { format!(", {deleted} items deleted") } else { String::new() };
+        let removed = if mode == DetectMode::Delete {
+            format!(", {deleted} items deleted")
+        } else {
+            String::new()
+        };
         // Beside the table, which may be on standard output.
-        warn(format_args!("{} items read, {} violations{listed}{removed}", tally.items, tally.violations));
-        Ok(if tally.violations == deleted { Outcome::Done } else { Outcome::Failed })
+        warn(format_args!(
+            "{} items read, {} violations{listed}{removed}",
+            tally.items, tally.violations
+        ));
+        Ok(if tally.violations == deleted {
+            Outcome::Done
+        } else {
+            Outcome::Failed
+        })
     }
 
     fn correct(&self, mode: CorrectMode) -> Result<Outcome, CliError> {
-        let input_path = self.settings.input.as_deref().unwrap_or(Path::new(DETECTION_FILE));
-        let errors_path = self.settings.errors.as_deref().unwrap_or(Path::new(ERRORS_FILE));
+        let input_path = self
+            .settings
+            .input
+            .as_deref()
+            .unwrap_or(Path::new(DETECTION_FILE));
+        let errors_path = self
+            .settings
+            .errors
+            .as_deref()
+            .unwrap_or(Path::new(ERRORS_FILE));
         let input = File::open(input_path).map_err(CliError::at(input_path))?;
         let errors = create(errors_path)?;
         let action = match mode {
@@ -203,21 +265,46 @@ impl<'a> Run<'a> {
             CorrectMode::Delete => Action::Delete,
         };
         let target = (&self.table, &self.schema);
-        let tally = correct(self.database, target, &self.index, action, BufReader::new(input), errors)
-            .map_err(|error| CliError::Message(format!("{}: {error}", input_path.display())))?;
-        let listed = if tally.failed > 0 { format!(", listed in {}", errors_path.display()) } else { String::new() };
+        let tally = correct(
+            self.database,
+            target,
+            &self.index,
+            action,
+            BufReader::new(input),
+            errors,
+        )
+        .map_err(|error| CliError::Message(format!("{}: {error}", input_path.display())))?;
+        let listed = if tally.failed > 0 {
+            format!(", listed in {}", errors_path.display())
+        } else {
+            String::new()
+        };
         warn(format_args!(
             "{} items corrected, {} rows left as they are, {} failed{listed}",
             tally.corrected, tally.left, tally.failed
         ));
-        Ok(if tally.failed == 0 { Outcome::Done } else { Outcome::Failed })
+        Ok(if tally.failed == 0 {
+            Outcome::Done
+        } else {
+            Outcome::Failed
+        })
     }
 }
 
 fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
-    let names: Vec<&str> = schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str()).collect();
-    let there = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
-    format!("table {} has no global index {name:?}; {there}. For a planned one give --hash-key NAME:TYPE", schema.name)
+    let names: Vec<&str> = schema
+        .indexes_of(IndexKind::Global)
+        .map(|index| index.name.as_str())
+        .collect();
+    let there = if names.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("it has {}", names.join(", "))
+    };
+    format!(
+        "table {} has no global index {name:?}; {there}. For a planned one give --hash-key NAME:TYPE",
+        schema.name
+    )
 }
 
 fn planned(hash: &str, range: Option<&str>) -> Result<IndexKey, CliError> {
@@ -238,10 +325,15 @@ fn attribute(text: &str) -> Result<KeyAttribute, CliError> {
             "B" => KeyAttributeType::B,
             _ => return None,
         };
-        (!name.is_empty()).then(|| KeyAttribute { name: name.to_owned(), attribute_type })
+        (!name.is_empty()).then(|| KeyAttribute {
+            name: name.to_owned(),
+            attribute_type,
+        })
     });
     parsed.ok_or_else(|| {
-        CliError::Message(format!("{text:?} is no key attribute: write its name and type, as in Price:N (S, N or B)"))
+        CliError::Message(format!(
+            "{text:?} is no key attribute: write its name and type, as in Price:N (S, N or B)"
+        ))
     })
 }
 
@@ -284,13 +376,22 @@ fn parse(text: &str) -> Result<Settings, String> {
             "gsiHashKeyType" => hash.1 = said,
             "gsiRangeKeyName" => range.0 = said,
             "gsiRangeKeyType" => range.1 = said,
-            "recordDetails" => config.no_details = !value.parse::<bool>().map_err(|_| wrong("true or false"))?,
-            "recordGsiValueInViolationRecord" => config.no_values = !value.parse::<bool>().map_err(|_| wrong("true or false"))?,
+            "recordDetails" => {
+                config.no_details = !value.parse::<bool>().map_err(|_| wrong("true or false"))?
+            }
+            "recordGsiValueInViolationRecord" => {
+                config.no_values = !value.parse::<bool>().map_err(|_| wrong("true or false"))?
+            }
             "detectionOutputPath" => config.output = said.map(PathBuf::from),
             "correctionInputPath" => config.input = said.map(PathBuf::from),
             "correctionOutputPath" => config.errors = said.map(PathBuf::from),
-            "numOfViolations" => config.max_violations = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
-            "numOfRecords" => config.max_records = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?,
+            "numOfViolations" => {
+                config.max_violations =
+                    count(value).ok_or_else(|| wrong("a count, or -1 for all"))?
+            }
+            "numOfRecords" => {
+                config.max_records = count(value).ok_or_else(|| wrong("a count, or -1 for all"))?
+            }
             "numOfSegments" => within(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
             "readWriteIOPSPercent" => within(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?,
             // Of the service's account: there is none here.
@@ -314,12 +415,20 @@ fn key(what: &str, said: (Option<String>, Option<String>)) -> Result<Option<Stri
 
 /// A count; -1 is all.
 fn count(value: &str) -> Option<Option<u64>> {
-    if value == "-1" { Some(None) } else { value.parse().ok().map(Some) }
+    if value == "-1" {
+        Some(None)
+    } else {
+        value.parse().ok().map(Some)
+    }
 }
 
 /// Checked for whoever moves the file to the service; one process reads the whole table here, at its own pace.
 fn within(value: &str, range: std::ops::RangeInclusive<u32>) -> Option<()> {
-    value.parse().ok().filter(|number| range.contains(number)).map(drop)
+    value
+        .parse()
+        .ok()
+        .filter(|number| range.contains(number))
+        .map(drop)
 }
 
 #[cfg(test)]
@@ -342,10 +451,19 @@ mod tests {
                 ..Settings::default()
             }),
         );
-        check("gsiHashKeyName = Price", Err("gsiHashKeyName and gsiHashKeyType are given together"));
+        check(
+            "gsiHashKeyName = Price",
+            Err("gsiHashKeyName and gsiHashKeyType are given together"),
+        );
         check("\ntable = x", Err("line 2: there is no setting \"table\""));
-        check("numOfSegments = 0", Err("line 1: numOfSegments is \"0\"; it takes 1 to 4096"));
-        check("recordDetails = maybe", Err("line 1: recordDetails is \"maybe\"; it takes true or false"));
+        check(
+            "numOfSegments = 0",
+            Err("line 1: numOfSegments is \"0\"; it takes 1 to 4096"),
+        );
+        check(
+            "recordDetails = maybe",
+            Err("line 1: recordDetails is \"maybe\"; it takes true or false"),
+        );
         check("tableName", Err("line 1 is not name = value"));
     }
 }

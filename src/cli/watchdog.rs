@@ -46,18 +46,30 @@ pub struct Watchdog {
 impl Watchdog {
     /// Starts it, and calls back if it is killed: then there should be another. Call on the thread that began the process: its end is what
     /// the watchdog hears of.
-    pub fn start(mountpoint: &Path, killed: impl FnOnce() + Send + 'static) -> std::io::Result<Self> {
+    pub fn start(
+        mountpoint: &Path,
+        killed: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         // Who kills all of a name or of a group of processes means the mount, not who clears up after it.
         command.arg0(NAME).process_group(0);
-        command.arg(COMMAND).arg(std::process::id().to_string()).arg(mountpoint);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        command
+            .arg(COMMAND)
+            .arg(std::process::id().to_string())
+            .arg(mountpoint);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
         let life = child.stdin.take();
-        std::thread::Builder::new().name("ddbfs-watchdog".to_owned()).spawn(move || {
-            if child.wait().is_ok_and(|status| status.signal().is_some()) {
-                killed();
-            }
-        })?;
+        std::thread::Builder::new()
+            .name("ddbfs-watchdog".to_owned())
+            .spawn(move || {
+                if child.wait().is_ok_and(|status| status.signal().is_some()) {
+                    killed();
+                }
+            })?;
         Ok(Self { life })
     }
 }
@@ -76,10 +88,12 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     hold_nothing();
     // Else it has the name of the file, as the mount.
     let _ = std::fs::write("/proc/self/comm", NAME);
-    let mut signals =
-        signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(CliError::io("cannot catch signals"))?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(CliError::io("cannot catch signals"))?;
     hear_of_parent();
-    let Some(connection) = fuse::connection(&args.mountpoint).map_err(CliError::io("cannot read the list of mounts"))? else {
+    let Some(connection) = fuse::connection(&args.mountpoint)
+        .map_err(CliError::io("cannot read the list of mounts"))?
+    else {
         return Ok(Outcome::Done);
     };
     std::thread::spawn(|| {
@@ -93,7 +107,9 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     while is_watched && signals.next().is_some() {
         is_watched = is_alive_for(args.pid, DYING);
     }
-    connection.abort().map_err(CliError::io("cannot end the connection"))?;
+    connection
+        .abort()
+        .map_err(CliError::io("cannot end the connection"))?;
     Ok(Outcome::Done)
 }
 
@@ -127,7 +143,8 @@ fn is_alive_for(pid: u32, long: Duration) -> bool {
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The state follows the command's name in parentheses, proc(5).
-    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
 /// How long a mount may take to answer before it is asked who serves it.
@@ -146,7 +163,9 @@ pub enum Answer {
 /// Reads a file of the mount at a path, and ends the connection of one that nobody serves any more.
 pub fn ask(mountpoint: &Path, file: &str) -> Result<Answer, CliError> {
     // A path that is none is for who mounts or unmounts there.
-    let Ok(Some(connection)) = fuse::connection(mountpoint) else { return Ok(Answer::Live(Vec::new())) };
+    let Ok(Some(connection)) = fuse::connection(mountpoint) else {
+        return Ok(Answer::Live(Vec::new()));
+    };
     match read_within(&connection.path.join(file), PATIENCE) {
         Ok(bytes) => Ok(Answer::Live(bytes)),
         Err(error) if is_dead(&error) => Ok(Answer::Dead),
@@ -166,8 +185,9 @@ fn silent(connection: &Connection) -> Result<Answer, CliError> {
         ))),
         // Nobody, or what is left of a process.
         Some(Ok(None | Some(1..))) => {
-            let failed =
-                CliError::io(format!("{shown} is dead, and its connection cannot be ended (`umount -f {shown}` as root may)"));
+            let failed = CliError::io(format!(
+                "{shown} is dead, and its connection cannot be ended (`umount -f {shown}` as root may)"
+            ));
             connection.abort().map_err(failed)?;
             warn(format_args!(
                 "{shown} was dead and did not answer: its connection is ended, and programs that waited for it got an error"

@@ -9,9 +9,14 @@ const CYCLE_MS: u64 = 146_097 * 86_400_000;
 
 /// The year, and the moment in the year of its cycle that is like it.
 fn civil(ms: u64) -> (u64, DateTime) {
-    let within = i64::try_from(ms % CYCLE_MS).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let within = i64::try_from(ms % CYCLE_MS)
+        .ok()
+        .and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let moment = Offset::UTC.to_datetime(within.unwrap_or_default());
-    (ms / CYCLE_MS * 400 + u64::from(moment.year().unsigned_abs()), moment)
+    (
+        ms / CYCLE_MS * 400 + u64::from(moment.year().unsigned_abs()),
+        moment,
+    )
 }
 
 /// `2026-01-02T03:04:05.678Z`.
@@ -40,7 +45,11 @@ pub fn parse_iso(text: &str) -> Option<u64> {
 #[must_use]
 pub fn long(ms: u64) -> String {
     let (year, moment) = civil(ms);
-    format!("{}, {year} at {} Coordinated Universal Time", moment.strftime("%A, %B %-d"), moment.strftime("%-I:%M:%S %p"))
+    format!(
+        "{}, {year} at {} Coordinated Universal Time",
+        moment.strftime("%A, %B %-d"),
+        moment.strftime("%-I:%M:%S %p")
+    )
 }
 
 #[cfg(test)]
@@ -54,10 +63,26 @@ mod tests {
             assert_eq!(parse_iso(short), Some(ms));
             assert_eq!(long(ms), format!("{text} Coordinated Universal Time"));
         };
-        check(0, "1970-01-01T00:00:00.000Z", "Thursday, January 1, 1970 at 12:00:00 AM");
-        check(951_782_400_000, "2000-02-29T00:00:00.000Z", "Tuesday, February 29, 2000 at 12:00:00 AM");
-        check(1_700_000_000_123, "2023-11-14T22:13:20.123Z", "Tuesday, November 14, 2023 at 10:13:20 PM");
-        check(1_767_225_599_999, "2025-12-31T23:59:59.999Z", "Wednesday, December 31, 2025 at 11:59:59 PM");
+        check(
+            0,
+            "1970-01-01T00:00:00.000Z",
+            "Thursday, January 1, 1970 at 12:00:00 AM",
+        );
+        check(
+            951_782_400_000,
+            "2000-02-29T00:00:00.000Z",
+            "Tuesday, February 29, 2000 at 12:00:00 AM",
+        );
+        check(
+            1_700_000_000_123,
+            "2023-11-14T22:13:20.123Z",
+            "Tuesday, November 14, 2023 at 10:13:20 PM",
+        );
+        check(
+            1_767_225_599_999,
+            "2025-12-31T23:59:59.999Z",
+            "Wednesday, December 31, 2025 at 11:59:59 PM",
+        );
         for text in [
             "",
             "2023-02-29T00:00:00.000Z",
@@ -71,6 +96,10 @@ mod tests {
         }
         assert_eq!(iso(1_700_000_000_123_000), "55840-11-08T22:15:23.000Z");
         assert_eq!(iso(u64::MAX), "584556019-04-03T14:25:51.615Z");
-        check(4_107_542_400_000, "2100-03-01T00:00:00.000Z", "Monday, March 1, 2100 at 12:00:00 AM");
+        check(
+            4_107_542_400_000,
+            "2100-03-01T00:00:00.000Z",
+            "Monday, March 1, 2100 at 12:00:00 AM",
+        );
     }
 }

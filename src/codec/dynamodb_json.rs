@@ -67,19 +67,27 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
     }
     let mut found: Option<AttributeValue> = None;
     let mut several = false;
-    reader.members("a typed value like {\"S\":\"…\"}", |reader, name, offset| {
-        let Some(attribute_type) = AttributeType::of_word(&name) else { return reader.skip_value() };
-        let value = content(reader, attribute_type, level)?;
-        match &found {
-            Some(earlier) if earlier.attribute_type() == attribute_type => {
-                return Err(fault_at(offset, JsonFault::DuplicateMember(name.into_owned())));
+    reader.members(
+        "a typed value like {\"S\":\"…\"}",
+        |reader, name, offset| {
+            let Some(attribute_type) = AttributeType::of_word(&name) else {
+                return reader.skip_value();
+            };
+            let value = content(reader, attribute_type, level)?;
+            match &found {
+                Some(earlier) if earlier.attribute_type() == attribute_type => {
+                    return Err(fault_at(
+                        offset,
+                        JsonFault::DuplicateMember(name.into_owned()),
+                    ));
+                }
+                // Told at the end of the value: what is wrong within comes first.
+                Some(_) => several = true,
+                None => found = Some(value),
             }
-            // Told at the end of the value: what is wrong within comes first.
-            Some(_) => several = true,
-            None => found = Some(value),
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     if several {
         return Err(fault_at(start, ValueError::SeveralTypes));
     }
@@ -87,7 +95,11 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
 }
 
 /// Reads what stands behind a type tag.
-fn content(reader: &mut Reader<'_>, attribute_type: AttributeType, level: usize) -> Result<AttributeValue, JsonError> {
+fn content(
+    reader: &mut Reader<'_>,
+    attribute_type: AttributeType,
+    level: usize,
+) -> Result<AttributeValue, JsonError> {
     let offset = reader.offset();
     let string = |reader: &mut Reader<'_>| reader.string("a string").map(Cow::into_owned);
     let built = match attribute_type {
@@ -100,16 +112,34 @@ fn content(reader: &mut Reader<'_>, attribute_type: AttributeType, level: usize)
             false => Err(ValueError::NullFalse),
         },
         AttributeType::Ss => AttributeValue::string_set(list(reader, "a list of strings", string)?),
-        AttributeType::Ns => AttributeValue::number_set(list(reader, "a list of numbers in quotes", Reader::number_string)?),
-        AttributeType::Bs => AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?),
-        AttributeType::L => Ok(AttributeValue::L(list(reader, "a list of typed values", |reader| value(reader, level + 1))?)),
-        AttributeType::M => Ok(AttributeValue::M(members(reader, "an object of typed values", level)?)),
+        AttributeType::Ns => AttributeValue::number_set(list(
+            reader,
+            "a list of numbers in quotes",
+            Reader::number_string,
+        )?),
+        AttributeType::Bs => {
+            AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?)
+        }
+        AttributeType::L => Ok(AttributeValue::L(list(
+            reader,
+            "a list of typed values",
+            |reader| value(reader, level + 1),
+        )?)),
+        AttributeType::M => Ok(AttributeValue::M(members(
+            reader,
+            "an object of typed values",
+            level,
+        )?)),
     };
     built.map_err(|error| fault_at(offset, error))
 }
 
 /// Adds a member: its name legal and new.
-pub(super) fn insert(map: &mut Map, name: Cow<'_, str>, value: AttributeValue) -> Result<(), JsonFault> {
+pub(super) fn insert(
+    map: &mut Map,
+    name: Cow<'_, str>,
+    value: AttributeValue,
+) -> Result<(), JsonFault> {
     check_attribute_name(&name)?;
     match map.entry(name.into_owned()) {
         Entry::Vacant(entry) => drop(entry.insert(value)),

@@ -18,7 +18,9 @@ fn check(input: &str, expected: &str) {
 }
 
 fn check_error(input: &str, expected: &str) {
-    let got = parse(input.as_bytes()).map(|item| text(&item)).map_err(|error| error.to_string());
+    let got = parse(input.as_bytes())
+        .map(|item| text(&item))
+        .map_err(|error| error.to_string());
     assert_eq!(got, Err(expected.to_owned()), "{input}");
 }
 
@@ -33,7 +35,10 @@ fn every_type_is_read_and_written() {
     check("{}", "{}");
     check(" { \"a\" : { \"N\" : \"1e2\" } }\n", r#"{"a":{"N":"100"}}"#);
     check(r#"{"a":{"NS":["10","9.0"]}}"#, r#"{"a":{"NS":["9","10"]}}"#);
-    check(r#"{"a":{"X":[{"y":1}],"S":"b","Z":-1.5e3}}"#, r#"{"a":{"S":"b"}}"#);
+    check(
+        r#"{"a":{"X":[{"y":1}],"S":"b","Z":-1.5e3}}"#,
+        r#"{"a":{"S":"b"}}"#,
+    );
 }
 
 #[test]
@@ -41,48 +46,101 @@ fn a_value_is_written_alone() {
     let mut out = Vec::new();
     write_value(&V::S("a".into()), &mut out);
     write_value(&V::L(vec![V::Null, V::Null]), &mut out);
-    assert_eq!(String::from_utf8(out).unwrap(), r#"{"S":"a"}{"L":[{"NULL":true},{"NULL":true}]}"#);
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        r#"{"S":"a"}{"L":[{"NULL":true},{"NULL":true}]}"#
+    );
 }
 
 #[test]
 fn bad_values_are_refused() {
     let prefix = "One or more parameter values were invalid: ";
-    let none = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
+    let none =
+        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
     let several = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes";
-    check_error(r#"{"a":"b"}"#, "expected a typed value like {\"S\":\"…\"} at byte 5");
+    check_error(
+        r#"{"a":"b"}"#,
+        "expected a typed value like {\"S\":\"…\"} at byte 5",
+    );
     check_error(r#"{"a":{}}"#, &format!("{none} at byte 5"));
     check_error(r#"{"a":{"X":1}}"#, &format!("{none} at byte 5"));
-    check_error(r#"{"a":{"S":"a","N":"1"}}"#, &format!("{several} at byte 5"));
-    check_error(r#"{"a":{"S":"a","S":"b"}}"#, "the member \"S\" is there twice at byte 14");
-    check_error(r#"{"a":{"S":"a"},"a":{"S":"b"}}"#, "the member \"a\" is there twice at byte 15");
-    check_error(r#"{"a":{"NULL":false}}"#, &format!("{prefix}Null attribute value types must have the value of true at byte 13"));
-    check_error(r#"{"a":{"SS":[]}}"#, &format!("{prefix}An string set  may not be empty at byte 11"));
-    check_error(r#"{"a":{"SS":["a","a"]}}"#, &format!("{prefix}Input collection [a, a] contains duplicates. at byte 11"));
-    check_error(r#"{"a":{"NS":["1","1.0"]}}"#, "Input collection contains duplicates at byte 11");
+    check_error(
+        r#"{"a":{"S":"a","N":"1"}}"#,
+        &format!("{several} at byte 5"),
+    );
+    check_error(
+        r#"{"a":{"S":"a","S":"b"}}"#,
+        "the member \"S\" is there twice at byte 14",
+    );
+    check_error(
+        r#"{"a":{"S":"a"},"a":{"S":"b"}}"#,
+        "the member \"a\" is there twice at byte 15",
+    );
+    check_error(
+        r#"{"a":{"NULL":false}}"#,
+        &format!("{prefix}Null attribute value types must have the value of true at byte 13"),
+    );
+    check_error(
+        r#"{"a":{"SS":[]}}"#,
+        &format!("{prefix}An string set  may not be empty at byte 11"),
+    );
+    check_error(
+        r#"{"a":{"SS":["a","a"]}}"#,
+        &format!("{prefix}Input collection [a, a] contains duplicates. at byte 11"),
+    );
+    check_error(
+        r#"{"a":{"NS":["1","1.0"]}}"#,
+        "Input collection contains duplicates at byte 11",
+    );
     check_error(
         r#"{"a":{"BS":["YQ==","YQ=="]}}"#,
         &format!("{prefix}Input collection [YQ==, YQ==]of type BS contains duplicates. at byte 11"),
     );
-    check_error(r#"{"a":{"N":"x"}}"#, "The parameter cannot be converted to a numeric value: x at byte 10");
-    check_error(r#"{"a":{"N":""}}"#, "The parameter cannot be converted to a numeric value at byte 10");
+    check_error(
+        r#"{"a":{"N":"x"}}"#,
+        "The parameter cannot be converted to a numeric value: x at byte 10",
+    );
+    check_error(
+        r#"{"a":{"N":""}}"#,
+        "The parameter cannot be converted to a numeric value at byte 10",
+    );
     check_error(r#"{"a":{"N":1}}"#, "expected a number in quotes at byte 10");
     check_error(r#"{"a":{"S":1}}"#, "expected a string at byte 10");
     check_error(r#"{"a":{"B":"?"}}"#, "expected base64 at byte 10");
-    check_error(r#"{"a":{"BOOL":"true"}}"#, "expected true or false at byte 13");
-    check_error(r#"{"a":{"M":{"":{"S":""}}}}"#, &format!("{prefix}Empty attribute name at byte 11"));
+    check_error(
+        r#"{"a":{"BOOL":"true"}}"#,
+        "expected true or false at byte 13",
+    );
+    check_error(
+        r#"{"a":{"M":{"":{"S":""}}}}"#,
+        &format!("{prefix}Empty attribute name at byte 11"),
+    );
     check_error(r#"{"a":{"X":nope}}"#, "expected a JSON value at byte 10");
 }
 
 #[test]
 fn depth_ends_at_level_32() {
     let of = |levels| text(&Item::from([("a", nested(levels))]));
-    assert_eq!(parse(of(32).as_bytes()), Ok(Item::from([("a", nested(32))])));
+    assert_eq!(
+        parse(of(32).as_bytes()),
+        Ok(Item::from([("a", nested(32))]))
+    );
     let nesting = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
     check_error(&of(33), &format!("{nesting} at byte 197"));
     // What nobody reads is passed over, however deep.
-    let unread = format!("{{\"a\":{{\"X\":{}{},\"S\":\"x\"}}}}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(parse(unread.as_bytes()), Ok(Item::from([("a", V::S("x".into()))])));
-    check_error(&unread[..100_010], "expected more: the text ends at byte 100010");
+    let unread = format!(
+        "{{\"a\":{{\"X\":{}{},\"S\":\"x\"}}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    assert_eq!(
+        parse(unread.as_bytes()),
+        Ok(Item::from([("a", V::S("x".into()))]))
+    );
+    check_error(
+        &unread[..100_010],
+        "expected more: the text ends at byte 100010",
+    );
 }
 
 proptest! {

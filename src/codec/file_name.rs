@@ -93,19 +93,29 @@ pub fn hash_item_stem(partition: &AttributeValue) -> String {
 /// [`collection_name`] in at most `bytes_max`, at least 28: where less room is, an alias with a shorter prefix and the same digest.
 #[must_use]
 pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -> String {
-    shorten(join(partition.iter().copied(), bytes_max), bytes_max, |_| key::partition_digest(partition))
+    shorten(
+        join(partition.iter().copied(), bytes_max),
+        bytes_max,
+        |_| key::partition_digest(partition),
+    )
 }
 
 /// [`item_stem`] in at most `bytes_max`, at least 28.
 #[must_use]
 pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
-    shorten(join(std::iter::once(sort), bytes_max), bytes_max, |_| sort_digest(sort))
+    shorten(join(std::iter::once(sort), bytes_max), bytes_max, |_| {
+        sort_digest(sort)
+    })
 }
 
 /// The stem of an index entry, index sort key values and then the table's key values, in at most `bytes_max`, at least 28.
 #[must_use]
 pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String {
-    shorten(join(values.iter().copied(), bytes_max), bytes_max, stem_digest)
+    shorten(
+        join(values.iter().copied(), bytes_max),
+        bytes_max,
+        stem_digest,
+    )
 }
 
 /// The digest that the alias of an entry stem holds.
@@ -167,9 +177,16 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
         _ => {
             let parts: Vec<&str> = name.split(SEPARATOR).collect();
             if parts.len() != types.len() {
-                return Err(NameFault::Components { expected: types.len(), found: parts.len() });
+                return Err(NameFault::Components {
+                    expected: types.len(),
+                    found: parts.len(),
+                });
             }
-            parts.iter().zip(types).map(|(part, attribute_type)| decode_value(part, *attribute_type)).collect::<Result<_, _>>()?
+            parts
+                .iter()
+                .zip(types)
+                .map(|(part, attribute_type)| decode_value(part, *attribute_type))
+                .collect::<Result<_, _>>()?
         }
     };
     Ok(Decoded::Values(values))
@@ -179,7 +196,10 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
 ///
 /// # Errors
 /// [`NameFault`]; an alias is an [`NameFault::Escape`] here.
-pub fn decode_value(text: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, NameFault> {
+pub fn decode_value(
+    text: &str,
+    attribute_type: KeyAttributeType,
+) -> Result<AttributeValue, NameFault> {
     let bytes = bytes_of(text)?;
     if bytes.is_empty() {
         return Err(NameFault::Empty);
@@ -205,7 +225,11 @@ pub fn alias_digest(name: &str) -> Option<Digest> {
 /// cut). `None` when not even one character is left, and for a broken prefix.
 #[must_use]
 pub fn alias_scan_prefix(prefix: &str, types: &[KeyAttributeType]) -> Option<AttributeValue> {
-    let first = if types.len() > 1 { prefix.split(SEPARATOR).next()? } else { prefix };
+    let first = if types.len() > 1 {
+        prefix.split(SEPARATOR).next()?
+    } else {
+        prefix
+    };
     let bytes = bytes_of(first).ok()?;
     match types.first()? {
         KeyAttributeType::N => decode_value(first, KeyAttributeType::N).ok(),
@@ -233,7 +257,11 @@ struct Tokens {
 impl Tokens {
     /// `limit`: the most that a shortened name may keep.
     fn new(limit: usize) -> Self {
-        Self { text: String::with_capacity(USUAL_BYTES), cut: 0, limit }
+        Self {
+            text: String::with_capacity(USUAL_BYTES),
+            cut: 0,
+            limit,
+        }
     }
 
     fn character(&mut self, character: char) {
@@ -243,8 +271,10 @@ impl Tokens {
 
     fn byte(&mut self, byte: u8) {
         self.text.push('%');
-        self.text.push(char::from(HEX_DIGITS[usize::from(byte >> 4)]));
-        self.text.push(char::from(HEX_DIGITS[usize::from(byte & 15)]));
+        self.text
+            .push(char::from(HEX_DIGITS[usize::from(byte >> 4)]));
+        self.text
+            .push(char::from(HEX_DIGITS[usize::from(byte & 15)]));
         self.end_token();
     }
 
@@ -275,7 +305,11 @@ impl Tokens {
             AttributeValue::B(bytes) => {
                 for (position, &byte) in bytes.iter().enumerate() {
                     let character = char::from(byte);
-                    if is_kept_ascii(character, position == 0) { self.character(character) } else { self.byte(byte) }
+                    if is_kept_ascii(character, position == 0) {
+                        self.character(character)
+                    } else {
+                        self.byte(byte)
+                    }
                 }
             }
             _ => debug_assert!(false, "a key value of type {}", value.attribute_type()),
@@ -287,10 +321,15 @@ impl Tokens {
         let (run, rest) = text.split_at(text.bytes().take_while(|byte| is_plain(*byte)).count());
         self.run(run);
         for (position, character) in rest.char_indices() {
-            if is_kept_ascii(character, position + run.len() == 0) || is_printable_non_ascii(character) {
+            if is_kept_ascii(character, position + run.len() == 0)
+                || is_printable_non_ascii(character)
+            {
                 self.character(character);
             } else {
-                character.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| self.byte(byte));
+                character
+                    .encode_utf8(&mut [0; 4])
+                    .bytes()
+                    .for_each(|byte| self.byte(byte));
             }
         }
     }
@@ -324,7 +363,9 @@ fn bytes_of(text: &str) -> Result<Vec<u8>, NameFault> {
             out.push(byte);
             continue;
         }
-        let [high, low, tail @ ..] = tail else { return Err(NameFault::Escape) };
+        let [high, low, tail @ ..] = tail else {
+            return Err(NameFault::Escape);
+        };
         out.push(hex_digit(*high)? << 4 | hex_digit(*low)?);
         rest = tail;
     }
@@ -351,7 +392,9 @@ pub enum NameFault {
     Alias,
     #[error("a key value cannot be empty")]
     Empty,
-    #[error("the name has {found} parts separated by ',', expected are {expected}; a comma inside a value is '%2C'")]
+    #[error(
+        "the name has {found} parts separated by ',', expected are {expected}; a comma inside a value is '%2C'"
+    )]
     Components { expected: usize, found: usize },
     #[error("the bytes of a string key are not UTF-8")]
     ValueNotUtf8,

@@ -30,7 +30,11 @@ fn type_of(value: &AttributeValue) -> KeyAttributeType {
 
 fn check(value: AttributeValue, expected: &str) {
     assert_eq!(encode(&value), expected);
-    assert_eq!(decode(expected.as_bytes(), &[type_of(&value)]), Ok(Decoded::Values(vec![value])), "{expected}");
+    assert_eq!(
+        decode(expected.as_bytes(), &[type_of(&value)]),
+        Ok(Decoded::Values(vec![value])),
+        "{expected}"
+    );
 }
 
 #[test]
@@ -48,7 +52,10 @@ fn table_of_names() {
     check(text("_x"), "_x");
     check(text("config.json"), "config.json");
     check(text("a/b\0c%d,e"), "a%2Fb%00c%25d%2Ce");
-    check(text("'\"*?[]{}$`\\!&|;<>()^"), "%27%22%2A%3F%5B%5D%7B%7D%24%60%5C%21%26%7C%3B%3C%3E%28%29%5E");
+    check(
+        text("'\"*?[]{}$`\\!&|;<>()^"),
+        "%27%22%2A%3F%5B%5D%7B%7D%24%60%5C%21%26%7C%3B%3C%3E%28%29%5E",
+    );
     check(text("\n\t\u{7f}"), "%0A%09%7F");
     check(text("Zoë 中"), "Zoë%20中");
     check(text("a\u{200b}\u{202e}\u{a0}"), "a%E2%80%8B%E2%80%AE%C2%A0");
@@ -61,7 +68,11 @@ fn table_of_names() {
 }
 
 fn check_lenient(name: &str, value: AttributeValue) {
-    assert_eq!(decode(name.as_bytes(), &[type_of(&value)]), Ok(Decoded::Values(vec![value])), "{name}");
+    assert_eq!(
+        decode(name.as_bytes(), &[type_of(&value)]),
+        Ok(Decoded::Values(vec![value])),
+        "{name}"
+    );
 }
 
 #[test]
@@ -83,7 +94,11 @@ fn names_that_mean_no_key() {
     let check = |name: &[u8], attribute_type: KeyAttributeType, expected: NameFault| {
         assert_eq!(decode(name, &[attribute_type]), Err(expected), "{name:?}");
     };
-    let (s, n, b) = (KeyAttributeType::S, KeyAttributeType::N, KeyAttributeType::B);
+    let (s, n, b) = (
+        KeyAttributeType::S,
+        KeyAttributeType::N,
+        KeyAttributeType::B,
+    );
     check(b"", s, NameFault::Empty);
     check(b"", n, NameFault::Empty);
     check(b"", b, NameFault::Empty);
@@ -95,7 +110,11 @@ fn names_that_mean_no_key() {
     check(b"\xFF", s, NameFault::NotUtf8);
     check(b"\xFF", b, NameFault::NotUtf8);
     check(b"%FF", s, NameFault::ValueNotUtf8);
-    check(b"abc", n, NameFault::Number("abc".parse::<Number>().expect_err("no number")));
+    check(
+        b"abc",
+        n,
+        NameFault::Number("abc".parse::<Number>().expect_err("no number")),
+    );
     check(b"a%~short", s, NameFault::Alias);
     check(b"a%~aaaaaaaaaaaaaaaaaaaaaaaaaab", s, NameFault::Alias);
 }
@@ -103,10 +122,17 @@ fn names_that_mean_no_key() {
 #[test]
 fn several_values_are_separated_by_commas() {
     let values = [text("a,b"), number("-1.5"), binary(b"\0,")];
-    let types = [KeyAttributeType::S, KeyAttributeType::N, KeyAttributeType::B];
+    let types = [
+        KeyAttributeType::S,
+        KeyAttributeType::N,
+        KeyAttributeType::B,
+    ];
     let name = entry_stem_within(&values.iter().collect::<Vec<_>>(), STEM_BYTES_MAX);
     assert_eq!(name, "a%2Cb,%2D1.5,%00%2C");
-    assert_eq!(decode(name.as_bytes(), &types), Ok(Decoded::Values(values.to_vec())));
+    assert_eq!(
+        decode(name.as_bytes(), &types),
+        Ok(Decoded::Values(values.to_vec()))
+    );
     assert_eq!(collection_name(&values.iter().collect::<Vec<_>>()), name);
     let components = |found| Err(NameFault::Components { expected: 3, found });
     assert_eq!(decode(b"a,1", &types), components(2));
@@ -120,13 +146,25 @@ fn long_names_become_aliases() {
     assert_eq!(item_stem(&fits), "x".repeat(STEM_BYTES_MAX));
     let long = text(&"x".repeat(STEM_BYTES_MAX + 1));
     let alias = item_stem(&long);
-    let expected = Decoded::Alias { prefix: "x".repeat(195), digest: sort_digest(&long) };
+    let expected = Decoded::Alias {
+        prefix: "x".repeat(195),
+        digest: sort_digest(&long),
+    };
     assert_eq!(alias.len(), STEM_BYTES_MAX);
-    assert_eq!(decode(alias.as_bytes(), &[KeyAttributeType::S]), Ok(expected));
+    assert_eq!(
+        decode(alias.as_bytes(), &[KeyAttributeType::S]),
+        Ok(expected)
+    );
     assert_eq!(alias_digest(&alias), Some(sort_digest(&long)));
-    assert_eq!(alias_digest(&hash_item_stem(&long)), Some(key::partition_digest(&[&long])));
+    assert_eq!(
+        alias_digest(&hash_item_stem(&long)),
+        Some(key::partition_digest(&[&long]))
+    );
     let whole = format!("{},1", "x".repeat(STEM_BYTES_MAX + 1));
-    assert_eq!(alias_digest(&entry_stem_within(&[&long, &number("1")], STEM_BYTES_MAX)), Some(digest(whole.as_bytes())));
+    assert_eq!(
+        alias_digest(&entry_stem_within(&[&long, &number("1")], STEM_BYTES_MAX)),
+        Some(digest(whole.as_bytes()))
+    );
 }
 
 #[test]
@@ -138,12 +176,17 @@ fn aliases_are_cut_between_tokens() {
         assert!(prefix.len() > (STEM_BYTES_MAX - ALIAS_END_BYTES) - 3);
         assert!(bytes_of(prefix).is_ok());
         let scan = alias_scan_prefix(prefix, &[KeyAttributeType::S]);
-        assert!(matches!((&scan, &value), (Some(AttributeValue::S(start)), AttributeValue::S(all)) if all.starts_with(start)));
+        assert!(
+            matches!((&scan, &value), (Some(AttributeValue::S(start)), AttributeValue::S(all)) if all.starts_with(start))
+        );
     }
     let value = binary(&[0xFF; 2048]);
     let name = item_stem(&value);
     let prefix = name.split(ALIAS_MARK).next().expect("a prefix");
-    assert_eq!(alias_scan_prefix(prefix, &[KeyAttributeType::B]), Some(binary(&[0xFF; 65])));
+    assert_eq!(
+        alias_scan_prefix(prefix, &[KeyAttributeType::B]),
+        Some(binary(&[0xFF; 65]))
+    );
     let types = [KeyAttributeType::N, KeyAttributeType::S];
     assert_eq!(alias_scan_prefix("%2D1,abc", &types), Some(number("-1")));
     assert_eq!(alias_scan_prefix("", &[KeyAttributeType::S]), None);
@@ -151,8 +194,13 @@ fn aliases_are_cut_between_tokens() {
 
 #[test]
 fn numbers_are_never_cut() {
-    for longest in [format!("-0.{}{}", "0".repeat(129), "9".repeat(38)), format!("-{}{}", "9".repeat(38), "0".repeat(88))] {
-        let Ok(number) = longest.parse() else { continue };
+    for longest in [
+        format!("-0.{}{}", "0".repeat(129), "9".repeat(38)),
+        format!("-{}{}", "9".repeat(38), "0".repeat(88)),
+    ] {
+        let Ok(number) = longest.parse() else {
+            continue;
+        };
         assert!(encode(&AttributeValue::N(number)).len() <= (STEM_BYTES_MAX - ALIAS_END_BYTES));
     }
 }
@@ -161,9 +209,17 @@ fn numbers_are_never_cut() {
 fn check_safe(name: &str) {
     assert!(!name.is_empty() && name.len() <= STEM_BYTES_MAX, "{name}");
     assert!(!name.starts_with(['.', '-', '~', '#', '@', '+']), "{name}");
-    assert!(name.bytes().all(|byte| byte >= 0x80 || byte.is_ascii_alphanumeric() || b"._:@+-%~,".contains(&byte)), "{name}");
+    assert!(
+        name.bytes().all(|byte| byte >= 0x80
+            || byte.is_ascii_alphanumeric()
+            || b"._:@+-%~,".contains(&byte)),
+        "{name}"
+    );
     assert!(!name.contains('~') || name.contains(ALIAS_MARK), "{name}");
-    assert!(name.chars().all(|c| !c.is_control() && !c.is_whitespace()), "{name}");
+    assert!(
+        name.chars().all(|c| !c.is_control() && !c.is_whitespace()),
+        "{name}"
+    );
 }
 
 fn nasty_text() -> impl Strategy<Value = String> {
@@ -177,12 +233,20 @@ fn nasty_text() -> impl Strategy<Value = String> {
 }
 
 fn nasty_value() -> impl Strategy<Value = AttributeValue> {
-    let numbers = ("-?[0-9]{1,4}(\\.[0-9]{1,4})?", -120i32..120).prop_map(|(digits, power)| number(&format!("{digits}e{power}")));
+    let numbers = ("-?[0-9]{1,4}(\\.[0-9]{1,4})?", -120i32..120)
+        .prop_map(|(digits, power)| number(&format!("{digits}e{power}")));
     let bytes = prop_oneof![
-        proptest::collection::vec(proptest::sample::select(vec![0u8, b'a', b'%', b',', b'.', b'-', 0xC3, 0xA9, 0xFF]), 1..8),
+        proptest::collection::vec(
+            proptest::sample::select(vec![0u8, b'a', b'%', b',', b'.', b'-', 0xC3, 0xA9, 0xFF]),
+            1..8
+        ),
         proptest::collection::vec(any::<u8>(), 1..300),
     ];
-    prop_oneof![nasty_text().prop_map(AttributeValue::S), numbers, bytes.prop_map(AttributeValue::B)]
+    prop_oneof![
+        nasty_text().prop_map(AttributeValue::S),
+        numbers,
+        bytes.prop_map(AttributeValue::B)
+    ]
 }
 
 proptest! {
@@ -228,11 +292,20 @@ proptest! {
 
 /// Names of every single byte and of many pairs, ASCII and not.
 fn many_names() -> Vec<String> {
-    let alphabet: Vec<char> = (0..0x250).chain(0x2000..0x2070).chain([0x3000, 0xFEFF]).filter_map(char::from_u32).collect();
+    let alphabet: Vec<char> = (0..0x250)
+        .chain(0x2000..0x2070)
+        .chain([0x3000, 0xFEFF])
+        .filter_map(char::from_u32)
+        .collect();
     let leads = ["", "a", "-", "%", " ", "é"];
-    let values = alphabet.iter().flat_map(|c| leads.iter().map(move |lead| text(&format!("{lead}{c}"))));
+    let values = alphabet
+        .iter()
+        .flat_map(|c| leads.iter().map(move |lead| text(&format!("{lead}{c}"))));
     let binaries = (0..=255u8).map(|byte| binary(&[byte, byte]));
-    let names: BTreeMap<String, ()> = values.chain(binaries).map(|value| (item_stem(&value), ())).collect();
+    let names: BTreeMap<String, ()> = values
+        .chain(binaries)
+        .map(|value| (item_stem(&value), ()))
+        .collect();
     names.into_keys().collect()
 }
 
@@ -244,14 +317,22 @@ fn shells_and_xargs_take_names_as_single_words() {
     for shell in ["bash", "dash", "zsh"] {
         // Unquoted expansion after a pass through xargs: words must come out as they went in.
         let script = "for word in $(xargs printf '%s\\n'); do printf '%s\\n' \"$word\"; done";
-        let command = Command::new(shell).arg("-c").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let command = Command::new(shell)
+            .arg("-c")
+            .arg(script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         // Only shells that are installed.
         let Ok(mut child) = command else { continue };
         let mut stdin = child.stdin.take().expect("a pipe");
         let sent = input.clone();
         let writer = std::thread::spawn(move || stdin.write_all(sent.as_bytes()));
         let output = child.wait_with_output().expect("the shell ran");
-        writer.join().expect("the writer ended").expect("the shell read everything");
+        writer
+            .join()
+            .expect("the writer ended")
+            .expect("the shell read everything");
         assert_eq!(String::from_utf8_lossy(&output.stdout), input, "{shell}");
     }
 }
@@ -263,9 +344,15 @@ fn an_alias_in_less_room_has_the_same_digest() {
         let name = item_stem_within(&long, bytes_max);
         assert!(name.len() <= bytes_max, "{bytes_max}: {name}");
         assert_eq!(alias_digest(&name), Some(sort_digest(&long)));
-        assert_eq!(alias_digest(&collection_name_within(&[&long], bytes_max)), Some(key::partition_digest(&[&long])));
+        assert_eq!(
+            alias_digest(&collection_name_within(&[&long], bytes_max)),
+            Some(key::partition_digest(&[&long]))
+        );
         let entry = [&long, &long];
-        assert_eq!(alias_digest(&entry_stem_within(&entry, bytes_max)), Some(entry_digest(&entry)));
+        assert_eq!(
+            alias_digest(&entry_stem_within(&entry, bytes_max)),
+            Some(entry_digest(&entry))
+        );
     }
     let short = AttributeValue::S("a".to_owned());
     assert_eq!(item_stem_within(&short, 28), "a");

@@ -69,11 +69,15 @@ pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] when no value of that type has such an encoding.
-pub fn decode(attribute_type: KeyAttributeType, bytes: &[u8]) -> Result<(AttributeValue, &[u8]), StoreError> {
+pub fn decode(
+    attribute_type: KeyAttributeType,
+    bytes: &[u8],
+) -> Result<(AttributeValue, &[u8]), StoreError> {
     match attribute_type {
         KeyAttributeType::S => {
             let (value, rest) = decode_bytes(bytes)?;
-            let text = String::from_utf8(value).map_err(|_| StoreError::Corrupt("a string key is not UTF-8"))?;
+            let text = String::from_utf8(value)
+                .map_err(|_| StoreError::Corrupt("a string key is not UTF-8"))?;
             Ok((AttributeValue::S(text), rest))
         }
         KeyAttributeType::B => {
@@ -149,7 +153,10 @@ fn encode_number(number: &Number, out: &mut Vec<u8>) {
     // A first digit at an even power of ten is alone in its pair.
     let (first, rest) = digits.split_at(if magnitude.rem_euclid(2) == 0 { 1 } else { 0 });
     out.extend(first.iter().map(|digit| (digit + 1) ^ mask));
-    out.extend(rest.chunks(2).map(|pair| (pair[0] * 10 + pair.get(1).unwrap_or(&0) + 1) ^ mask));
+    out.extend(
+        rest.chunks(2)
+            .map(|pair| (pair[0] * 10 + pair.get(1).unwrap_or(&0) + 1) ^ mask),
+    );
     out.push(DIGITS_END ^ mask);
 }
 
@@ -163,7 +170,11 @@ fn decode_number(bytes: &[u8]) -> Result<(Number, &[u8]), StoreError> {
     };
     let mask = if negative { 0xFF } else { 0 };
     let (exponent, rest) = rest.split_first().ok_or(BAD)?;
-    let end = rest.iter().take(PAIRS_MAX + 1).position(|byte| byte ^ mask == DIGITS_END).ok_or(BAD)?;
+    let end = rest
+        .iter()
+        .take(PAIRS_MAX + 1)
+        .position(|byte| byte ^ mask == DIGITS_END)
+        .ok_or(BAD)?;
     let (pairs, rest) = rest.split_at(end);
     let mut coefficient: u128 = 0;
     for (index, byte) in pairs.iter().enumerate() {
@@ -173,10 +184,19 @@ fn decode_number(bytes: &[u8]) -> Result<(Number, &[u8]), StoreError> {
             return Err(BAD);
         }
         // The last pair loses its trailing zero, so that 38 digits never overflow.
-        let (scale, pair) = if last && pair % 10 == 0 { (10, pair / 10) } else { (100, pair) };
-        coefficient = coefficient.checked_mul(scale).and_then(|c| c.checked_add(u128::from(pair))).ok_or(BAD)?;
+        let (scale, pair) = if last && pair % 10 == 0 {
+            (10, pair / 10)
+        } else {
+            (100, pair)
+        };
+        coefficient = coefficient
+            .checked_mul(scale)
+            .and_then(|c| c.checked_add(u128::from(pair)))
+            .ok_or(BAD)?;
     }
-    let (Some(last), Ok(pair_count)) = (pairs.last(), i64::try_from(pairs.len())) else { return Err(BAD) };
+    let (Some(last), Ok(pair_count)) = (pairs.last(), i64::try_from(pairs.len())) else {
+        return Err(BAD);
+    };
     let lost = i64::from(((last ^ mask) - 1) % 10 == 0);
     let first_power = i64::from(exponent ^ mask) - i64::from(EXPONENT_BIAS);
     let power = 2 * (first_power - pair_count + 1) + lost;

@@ -32,7 +32,11 @@ fn check(value: &AttributeValue, expected: &[u8]) {
     assert_eq!(encoded(value), expected, "{value:?}");
     let mut with_rest = expected.to_vec();
     with_rest.extend_from_slice(b"rest");
-    assert_eq!(decode(key_type(value), &with_rest), Ok((value.clone(), &b"rest"[..])), "{value:?}");
+    assert_eq!(
+        decode(key_type(value), &with_rest),
+        Ok((value.clone(), &b"rest"[..])),
+        "{value:?}"
+    );
 }
 
 #[test]
@@ -92,10 +96,18 @@ fn corrupt_keys_are_refused() {
         (KeyAttributeType::N, &[3, 128, 2]),
         (KeyAttributeType::N, &[3, 255, 2, 0]),
         (KeyAttributeType::N, &[3, 0, 2, 0]),
-        (KeyAttributeType::N, &[3, 128, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0]),
+        (
+            KeyAttributeType::N,
+            &[
+                3, 128, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0,
+            ],
+        ),
     ];
     for (attribute_type, bytes) in cases {
-        assert!(matches!(decode(*attribute_type, bytes), Err(StoreError::Corrupt(_))), "{bytes:?}");
+        assert!(
+            matches!(decode(*attribute_type, bytes), Err(StoreError::Corrupt(_))),
+            "{bytes:?}"
+        );
     }
 }
 
@@ -109,15 +121,23 @@ fn prefixes_have_no_terminator() {
 
 #[test]
 fn partition_digests_are_of_plain_encodings() {
-    assert_eq!(partition_digest(&[&s("a"), &n("1")]), digest(&[b'a', 0, 0, 3, 128, 2, 0]));
-    assert_ne!(partition_digest(&[&s("a"), &s("")]), partition_digest(&[&s(""), &s("a")]));
+    assert_eq!(
+        partition_digest(&[&s("a"), &n("1")]),
+        digest(&[b'a', 0, 0, 3, 128, 2, 0])
+    );
+    assert_ne!(
+        partition_digest(&[&s("a"), &s("")]),
+        partition_digest(&[&s(""), &s("a")])
+    );
 }
 
 fn number() -> impl Strategy<Value = AttributeValue> {
     let near = (any::<bool>(), 0_u128..2000, -4_i64..4);
     let wide = (any::<bool>(), 0..10_u128.pow(38), -167_i64..88);
     prop_oneof![near, wide].prop_filter_map("out of range", |(negative, coefficient, exponent)| {
-        Number::from_parts(negative, coefficient, exponent).ok().map(AttributeValue::N)
+        Number::from_parts(negative, coefficient, exponent)
+            .ok()
+            .map(AttributeValue::N)
     })
 }
 
@@ -131,7 +151,11 @@ fn binary() -> impl Strategy<Value = AttributeValue> {
 }
 
 fn pair() -> impl Strategy<Value = (AttributeValue, AttributeValue)> {
-    prop_oneof![(string(), string()), (binary(), binary()), (number(), number())]
+    prop_oneof![
+        (string(), string()),
+        (binary(), binary()),
+        (number(), number())
+    ]
 }
 
 proptest! {

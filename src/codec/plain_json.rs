@@ -87,7 +87,10 @@ pub fn parse_value(text: &[u8]) -> Result<AttributeValue, PlainJsonError> {
     // A number ends with what follows it, which is nothing here.
     let whole = [text, b" "].concat();
     read_document(&whole, |reader| read_value(reader, 1)).map_err(|error| match error.offset {
-        offset if offset >= text.len() => PlainJsonError { offset: text.len(), fault: PlainJsonFault::UnexpectedEnd },
+        offset if offset >= text.len() => PlainJsonError {
+            offset: text.len(),
+            fault: PlainJsonFault::UnexpectedEnd,
+        },
         _ => error,
     })
 }
@@ -97,7 +100,12 @@ pub fn parse_value(text: &[u8]) -> Result<AttributeValue, PlainJsonError> {
 #[must_use]
 pub fn looks_like_dynamodb_json(item: &Item) -> bool {
     let typed = |value: &AttributeValue| match value {
-        AttributeValue::M(map) => map.len() == 1 && map.keys().all(|name| AttributeType::of_word(name).is_some()),
+        AttributeValue::M(map) => {
+            map.len() == 1
+                && map
+                    .keys()
+                    .all(|name| AttributeType::of_word(name).is_some())
+        }
         _ => false,
     };
     !item.0.is_empty() && item.0.values().all(typed)
@@ -148,21 +156,37 @@ fn read_value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, P
 }
 
 /// Reads what stands behind the lone member `tag`.
-fn tagged(reader: &mut Reader<'_>, level: usize, tag: &str, tag_offset: usize) -> Result<AttributeValue, PlainJsonError> {
+fn tagged(
+    reader: &mut Reader<'_>,
+    level: usize,
+    tag: &str,
+    tag_offset: usize,
+) -> Result<AttributeValue, PlainJsonError> {
     let offset = reader.offset();
     let built = match tag {
         "$b64" => return reader.base64().map(AttributeValue::B),
         "$map" => return members(reader, level).map(AttributeValue::M),
-        "$ss" => {
-            AttributeValue::string_set(list(reader, "a list of strings", |reader| reader.string("a string").map(Cow::into_owned))?)
-        }
-        "$ns" => AttributeValue::number_set(list(reader, "a list of numbers", |reader| match reader.peek()? {
-            b'"' => reader.number_string(),
-            b'-' | b'0'..=b'9' => reader.number(),
-            _ => Err(reader.fault(PlainJsonFault::Expected("a number"))),
+        "$ss" => AttributeValue::string_set(list(reader, "a list of strings", |reader| {
+            reader.string("a string").map(Cow::into_owned)
         })?),
-        "$bs" => AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?),
-        _ => return Err(fault_at(tag_offset, PlainJsonFault::UnknownTag(tag.to_owned()))),
+        "$ns" => {
+            AttributeValue::number_set(list(reader, "a list of numbers", |reader| {
+                match reader.peek()? {
+                    b'"' => reader.number_string(),
+                    b'-' | b'0'..=b'9' => reader.number(),
+                    _ => Err(reader.fault(PlainJsonFault::Expected("a number"))),
+                }
+            })?)
+        }
+        "$bs" => {
+            AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?)
+        }
+        _ => {
+            return Err(fault_at(
+                tag_offset,
+                PlainJsonFault::UnknownTag(tag.to_owned()),
+            ));
+        }
     };
     built.map_err(|error| fault_at(offset, error))
 }
@@ -177,7 +201,13 @@ pub fn parse_line(line: &[u8]) -> Result<Item, PlainJsonError> {
         Ok(item) => Ok(item),
         // Typed items may be wrong as plain ones: they have twice the levels, and names such as `$x`. Where both are wrong, the reader
         // that came further was the one meant.
-        Err(plain) => dynamodb_json::parse(line).map_err(|typed| if typed.offset > plain.offset { typed } else { plain }),
+        Err(plain) => dynamodb_json::parse(line).map_err(|typed| {
+            if typed.offset > plain.offset {
+                typed
+            } else {
+                plain
+            }
+        }),
     }
 }
 
@@ -212,7 +242,12 @@ impl Patch {
     #[must_use]
     pub fn looks_like_dynamodb_json(&self) -> bool {
         let typed = |change: &MemberPatch| match change {
-            MemberPatch::Merge(members) => members.len() == 1 && members.keys().all(|name| AttributeType::of_word(name).is_some()),
+            MemberPatch::Merge(members) => {
+                members.len() == 1
+                    && members
+                        .keys()
+                        .all(|name| AttributeType::of_word(name).is_some())
+            }
             MemberPatch::Remove | MemberPatch::Set(_) => false,
         };
         !self.0.is_empty() && self.0.values().all(typed)
@@ -237,14 +272,22 @@ fn apply(changes: &BTreeMap<String, MemberPatch>, map: &mut Map) {
     }
 }
 
-fn changes(reader: &mut Reader<'_>, level: usize) -> Result<BTreeMap<String, MemberPatch>, PlainJsonError> {
+fn changes(
+    reader: &mut Reader<'_>,
+    level: usize,
+) -> Result<BTreeMap<String, MemberPatch>, PlainJsonError> {
     let mut map = BTreeMap::new();
     reader.members("a JSON object", |reader, name, offset| {
         let change = change(reader, level + 1)?;
         check_attribute_name(&name).map_err(|fault| fault_at(offset, fault))?;
         match map.entry(name.into_owned()) {
             Entry::Vacant(entry) => drop(entry.insert(change)),
-            Entry::Occupied(entry) => return Err(fault_at(offset, PlainJsonFault::DuplicateMember(entry.key().clone()))),
+            Entry::Occupied(entry) => {
+                return Err(fault_at(
+                    offset,
+                    PlainJsonFault::DuplicateMember(entry.key().clone()),
+                ));
+            }
         }
         Ok(())
     })?;
@@ -256,7 +299,9 @@ fn change(reader: &mut Reader<'_>, level: usize) -> Result<MemberPatch, PlainJso
         b'n' => reader.literal("a JSON value").map(|_| MemberPatch::Remove),
         b'{' if level > NESTING_LEVELS_MAX => Err(reader.fault(ValueError::Nesting)),
         b'{' => {
-            let Some((tag, offset, place)) = reader.lone_tag()? else { return changes(reader, level).map(MemberPatch::Merge) };
+            let Some((tag, offset, place)) = reader.lone_tag()? else {
+                return changes(reader, level).map(MemberPatch::Merge);
+            };
             *reader = place;
             let change = match &*tag {
                 "$null" => null(reader)?,
@@ -308,19 +353,43 @@ mod patch_tests {
         check(r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#);
         check(r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#);
         check(r#"{"a":"c"}"#, r#"{"a":["b"]}"#, r#"{"a":["b"]}"#);
-        check(r#"{"a":{"b":"c"}}"#, r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#);
+        check(
+            r#"{"a":{"b":"c"}}"#,
+            r#"{"a":{"b":"d","c":null}}"#,
+            r#"{"a":{"b":"d"}}"#,
+        );
         check(r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#);
         check(r#"{"e":null}"#, r#"{"a":1}"#, r#"{"a":1,"e":null}"#);
         check("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#);
         check(r#"{"a":1}"#, r#"{"a":{"$null":true}}"#, r#"{"a":null}"#);
         check(r#"{"a":1}"#, r#"{"a":[null]}"#, r#"{"a":[null]}"#);
-        check(r#"{"a":1}"#, r#"{"a":{"$ss":["x"]},"b":{"$b64":"AQ=="}}"#, r#"{"a":{"$ss":["x"]},"b":{"$b64":"AQ=="}}"#);
-        check(r#"{"a":{"$map":{"$x":1}}}"#, r#"{"a":{"$map":{"$x":2}}}"#, r#"{"a":{"$map":{"$x":2}}}"#);
+        check(
+            r#"{"a":1}"#,
+            r#"{"a":{"$ss":["x"]},"b":{"$b64":"AQ=="}}"#,
+            r#"{"a":{"$ss":["x"]},"b":{"$b64":"AQ=="}}"#,
+        );
+        check(
+            r#"{"a":{"$map":{"$x":1}}}"#,
+            r#"{"a":{"$map":{"$x":2}}}"#,
+            r#"{"a":{"$map":{"$x":2}}}"#,
+        );
         check(r#"{"a":{"x":1}}"#, r#"{"a":{}}"#, r#"{"a":{"x":1}}"#);
         check("{}", r#"{"a":{"$null":false}}"#, "expected true at byte 14");
-        check("{}", r#"{"a":1,"a":2}"#, "the member \"a\" is there twice at byte 7");
-        check("{}", r#"{"a":{"$no":1}}"#, "\"$no\" is no type tag; a map with one such member is written {\"$map\":{…}} at byte 6");
-        check("{}", r#"{"a":{"b":"#, "expected more: the text ends at byte 10");
+        check(
+            "{}",
+            r#"{"a":1,"a":2}"#,
+            "the member \"a\" is there twice at byte 7",
+        );
+        check(
+            "{}",
+            r#"{"a":{"$no":1}}"#,
+            "\"$no\" is no type tag; a map with one such member is written {\"$map\":{…}} at byte 6",
+        );
+        check(
+            "{}",
+            r#"{"a":{"b":"#,
+            "expected more: the text ends at byte 10",
+        );
     }
 }
 
@@ -330,24 +399,46 @@ mod line_tests {
 
     /// An item of so many levels: maps, and a text within.
     fn nested(levels: usize, text: &str) -> String {
-        format!(r#"{{"a":{}{text}{}}}"#, r#"{"M":{"x":"#.repeat(levels - 1), "}}".repeat(levels - 1))
+        format!(
+            r#"{{"a":{}{text}{}}}"#,
+            r#"{"M":{"x":"#.repeat(levels - 1),
+            "}}".repeat(levels - 1)
+        )
     }
 
     #[test]
     fn typed_items_may_be_wrong_as_plain_ones() {
-        for text in [nested(NESTING_LEVELS_MAX, r#"{"S":"b"}"#), r#"{"a":{"M":{"$x":{"N":"1"}}}}"#.to_owned()] {
+        for text in [
+            nested(NESTING_LEVELS_MAX, r#"{"S":"b"}"#),
+            r#"{"a":{"M":{"$x":{"N":"1"}}}}"#.to_owned(),
+        ] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
-            assert_eq!(parse_line(text.as_bytes()), dynamodb_json::parse(text.as_bytes()), "{text}");
+            assert_eq!(
+                parse_line(text.as_bytes()),
+                dynamodb_json::parse(text.as_bytes()),
+                "{text}"
+            );
             assert!(parse_line(text.as_bytes()).is_ok(), "{text}");
         }
     }
 
     #[test]
     fn the_fault_is_that_of_the_form_meant() {
-        let check =
-            |text: &str, expected: &PlainJsonFault| assert_eq!(parse_line(text.as_bytes()).unwrap_err().fault, *expected, "{text}");
-        check(r#"{"a":1,"b":{"$x":1}}"#, &PlainJsonFault::UnknownTag("$x".into()));
+        let check = |text: &str, expected: &PlainJsonFault| {
+            assert_eq!(
+                parse_line(text.as_bytes()).unwrap_err().fault,
+                *expected,
+                "{text}"
+            )
+        };
+        check(
+            r#"{"a":1,"b":{"$x":1}}"#,
+            &PlainJsonFault::UnknownTag("$x".into()),
+        );
         let text = nested(20, r#"{"X":"b"}"#);
-        check(&text, &dynamodb_json::parse(text.as_bytes()).unwrap_err().fault);
+        check(
+            &text,
+            &dynamodb_json::parse(text.as_bytes()).unwrap_err().fault,
+        );
     }
 }

@@ -17,7 +17,10 @@ fn every_type() -> Item {
         ("t", V::Bool(true)),
         ("0", V::Null),
         ("ss", V::string_set(vec!["b".into(), "a".into()]).unwrap()),
-        ("ns", V::number_set(vec!["10".parse().unwrap(), "-1.5".parse().unwrap()]).unwrap()),
+        (
+            "ns",
+            V::number_set(vec!["10".parse().unwrap(), "-1.5".parse().unwrap()]).unwrap(),
+        ),
         ("bs", V::binary_set(vec![vec![1], vec![]]).unwrap()),
         ("l", V::L(vec![n("1"), V::L(vec![])])),
         ("m", V::M([("$x".to_owned(), V::Null)].into())),
@@ -49,7 +52,10 @@ fn the_header_is_25_bytes() {
     assert_eq!(bytes, expected.concat());
     let record = Record::parse(&bytes).unwrap();
     assert_eq!((record.item_bytes(), record.plain_json_bytes()), (3, 11));
-    assert_eq!((record.version(), record.modified_ms()), (0x0102_0304_0506_0708, 0x1112_1314_1516_1718));
+    assert_eq!(
+        (record.version(), record.modified_ms()),
+        (0x0102_0304_0506_0708, 0x1112_1314_1516_1718)
+    );
 }
 
 #[test]
@@ -73,13 +79,21 @@ fn contents_are_tagged_values() {
         ],
     );
     let long = "x".repeat(300);
-    check(&Item::from([("s", V::S(long.clone()))]), &[], &[&[1, 0, 0, 0], b"\x01s\x01\xAC\x02", long.as_bytes()]);
+    check(
+        &Item::from([("s", V::S(long.clone()))]),
+        &[],
+        &[&[1, 0, 0, 0], b"\x01s\x01\xAC\x02", long.as_bytes()],
+    );
 }
 
 #[test]
 fn key_attributes_come_first_and_once() {
     let item = Item::from([("a", V::Null), ("b", V::Null), ("c", V::Null)]);
-    check(&item, &["c", "missing", "b", "c"], &[&[3, 0, 0, 0], b"\x01c\x06\x01b\x06\x01a\x06"]);
+    check(
+        &item,
+        &["c", "missing", "b", "c"],
+        &[&[3, 0, 0, 0], b"\x01c\x06\x01b\x06\x01a\x06"],
+    );
 }
 
 #[test]
@@ -94,10 +108,16 @@ fn texts_are_rendered_from_the_bytes() {
         "\n"
     );
     assert_eq!(String::from_utf8(plain).unwrap(), expected);
-    assert_eq!(record.plain_json_bytes() as usize, expected.len() - "before".len());
+    assert_eq!(
+        record.plain_json_bytes() as usize,
+        expected.len() - "before".len()
+    );
     let mut typed = Vec::new();
-    record.write_dynamodb_json(&|name| matches!(name, "pk" | "l" | "m"), &mut typed).unwrap();
-    let expected = r#"{"pk":{"S":"a\n"},"l":{"L":[{"N":"1"},{"L":[]}]},"m":{"M":{"$x":{"NULL":true}}}}"#;
+    record
+        .write_dynamodb_json(&|name| matches!(name, "pk" | "l" | "m"), &mut typed)
+        .unwrap();
+    let expected =
+        r#"{"pk":{"S":"a\n"},"l":{"L":[{"N":"1"},{"L":[]}]},"m":{"M":{"$x":{"NULL":true}}}}"#;
     assert_eq!(String::from_utf8(typed).unwrap(), expected);
 }
 
@@ -110,7 +130,11 @@ fn one_attribute_is_read_alone() {
     // Each twice: into a value of another type, and of its own.
     for (name, value) in item.0.iter().flat_map(|attribute| [attribute, attribute]) {
         assert_eq!(record.attribute(name), Ok(Some(value.clone())), "{name}");
-        assert_eq!((record.attribute_into(name, &mut again), &again), (Ok(true), value), "{name}");
+        assert_eq!(
+            (record.attribute_into(name, &mut again), &again),
+            (Ok(true), value),
+            "{name}"
+        );
     }
     assert_eq!(record.attribute("none"), Ok(None));
     assert_eq!(record.attribute_into("none", &mut again), Ok(false));
@@ -125,7 +149,10 @@ fn other_formats_are_refused() {
     bytes[0] = 0;
     assert!(matches!(Record::parse(&bytes), Err(StoreError::Corrupt(_))));
     assert!(matches!(Record::parse(&[]), Err(StoreError::Corrupt(_))));
-    assert!(matches!(Record::parse(&[1; 24]), Err(StoreError::Corrupt(_))));
+    assert!(matches!(
+        Record::parse(&[1; 24]),
+        Err(StoreError::Corrupt(_))
+    ));
 }
 
 fn record_of(content: &[&[u8]]) -> Vec<u8> {
@@ -137,7 +164,13 @@ fn record_of(content: &[&[u8]]) -> Vec<u8> {
 
 fn check_corrupt(content: &[&[u8]]) {
     let bytes = record_of(content);
-    assert!(matches!(Record::parse(&bytes).unwrap().to_item(), Err(StoreError::Corrupt(_))), "{content:?}");
+    assert!(
+        matches!(
+            Record::parse(&bytes).unwrap().to_item(),
+            Err(StoreError::Corrupt(_))
+        ),
+        "{content:?}"
+    );
 }
 
 #[test]
@@ -182,7 +215,9 @@ fn depth_is_capped() {
 
 /// Every way to read, none of which may panic.
 fn read_all(bytes: &[u8]) {
-    let Ok(record) = Record::parse(bytes) else { return };
+    let Ok(record) = Record::parse(bytes) else {
+        return;
+    };
     let mut out = Vec::new();
     let _ = record.to_item();
     let _ = record.attribute("pk");

@@ -17,7 +17,13 @@ pub fn line(text: &str, chars_max: usize) -> String {
 /// A text that may have several lines, and tabs.
 #[must_use]
 pub fn lines(text: &str, chars_max: usize) -> String {
-    cut(text, chars_max, |out, character| if matches!(character, '\n' | '\t') { out.push(character) } else { put(out, character) })
+    cut(text, chars_max, |out, character| {
+        if matches!(character, '\n' | '\t') {
+            out.push(character)
+        } else {
+            put(out, character)
+        }
+    })
 }
 
 /// A word among others in Markdown, where it is only text: no markup, no HTML, no cell of its own.
@@ -52,20 +58,30 @@ pub fn json(text: &str) -> String {
             out.push(character);
         } else {
             // Writing to a string does not fail.
-            character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(out, "\\u{unit:04x}"));
+            character
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| _ = write!(out, "\\u{unit:04x}"));
         }
     }
     out
 }
 
 fn put(out: &mut String, character: char) {
-    if is_shown(character) { out.push(character) } else { out.extend(character.escape_default()) }
+    if is_shown(character) {
+        out.push(character)
+    } else {
+        out.extend(character.escape_default())
+    }
 }
 
 fn cut(text: &str, chars_max: usize, put: impl Fn(&mut String, char)) -> String {
     let mut out = String::with_capacity(text.len().min(chars_max));
     let mut characters = text.chars();
-    characters.by_ref().take(chars_max).for_each(|character| put(&mut out, character));
+    characters
+        .by_ref()
+        .take(chars_max)
+        .for_each(|character| put(&mut out, character));
     if characters.next().is_some() {
         out.push('…');
     }
@@ -89,7 +105,9 @@ pub(super) fn is_printable_non_ascii(character: char) -> bool {
     let mut buffer = [b'x'; 5];
     let (_, tail) = buffer.split_at_mut(1);
     let length = 1 + character.encode_utf8(tail).len();
-    let text = buffer.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let text = buffer
+        .get(..length)
+        .and_then(|bytes| std::str::from_utf8(bytes).ok());
     text.is_some_and(|text| text.escape_debug().nth(1) == Some(character))
 }
 
@@ -120,8 +138,14 @@ mod tests {
         let told = r"a\u{1b}]0;x\u{7}\u{9b}2J\r\n\t\u{7f}\u{202e}é❤".to_owned() + "\u{fe0f}";
         assert_eq!(line(hostile, 99), told);
         assert_eq!(lines("a\n\tb\r\u{1b}", 99), "a\n\tb\\r\\u{1b}");
-        assert_eq!((line("abc", 3), line("abcd", 3)), ("abc".to_owned(), "abc…".to_owned()));
-        assert_eq!(json("{\n  \"\u{7f}\u{9b}\u{202e}\u{e0061}é\"}"), "{\n  \"\\u007f\\u009b\\u202e\\udb40\\udc61é\"}");
+        assert_eq!(
+            (line("abc", 3), line("abcd", 3)),
+            ("abc".to_owned(), "abc…".to_owned())
+        );
+        assert_eq!(
+            json("{\n  \"\u{7f}\u{9b}\u{202e}\u{e0061}é\"}"),
+            "{\n  \"\\u007f\\u009b\\u202e\\udb40\\udc61é\"}"
+        );
     }
 
     #[test]
@@ -130,12 +154,16 @@ mod tests {
             markdown("<img onerror=x> [a](b) `c` d|e\n*f* a_b", 99),
             r"&lt;img onerror=x&gt; \[a\](b) \`c\` d\|e\n\*f\* a_b"
         );
-        assert_eq!((code("a`<b>|\n", 99), code("abcd", 3)), (r"`a'<b>\|\n`".to_owned(), "`abc…`".to_owned()));
+        assert_eq!(
+            (code("a`<b>|\n", 99), code("abcd", 3)),
+            (r"`a'<b>\|\n`".to_owned(), "`abc…`".to_owned())
+        );
     }
 
     #[test]
     fn characters_that_show_something_are_kept() {
-        for character in "éßñ中文日本語한국어אبक्षिΩ€😀♥İ\u{301}\u{FFFD}".chars() {
+        for character in "éßñ中文日本語한국어אبक्षिΩ€😀♥İ\u{301}\u{FFFD}".chars()
+        {
             assert!(is_printable_non_ascii(character), "{character:?}");
         }
     }

@@ -7,7 +7,11 @@ use crate::model::{AttributeValue, Item, Number};
 /// Attribute and member names.
 pub fn name() -> impl Strategy<Value = String> {
     let tags = ["$b64", "$ss", "$ns", "$bs", "$map", "$", "$x", "S", "M"].map(str::to_owned);
-    prop_oneof![prop::sample::select(tags.to_vec()), "[abc\"\\\\\n\0é]{1,3}", "\\PC{1,10}"]
+    prop_oneof![
+        prop::sample::select(tags.to_vec()),
+        "[abc\"\\\\\n\0é]{1,3}",
+        "\\PC{1,10}"
+    ]
 }
 
 pub fn text() -> impl Strategy<Value = String> {
@@ -33,9 +37,12 @@ pub fn value() -> impl Strategy<Value = AttributeValue> {
         bytes().prop_map(AttributeValue::B),
         any::<bool>().prop_map(AttributeValue::Bool),
         Just(AttributeValue::Null),
-        prop::collection::btree_set(text(), 1..4).prop_map(|set| AttributeValue::Ss(set.into_iter().collect())),
-        prop::collection::btree_set(number(), 1..4).prop_map(|set| AttributeValue::Ns(set.into_iter().collect())),
-        prop::collection::btree_set(bytes(), 1..4).prop_map(|set| AttributeValue::Bs(set.into_iter().collect())),
+        prop::collection::btree_set(text(), 1..4)
+            .prop_map(|set| AttributeValue::Ss(set.into_iter().collect())),
+        prop::collection::btree_set(number(), 1..4)
+            .prop_map(|set| AttributeValue::Ns(set.into_iter().collect())),
+        prop::collection::btree_set(bytes(), 1..4)
+            .prop_map(|set| AttributeValue::Bs(set.into_iter().collect())),
     ];
     leaf.prop_recursive(4, 20, 4, |inner| {
         prop_oneof![
@@ -51,5 +58,7 @@ pub fn item() -> impl Strategy<Value = Item> {
 
 /// `levels` levels of lists around NULL.
 pub fn nested(levels: usize) -> AttributeValue {
-    (1..levels).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]))
+    (1..levels).fold(AttributeValue::Null, |inner, _| {
+        AttributeValue::L(vec![inner])
+    })
 }

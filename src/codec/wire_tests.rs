@@ -8,12 +8,18 @@ use super::{pages, tables};
 use crate::codec::json::document::Document;
 use crate::codec::record::Row;
 use crate::model::api::common::{
-    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
+    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition,
+    LegacyConditions,
 };
 use crate::model::api::*;
 use crate::model::error::{QueryError, ValueError};
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
-use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema, TableSettings};
+use crate::model::schema::{
+    BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput,
+};
+use crate::model::{
+    AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema,
+    TableSettings,
+};
 
 type Outcome = Result<(), WireError>;
 
@@ -119,20 +125,36 @@ fn a_transaction_holds_one_action_an_item() {
     let key = json!({"TableName": "abc", "Key": {"pk": {"S": "a"}}});
     let one = "TransactItems can only contain one of Check, Put, Update or Delete";
     refused(transact_write, body(json!({"Put": put})), "accepted");
-    refused(transact_write, body(json!({"Delete": key, "Update": null})), "accepted");
+    refused(
+        transact_write,
+        body(json!({"Delete": key, "Update": null})),
+        "accepted",
+    );
     refused(
         transact_write,
         body(json!({})),
         "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request",
     );
-    refused(transact_write, body(json!({"Put": put, "Delete": key})), one);
+    refused(
+        transact_write,
+        body(json!({"Put": put, "Delete": key})),
+        one,
+    );
     let null = |path: &str| {
         format!(
             "1 validation error detected: Value null at 'transactItems.1.member.{path}' failed to satisfy constraint: Member must not be null"
         )
     };
-    refused(transact_write, body(json!({"ConditionCheck": key})), &null("conditionCheck.conditionExpression"));
-    refused(transact_write, body(json!({"Update": key})), &null("update.updateExpression"));
+    refused(
+        transact_write,
+        body(json!({"ConditionCheck": key})),
+        &null("conditionCheck.conditionExpression"),
+    );
+    refused(
+        transact_write,
+        body(json!({"Update": key})),
+        &null("update.updateExpression"),
+    );
     refused(transact_get, body(json!({})), &null("get"));
     refused(
         transact_write,
@@ -154,10 +176,16 @@ fn legacy_parameters_are_read_as_they_are() {
         "Expected": {"b": {"Exists": false}, "a.b": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1.0"}]}},
         "AttributeUpdates": {"n": {"Value": {"N": "1"}, "Action": "ADD"}, "m": {"Action": "DELETE"}},
     });
-    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else { panic!("a legal update") };
+    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else {
+        panic!("a legal update")
+    };
     let one = AttributeValue::N(crate::model::Number::from(1));
     let conditions = vec![
-        LegacyCondition { attribute: "b".into(), exists: Some(false), ..LegacyCondition::default() },
+        LegacyCondition {
+            attribute: "b".into(),
+            exists: Some(false),
+            ..LegacyCondition::default()
+        },
         LegacyCondition {
             attribute: "a.b".into(),
             comparison_operator: Some(ComparisonOperator::In),
@@ -165,19 +193,35 @@ fn legacy_parameters_are_read_as_they_are() {
             ..LegacyCondition::default()
         },
     ];
-    let expected = LegacyConditions { conditions, operator: Some(ConditionalOperator::Or) };
+    let expected = LegacyConditions {
+        conditions,
+        operator: Some(ConditionalOperator::Or),
+    };
     assert_eq!(read.condition, ConditionParameter::Legacy(expected));
     let updates = vec![
-        AttributeUpdate { attribute: "n".into(), action: AttributeAction::Add, value: Some(one) },
-        AttributeUpdate { attribute: "m".into(), action: AttributeAction::Delete, value: None },
+        AttributeUpdate {
+            attribute: "n".into(),
+            action: AttributeAction::Add,
+            value: Some(one),
+        },
+        AttributeUpdate {
+            attribute: "m".into(),
+            action: AttributeAction::Delete,
+            value: None,
+        },
     ];
     assert_eq!(read.update, UpdateParameter::AttributeUpdates(updates));
 
     let body = json!({
         "TableName": "abc", "KeyConditions": {"pk": {"ComparisonOperator": "NULL"}}, "QueryFilter": {}, "AttributesToGet": ["a.b"],
     });
-    let Ok(read) = request::<QueryRequest>(Document::of(&body).root()) else { panic!("a legal query") };
-    assert_eq!(read.filter, ConditionParameter::Legacy(LegacyConditions::default()));
+    let Ok(read) = request::<QueryRequest>(Document::of(&body).root()) else {
+        panic!("a legal query")
+    };
+    assert_eq!(
+        read.filter,
+        ConditionParameter::Legacy(LegacyConditions::default())
+    );
     assert_eq!(read.attributes_to_get, Some(vec!["a.b".to_owned()]));
     let condition = LegacyCondition {
         attribute: "pk".into(),
@@ -192,27 +236,45 @@ fn legacy_parameters_are_read_as_they_are() {
 fn legacy_parameters_keep_their_constraints() {
     let operators = "[IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]";
     let constraint = |value: &str, path: &str, must: &str| {
-        format!("1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: Member must {must}")
+        format!(
+            "1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: Member must {must}"
+        )
     };
     refused(
         put,
         json!({"TableName": "abc", "Item": {}, "Expected": {"a": {"ComparisonOperator": "LIKE"}}}),
-        &constraint("'LIKE'", "expected.a.member.comparisonOperator", &format!("satisfy enum value set: {operators}")),
+        &constraint(
+            "'LIKE'",
+            "expected.a.member.comparisonOperator",
+            &format!("satisfy enum value set: {operators}"),
+        ),
     );
     refused(
         query,
         json!({"TableName": "abc", "KeyConditions": {"a": {}}}),
-        &constraint("null", "keyConditions.a.member.comparisonOperator", "not be null"),
+        &constraint(
+            "null",
+            "keyConditions.a.member.comparisonOperator",
+            "not be null",
+        ),
     );
     refused(
         update,
         json!({"TableName": "abc", "Key": {}, "AttributeUpdates": {"a": {"Action": "SET"}}}),
-        &constraint("'SET'", "attributeUpdates.a.member.action", "satisfy enum value set: [ADD, PUT, DELETE]"),
+        &constraint(
+            "'SET'",
+            "attributeUpdates.a.member.action",
+            "satisfy enum value set: [ADD, PUT, DELETE]",
+        ),
     );
     refused(
         get,
         json!({"TableName": "abc", "Key": {}, "AttributesToGet": []}),
-        &constraint("'[]'", "attributesToGet", "have length greater than or equal to 1"),
+        &constraint(
+            "'[]'",
+            "attributesToGet",
+            "have length greater than or equal to 1",
+        ),
     );
     refused(
         put,
@@ -232,21 +294,49 @@ fn expressions_and_legacy_parameters_do_not_mix() {
         "TableName": "abc", "Item": {}, "Key": {}, "Expected": {}, "ConditionalOperator": "OR", "ConditionExpression": "a",
         "AttributesToGet": ["a"], "QueryFilter": {}, "ScanFilter": {}, "FilterExpression": "a", "ProjectionExpression": "a",
     });
-    refused(put, body.clone(), &mixed("Expected, ConditionalOperator", "ConditionExpression"));
-    refused(delete, body.clone(), &mixed("Expected, ConditionalOperator", "ConditionExpression"));
-    refused(get, body.clone(), &mixed("AttributesToGet", "ProjectionExpression"));
+    refused(
+        put,
+        body.clone(),
+        &mixed("Expected, ConditionalOperator", "ConditionExpression"),
+    );
+    refused(
+        delete,
+        body.clone(),
+        &mixed("Expected, ConditionalOperator", "ConditionExpression"),
+    );
+    refused(
+        get,
+        body.clone(),
+        &mixed("AttributesToGet", "ProjectionExpression"),
+    );
     let both = "ProjectionExpression, FilterExpression";
-    refused(query, body.clone(), &mixed("AttributesToGet, QueryFilter, ConditionalOperator", both));
-    refused(scan, body, &mixed("AttributesToGet, ScanFilter, ConditionalOperator", both));
+    refused(
+        query,
+        body.clone(),
+        &mixed("AttributesToGet, QueryFilter, ConditionalOperator", both),
+    );
+    refused(
+        scan,
+        body,
+        &mixed("AttributesToGet, ScanFilter, ConditionalOperator", both),
+    );
     let body = json!({"TableName": "abc", "KeyConditions": {}, "KeyConditionExpression": "a", "FilterExpression": "a"});
-    refused(query, body, &mixed("KeyConditions", "FilterExpression, KeyConditionExpression"));
+    refused(
+        query,
+        body,
+        &mixed("KeyConditions", "FilterExpression, KeyConditionExpression"),
+    );
 }
 
 #[test]
 fn an_update_is_checked_in_its_own_order() {
     let key = json!({"pk": {"S": "a"}});
     let values = "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
-    refused(update, json!({"TableName": "abc", "Key": key, "ReturnValues": "ALL"}), values);
+    refused(
+        update,
+        json!({"TableName": "abc", "Key": key, "ReturnValues": "ALL"}),
+        values,
+    );
     refused(
         update,
         json!({"TableName": "abc", "ReturnValues": "ALL"}),
@@ -274,9 +364,17 @@ fn an_update_is_checked_in_its_own_order() {
         "ExpressionAttributeNames": {"#b": "b"}, "ExpressionAttributeValues": {":a": {"N": "1.0"}},
         "ReturnValues": "UPDATED_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     });
-    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else { panic!("a legal update") };
-    assert_eq!((read.update.expression(), read.condition.expression()), (Some("SET a = :a"), Some("attribute_exists(#b)")));
-    assert_eq!((read.return_values, read.return_old_on_condition_failure), (UpdateReturnValues::UpdatedNew, true));
+    let Ok(read) = request::<UpdateItemRequest>(Document::of(&body).root()) else {
+        panic!("a legal update")
+    };
+    assert_eq!(
+        (read.update.expression(), read.condition.expression()),
+        (Some("SET a = :a"), Some("attribute_exists(#b)"))
+    );
+    assert_eq!(
+        (read.return_values, read.return_old_on_condition_failure),
+        (UpdateReturnValues::UpdatedNew, true)
+    );
 }
 
 #[test]
@@ -286,8 +384,16 @@ fn put_and_delete_check_what_they_return() {
         body[name] = value;
         body
     };
-    refused(put, body("ReturnValues", json!("ALL_NEW")), "ReturnValues can only be ALL_OLD or NONE");
-    refused(put, body("Item", json!({"a": {"N": "x"}})), "The parameter cannot be converted to a numeric value: x");
+    refused(
+        put,
+        body("ReturnValues", json!("ALL_NEW")),
+        "ReturnValues can only be ALL_OLD or NONE",
+    );
+    refused(
+        put,
+        body("Item", json!({"a": {"N": "x"}})),
+        "The parameter cannot be converted to a numeric value: x",
+    );
 }
 
 #[test]
@@ -298,22 +404,38 @@ fn bad_values_of_placeholders_and_start_keys_say_where() {
         "ExpressionAttributeValues contains invalid value: One or more parameter values were invalid: Null attribute value types must have the value of true for key :a",
     );
     let body = Document::of(&json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}}));
-    let Ok(read) = request::<ScanRequest>(body.root()) else { panic!("what is wrong with a start key is told later") };
-    assert_eq!((read.exclusive_start_key, read.start_key_fault), (None, Some(ValueError::EmptyStringSet)));
+    let Ok(read) = request::<ScanRequest>(body.root()) else {
+        panic!("what is wrong with a start key is told later")
+    };
+    assert_eq!(
+        (read.exclusive_start_key, read.start_key_fault),
+        (None, Some(ValueError::EmptyStringSet))
+    );
 }
 
 #[test]
 fn segments_belong_together() {
     let check = |body: Value, expected: (Option<Segment>, Option<QueryError>)| {
         let body = Document::of(&body);
-        let Ok(read) = request::<ScanRequest>(body.root()) else { panic!("what is wrong with a segment is told later") };
+        let Ok(read) = request::<ScanRequest>(body.root()) else {
+            panic!("what is wrong with a segment is told later")
+        };
         assert_eq!((read.segment, read.segment_fault), expected);
     };
     check(json!({"TableName": "abc"}), (None, None));
     let whole = Segment { index: 0, total: 1 };
-    check(json!({"TableName": "abc", "Segment": 0, "TotalSegments": 1}), (Some(whole), None));
-    check(json!({"TableName": "abc", "TotalSegments": 1}), (None, Some(QueryError::SegmentMissing)));
-    check(json!({"TableName": "abc", "Segment": 1}), (None, Some(QueryError::TotalSegmentsMissing)));
+    check(
+        json!({"TableName": "abc", "Segment": 0, "TotalSegments": 1}),
+        (Some(whole), None),
+    );
+    check(
+        json!({"TableName": "abc", "TotalSegments": 1}),
+        (None, Some(QueryError::SegmentMissing)),
+    );
+    check(
+        json!({"TableName": "abc", "Segment": 1}),
+        (None, Some(QueryError::TotalSegmentsMissing)),
+    );
     refused(
         scan,
         json!({"TableName": "abc", "Segment": -1, "TotalSegments": 1_000_001}),
@@ -332,8 +454,14 @@ fn members_of_data_requests_are_read() -> Result<(), WireError> {
         }))
         .root(),
     )?;
-    assert_eq!((put.return_values, put.return_item_collection_metrics), (ReturnValues::AllOld, true));
-    assert_eq!(put.item, Item::from([("pk", AttributeValue::S("a".to_owned()))]));
+    assert_eq!(
+        (put.return_values, put.return_item_collection_metrics),
+        (ReturnValues::AllOld, true)
+    );
+    assert_eq!(
+        put.item,
+        Item::from([("pk", AttributeValue::S("a".to_owned()))])
+    );
     let query = request::<QueryRequest>(
         Document::of(&json!({
             "TableName": "Orders", "IndexName": "by-day", "Select": "COUNT", "Limit": 7.9, "ScanIndexForward": "no",
@@ -341,12 +469,21 @@ fn members_of_data_requests_are_read() -> Result<(), WireError> {
         }))
         .root(),
     )?;
-    assert_eq!((query.select, query.limit, query.scan_index_forward), (Some(Select::Count), Some(7), false));
-    assert_eq!(query.index_name.as_ref().map(IndexName::as_str), Some("by-day"));
+    assert_eq!(
+        (query.select, query.limit, query.scan_index_forward),
+        (Some(Select::Count), Some(7), false)
+    );
+    assert_eq!(
+        query.index_name.as_ref().map(IndexName::as_str),
+        Some("by-day")
+    );
     let scan = request::<ScanRequest>(
         Document::of(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true})).root(),
     )?;
-    assert_eq!((scan.segment, scan.consistent_read), (Some(Segment { index: 1, total: 4 }), true));
+    assert_eq!(
+        (scan.segment, scan.consistent_read),
+        (Some(Segment { index: 1, total: 4 }), true)
+    );
     Ok(())
 }
 
@@ -390,8 +527,16 @@ fn options_of_create_table_are_checked() {
         refused(create, body, expected);
     };
     text("Tags", json!([]), "accepted");
-    text("StreamSpecification", json!({"StreamEnabled": false}), "accepted");
-    text("OnDemandThroughput", json!({"MaxReadRequestUnits": 10}), "accepted");
+    text(
+        "StreamSpecification",
+        json!({"StreamEnabled": false}),
+        "accepted",
+    );
+    text(
+        "OnDemandThroughput",
+        json!({"MaxReadRequestUnits": 10}),
+        "accepted",
+    );
     text(
         "StreamSpecification",
         json!({"StreamEnabled": true}),
@@ -413,15 +558,34 @@ fn options_of_create_table_are_checked() {
         "Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS].",
     );
     let twice = json!([{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]);
-    text("Tags", twice, "Duplicate Tag Keys provided as input: Duplicate Tag Key found a");
-    text("Tags", json!([{"Key": "a", "Value": "<"}]), "The Tag Value provided is invalid, Value: <");
+    text(
+        "Tags",
+        twice,
+        "Duplicate Tag Keys provided as input: Duplicate Tag Key found a",
+    );
+    text(
+        "Tags",
+        json!([{"Key": "a", "Value": "<"}]),
+        "The Tag Value provided is invalid, Value: <",
+    );
     text("ResourcePolicy", json!("{}"), "accepted");
-    text("ResourcePolicy", json!("no"), "The policy document is not valid JSON");
-    text("GlobalTableSourceArn", json!("arn"), "GlobalTableSourceArn is not supported by this version of ddbfs");
+    text(
+        "ResourcePolicy",
+        json!("no"),
+        "The policy document is not valid JSON",
+    );
+    text(
+        "GlobalTableSourceArn",
+        json!("arn"),
+        "GlobalTableSourceArn is not supported by this version of ddbfs",
+    );
 }
 
 fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
-    KeyAttribute { name: name.to_owned(), attribute_type }
+    KeyAttribute {
+        name: name.to_owned(),
+        attribute_type,
+    }
 }
 
 fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
@@ -436,23 +600,47 @@ fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
             settings: Default::default(),
         })
     };
-    let (pk, sk) = (attribute("pk", KeyAttributeType::S), attribute("sk", KeyAttributeType::N));
-    let (day, tag) = (attribute("day", KeyAttributeType::S), attribute("a tag", KeyAttributeType::B));
+    let (pk, sk) = (
+        attribute("pk", KeyAttributeType::S),
+        attribute("sk", KeyAttributeType::N),
+    );
+    let (day, tag) = (
+        attribute("day", KeyAttributeType::S),
+        attribute("a tag", KeyAttributeType::B),
+    );
     let some = Projection::Include(vec!["x".to_owned(), "y".to_owned()]);
-    let mut tags = index("tags", IndexKind::Global, vec![tag.clone()], vec![], Projection::All)?;
+    let mut tags = index(
+        "tags",
+        IndexKind::Global,
+        vec![tag.clone()],
+        vec![],
+        Projection::All,
+    )?;
     tags.settings.on_demand.max_read_request_units = Some(5);
     Ok(TableSchema {
         name: TableName::new("Orders")?,
-        key: KeySchema { partition: pk.clone(), sort: Some(sk) },
+        key: KeySchema {
+            partition: pk.clone(),
+            sort: Some(sk),
+        },
         indexes: vec![
-            index("local", IndexKind::Local, vec![pk], vec![day.clone()], Projection::KeysOnly)?,
+            index(
+                "local",
+                IndexKind::Local,
+                vec![pk],
+                vec![day.clone()],
+                Projection::KeysOnly,
+            )?,
             index("global", IndexKind::Global, vec![day, tag], vec![], some)?,
             tags,
         ],
         billing_mode: BillingMode::PayPerRequest,
         throughput: None,
         deletion_protection: true,
-        settings: TableSettings { tags: vec![("a".to_owned(), "b".to_owned())], ..TableSettings::default() },
+        settings: TableSettings {
+            tags: vec![("a".to_owned(), "b".to_owned())],
+            ..TableSettings::default()
+        },
     })
 }
 
@@ -462,26 +650,46 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
     let json = tables::definition_to_json(&schema);
     let request: CreateTableRequest = super::request(Document::of(&json).root())?;
     assert_eq!(request.table_name, schema.name);
-    assert_eq!(request.attribute_definitions, schema.attribute_definitions());
+    assert_eq!(
+        request.attribute_definitions,
+        schema.attribute_definitions()
+    );
     assert_eq!(request.settings, schema.settings);
-    assert_eq!((request.billing_mode, request.throughput), (Some(schema.billing_mode), schema.throughput));
+    assert_eq!(
+        (request.billing_mode, request.throughput),
+        (Some(schema.billing_mode), schema.throughput)
+    );
     assert!(request.deletion_protection);
     let names = |indexes: &Option<Vec<crate::model::api::IndexDefinition>>| -> Vec<String> {
-        indexes.iter().flatten().map(|index| index.name.to_string()).collect()
+        indexes
+            .iter()
+            .flatten()
+            .map(|index| index.name.to_string())
+            .collect()
     };
     assert_eq!(names(&request.local_indexes), ["local"]);
     assert_eq!(names(&request.global_indexes), ["global", "tags"]);
-    assert_eq!(json["GlobalSecondaryIndexes"][1]["OnDemandThroughput"]["MaxReadRequestUnits"], json!(5));
+    assert_eq!(
+        json["GlobalSecondaryIndexes"][1]["OnDemandThroughput"]["MaxReadRequestUnits"],
+        json!(5)
+    );
     let provisioned = TableSchema {
         billing_mode: BillingMode::Provisioned,
-        throughput: Some(ProvisionedThroughput { read_capacity_units: 3, write_capacity_units: 4 }),
+        throughput: Some(ProvisionedThroughput {
+            read_capacity_units: 3,
+            write_capacity_units: 4,
+        }),
         indexes: vec![],
         settings: TableSettings::default(),
         ..schema
     };
-    let request: CreateTableRequest = super::request(Document::of(&tables::definition_to_json(&provisioned)).root())?;
+    let request: CreateTableRequest =
+        super::request(Document::of(&tables::definition_to_json(&provisioned)).root())?;
     assert_eq!(request.throughput, provisioned.throughput);
-    assert_eq!((request.local_indexes, request.global_indexes), (None, None));
+    assert_eq!(
+        (request.local_indexes, request.global_indexes),
+        (None, None)
+    );
     Ok(())
 }
 
@@ -512,24 +720,57 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
     let body = table_description::described(&table);
     let shown = &body["Table"];
     assert_eq!(shown["CreationDateTime"], json!(1_700_000_000.125));
-    assert_eq!(shown["TableArn"], json!("arn:aws:dynamodb:us-east-1:000000000000:table/Orders"));
-    assert_eq!(shown["AttributeDefinitions"][0]["AttributeName"], json!("a tag"));
-    assert_eq!(shown["BillingModeSummary"]["BillingMode"], json!("PAY_PER_REQUEST"));
+    assert_eq!(
+        shown["TableArn"],
+        json!("arn:aws:dynamodb:us-east-1:000000000000:table/Orders")
+    );
+    assert_eq!(
+        shown["AttributeDefinitions"][0]["AttributeName"],
+        json!("a tag")
+    );
+    assert_eq!(
+        shown["BillingModeSummary"]["BillingMode"],
+        json!("PAY_PER_REQUEST")
+    );
     assert_eq!(shown["WarmThroughput"]["ReadUnitsPerSecond"], json!(12_000));
     let local = shown["LocalSecondaryIndexes"][0].as_object();
-    let members: Vec<&str> = local.into_iter().flat_map(|index| index.keys()).map(String::as_str).collect();
-    assert_eq!(members, ["IndexName", "KeySchema", "Projection", "IndexSizeBytes", "ItemCount", "IndexArn"]);
-    assert_eq!(shown["GlobalSecondaryIndexes"][0]["IndexStatus"], json!("ACTIVE"));
+    let members: Vec<&str> = local
+        .into_iter()
+        .flat_map(|index| index.keys())
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        members,
+        [
+            "IndexName",
+            "KeySchema",
+            "Projection",
+            "IndexSizeBytes",
+            "ItemCount",
+            "IndexArn"
+        ]
+    );
+    assert_eq!(
+        shown["GlobalSecondaryIndexes"][0]["IndexStatus"],
+        json!("ACTIVE")
+    );
     assert_eq!(shown.get("Tags"), None);
     let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/2026-01-02T03:04:05.678";
     assert_eq!(shown["LatestStreamArn"], json!(arn));
     assert_eq!(shown["LatestStreamLabel"], json!("2026-01-02T03:04:05.678"));
-    let response =
-        crate::model::api::DeleteTableResponse { table_description: TableDescription { status: TableStatus::Deleting, ..table } };
+    let response = crate::model::api::DeleteTableResponse {
+        table_description: TableDescription {
+            status: TableStatus::Deleting,
+            ..table
+        },
+    };
     let mut deleted = Vec::new();
     write(&response, &Context::PLAIN, &mut deleted);
     let deleted: Value = serde_json::from_slice(&deleted)?;
-    assert_eq!(deleted["TableDescription"]["TableStatus"], json!("DELETING"));
+    assert_eq!(
+        deleted["TableDescription"]["TableStatus"],
+        json!("DELETING")
+    );
     assert_eq!(deleted["TableDescription"].get("KeySchema"), None);
     Ok(())
 }
@@ -547,13 +788,22 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
     };
     let context = Context::of_table(page.table_name.as_str(), ReturnConsumedCapacity::None);
     for (select, expected) in [
-        (None, r#"{"Items":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}],"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
-        (Some(Select::Count), r#"{"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
+        (
+            None,
+            r#"{"Items":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}],"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#,
+        ),
+        (
+            Some(Select::Count),
+            r#"{"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#,
+        ),
     ] {
         let mut writer = pages::PageWriter::new(select);
         writer.row(Row::Item(&item));
         writer.row(Row::Item(&item));
-        assert_eq!(String::from_utf8(writer.finish(&page, &context)?)?, expected);
+        assert_eq!(
+            String::from_utf8(writer.finish(&page, &context)?)?,
+            expected
+        );
     }
     Ok(())
 }
@@ -601,7 +851,19 @@ fn any_json() -> impl Strategy<Value = Value> {
         "BillingMode",
         "",
     ]);
-    let text = prop::sample::select(vec!["abc", "a", "", "1", "HASH", "RANGE", "S", "PAY_PER_REQUEST", "YQ==", "Y", "\u{1F600}"]);
+    let text = prop::sample::select(vec![
+        "abc",
+        "a",
+        "",
+        "1",
+        "HASH",
+        "RANGE",
+        "S",
+        "PAY_PER_REQUEST",
+        "YQ==",
+        "Y",
+        "\u{1F600}",
+    ]);
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -613,7 +875,10 @@ fn any_json() -> impl Strategy<Value = Value> {
         let members = prop::collection::vec((name.clone(), inner.clone()), 0..8);
         prop_oneof![
             prop::collection::vec(inner, 0..4).prop_map(Value::from),
-            members.prop_map(|members| members.into_iter().map(|(name, json)| (name.to_owned(), json)).collect()),
+            members.prop_map(|members| members
+                .into_iter()
+                .map(|(name, json)| (name.to_owned(), json))
+                .collect()),
         ]
     })
 }

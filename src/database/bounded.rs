@@ -12,7 +12,9 @@ pub struct OfEntries<K: Hash + Eq, V, const ENTRIES_MAX: usize>(LruCache<K, V>);
 
 impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> Default for OfEntries<K, V, ENTRIES_MAX> {
     fn default() -> Self {
-        Self(LruCache::sparse(NonZeroUsize::new(ENTRIES_MAX).unwrap_or(NonZeroUsize::MIN)))
+        Self(LruCache::sparse(
+            NonZeroUsize::new(ENTRIES_MAX).unwrap_or(NonZeroUsize::MIN),
+        ))
     }
 }
 
@@ -41,7 +43,11 @@ pub struct OfBytes<K: Hash + Eq, V> {
 impl<K: Hash + Eq, V> OfBytes<K, V> {
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
-        Self { entries: LruCache::unbounded(), bytes: 0, bytes_max }
+        Self {
+            entries: LruCache::unbounded(),
+            bytes: 0,
+            bytes_max,
+        }
     }
 
     /// Holds an entry of so many bytes in the place of the one under its key; what was pushed out for it.

@@ -24,7 +24,12 @@ impl Releases {
     /// A thread that waits from now on.
     #[must_use]
     pub fn caller(&self, id: u32, is_waiting: fn(u32) -> bool) -> Caller {
-        Caller::Thread { id, is_waiting, since: self.0.load(Ordering::Relaxed), releases: self.clone() }
+        Caller::Thread {
+            id,
+            is_waiting,
+            since: self.0.load(Ordering::Relaxed),
+            releases: self.clone(),
+        }
     }
 }
 
@@ -35,7 +40,12 @@ pub enum Caller {
     #[default]
     Patient,
     /// A thread, of another process too, until the next release.
-    Thread { id: u32, is_waiting: fn(u32) -> bool, since: u64, releases: Releases },
+    Thread {
+        id: u32,
+        is_waiting: fn(u32) -> bool,
+        since: u64,
+        releases: Releases,
+    },
     /// A command, until this is set.
     Command(Arc<AtomicBool>),
 }
@@ -47,7 +57,12 @@ impl Caller {
         match self {
             Self::Patient => true,
             // Relaxed: they order nothing.
-            Self::Thread { id, is_waiting, since, releases } => releases.0.load(Ordering::Relaxed) == *since && is_waiting(*id),
+            Self::Thread {
+                id,
+                is_waiting,
+                since,
+                releases,
+            } => releases.0.load(Ordering::Relaxed) == *since && is_waiting(*id),
             Self::Command(is_stopped) => !is_stopped.load(Ordering::Relaxed),
         }
     }

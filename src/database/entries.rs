@@ -95,7 +95,10 @@ pub enum Entries {
     /// The whole source, in hash order.
     All,
     /// One collection, by sort key; with only those whose first sort key value begins with these bytes (S, B), if given.
-    Collection { partition: PartitionKey, sort_prefix: Option<Vec<u8>> },
+    Collection {
+        partition: PartitionKey,
+        sort_prefix: Option<Vec<u8>>,
+    },
     /// Those at these places.
     Within(PlaceRange),
 }

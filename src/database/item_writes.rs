@@ -25,15 +25,32 @@ pub struct ItemWrite<'c> {
 /// The items that a call writes.
 #[must_use]
 pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
-    let one = |table, item, effect| vec![ItemWrite { table, item, effect }];
+    let one = |table, item, effect| {
+        vec![ItemWrite {
+            table,
+            item,
+            effect,
+        }]
+    };
     match call {
         Call::PutItem(request, _) => one(&request.table_name, &request.item, Effect::Put),
         Call::DeleteItem(request, _) => one(&request.table_name, &request.key, Effect::Delete),
         Call::UpdateItem(request, _) => one(&request.table_name, &request.key, Effect::Update),
         Call::BatchWriteItem(request, _) => of_batch(request).collect(),
         Call::TransactWriteItems(request, _) => {
-            let writes = request.transact_items.iter().map(|write| (&write.table_name, of_action(&write.action)));
-            writes.filter_map(|(table, (item, effect))| Some(ItemWrite { table, item, effect: effect? })).collect()
+            let writes = request
+                .transact_items
+                .iter()
+                .map(|write| (&write.table_name, of_action(&write.action)));
+            writes
+                .filter_map(|(table, (item, effect))| {
+                    Some(ItemWrite {
+                        table,
+                        item,
+                        effect: effect?,
+                    })
+                })
+                .collect()
         }
         _ => Vec::new(),
     }
@@ -41,10 +58,21 @@ pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
 
 /// The items that a batch writes.
 pub fn of_batch(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWrite<'_>> {
-    let writes = request.request_items.iter().flat_map(|of| of.requests.iter().map(move |write| (&of.table_name, write)));
+    let writes = request
+        .request_items
+        .iter()
+        .flat_map(|of| of.requests.iter().map(move |write| (&of.table_name, write)));
     writes.map(|(table, write)| match write {
-        WriteRequest::Put(item) => ItemWrite { table, item, effect: Effect::Put },
-        WriteRequest::Delete(item) => ItemWrite { table, item, effect: Effect::Delete },
+        WriteRequest::Put(item) => ItemWrite {
+            table,
+            item,
+            effect: Effect::Put,
+        },
+        WriteRequest::Delete(item) => ItemWrite {
+            table,
+            item,
+            effect: Effect::Delete,
+        },
     })
 }
 

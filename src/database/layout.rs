@@ -7,8 +7,8 @@ use super::entries::{EntryKey, PartitionKey, Source};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
-    BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
-    SplitCandidate, ThrottleWarning, TimeSpan, Window,
+    BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits,
+    PartitionReport, SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::{PriceTable, Spent};
 
@@ -95,18 +95,31 @@ pub trait Layout: Send + Sync {
     }
 
     /// The partition keys asked for most in a window, the hottest first; those alone that something was asked of in it.
-    fn hot_keys(&self, _source: &Source, _window: Window, _count: usize) -> Result<Vec<HotKey>, Error> {
+    fn hot_keys(
+        &self,
+        _source: &Source,
+        _window: Window,
+        _count: usize,
+    ) -> Result<Vec<HotKey>, Error> {
         Err(PARTITIONS)
     }
 
     /// The single items, of partition and sort key, asked for most since contributor insights were enabled, the hottest first; `None`
     /// while they are not enabled, or there is no sort key.
-    fn hot_items(&self, _source: &Source, _count: usize) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
+    fn hot_items(
+        &self,
+        _source: &Source,
+        _count: usize,
+    ) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
         Err(PARTITIONS)
     }
 
     /// The largest item collections, the largest first.
-    fn big_collections(&self, _source: &Source, _count: usize) -> Result<Vec<BigCollection>, Error> {
+    fn big_collections(
+        &self,
+        _source: &Source,
+        _count: usize,
+    ) -> Result<Vec<BigCollection>, Error> {
         Err(PARTITIONS)
     }
 }

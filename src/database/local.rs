@@ -11,7 +11,10 @@ use super::{BatchRows, Rows};
 use crate::engine::{Engine, EngineOptions};
 use crate::expr::partiql;
 use crate::model::api::operation::operations;
-use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, QueryRequest, ScanRequest};
+use crate::model::api::{
+    BatchGetItemPage, BatchGetItemRequest, Call, ExecuteStatementResponse, QueryRequest,
+    ScanRequest,
+};
 use crate::model::layout::MeteredOperation;
 use crate::store::Store;
 
@@ -32,7 +35,10 @@ impl LocalDatabase {
     /// With the data directory, which says which tables are not whole.
     #[must_use]
     pub fn of_directory(self, data: &Path) -> Self {
-        Self { data: Some(data.to_owned()), ..self }
+        Self {
+            data: Some(data.to_owned()),
+            ..self
+        }
     }
 
     /// Opens the engine on a store.
@@ -50,7 +56,8 @@ impl LocalDatabase {
     }
 }
 
-const NOT_ELSEWHERE: Error = Error::Unavailable("this database is the service: nothing is passed on from it");
+const NOT_ELSEWHERE: Error =
+    Error::Unavailable("this database is the service: nothing is passed on from it");
 
 /// Hands each operation to the engine's method of its name.
 macro_rules! engine {
@@ -77,7 +84,11 @@ macro_rules! engine {
 impl Database for LocalDatabase {
     operations!(engine);
 
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    fn batch_get_rows(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error> {
         let timer = self.engine.timer(MeteredOperation::BatchGetItem);
         let tables = request.request_items.iter().map(|table| &table.table_name);
         timer.end(tables, self.engine.batch_get_item(request, rows), |_| None)
@@ -85,12 +96,20 @@ impl Database for LocalDatabase {
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let timer = self.engine.timer(MeteredOperation::Query);
-        timer.end([&request.table_name], self.engine.query(request, rows), |page| Some(page.count))
+        timer.end(
+            [&request.table_name],
+            self.engine.query(request, rows),
+            |page| Some(page.count),
+        )
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let timer = self.engine.timer(MeteredOperation::Scan);
-        timer.end([&request.table_name], self.engine.scan(request, rows), |page| Some(page.count))
+        timer.end(
+            [&request.table_name],
+            self.engine.scan(request, rows),
+            |page| Some(page.count),
+        )
     }
 
     fn layout(&self) -> Option<&dyn Layout> {
@@ -111,32 +130,59 @@ impl LocalDatabase {
                         Ok(response) => Some(response.table_name.clone()),
                         Err(_) => partiql::table_of(&statement),
                     };
-                    timer.end(&table, outcome, |response| u64::try_from(response.items.len()).ok())
+                    timer.end(&table, outcome, |response| {
+                        u64::try_from(response.items.len()).ok()
+                    })
                 });
                 return Call::ExecuteStatement(request, timed);
             }
-            Call::GetItem(ref request, _) => (MeteredOperation::GetItem, vec![request.table_name.clone()]),
-            Call::PutItem(ref request, _) => (MeteredOperation::PutItem, vec![request.table_name.clone()]),
-            Call::DeleteItem(ref request, _) => (MeteredOperation::DeleteItem, vec![request.table_name.clone()]),
-            Call::UpdateItem(ref request, _) => (MeteredOperation::UpdateItem, vec![request.table_name.clone()]),
+            Call::GetItem(ref request, _) => {
+                (MeteredOperation::GetItem, vec![request.table_name.clone()])
+            }
+            Call::PutItem(ref request, _) => {
+                (MeteredOperation::PutItem, vec![request.table_name.clone()])
+            }
+            Call::DeleteItem(ref request, _) => (
+                MeteredOperation::DeleteItem,
+                vec![request.table_name.clone()],
+            ),
+            Call::UpdateItem(ref request, _) => (
+                MeteredOperation::UpdateItem,
+                vec![request.table_name.clone()],
+            ),
             Call::BatchWriteItem(ref request, _) => {
-                let tables = request.request_items.iter().map(|table| table.table_name.clone());
+                let tables = request
+                    .request_items
+                    .iter()
+                    .map(|table| table.table_name.clone());
                 (MeteredOperation::BatchWriteItem, tables.collect())
             }
             Call::TransactGetItems(ref request, _) => {
-                let tables = request.transact_items.iter().map(|get| get.table_name.clone());
+                let tables = request
+                    .transact_items
+                    .iter()
+                    .map(|get| get.table_name.clone());
                 (MeteredOperation::TransactGetItems, distinct(tables))
             }
             Call::TransactWriteItems(ref request, _) => {
-                let tables = request.transact_items.iter().map(|write| write.table_name.clone());
+                let tables = request
+                    .transact_items
+                    .iter()
+                    .map(|write| write.table_name.clone());
                 (MeteredOperation::TransactWriteItems, distinct(tables))
             }
             Call::BatchExecuteStatement(ref request, _) => {
-                let tables = request.statements.iter().filter_map(|one| partiql::table_of(&one.statement));
+                let tables = request
+                    .statements
+                    .iter()
+                    .filter_map(|one| partiql::table_of(&one.statement));
                 (MeteredOperation::BatchExecuteStatement, distinct(tables))
             }
             Call::ExecuteTransaction(ref request, _) => {
-                let tables = request.statements.iter().filter_map(|one| partiql::table_of(&one.statement));
+                let tables = request
+                    .statements
+                    .iter()
+                    .filter_map(|one| partiql::table_of(&one.statement));
                 (MeteredOperation::ExecuteTransaction, distinct(tables))
             }
             other => return other,

@@ -28,7 +28,8 @@ use crate::model::api::backup::*;
 use crate::model::api::operation::*;
 use crate::model::api::resource::*;
 use crate::model::api::table_control::{
-    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange,
+    SavedQueryOutcome,
 };
 use crate::model::api::tables::{Absence, IndexForecast};
 use crate::model::api::transfer::*;
@@ -39,7 +40,10 @@ use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
 pub use crate::codec::record::{BatchRows, Rows};
 pub use crate::model::api::Done;
-pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
+pub use entries::{
+    CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source,
+    SourceStats, TextForm,
+};
 
 /// Is given the entries of a listing, each with the bytes of its [`Position`]; `Break` ends it.
 pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
@@ -91,7 +95,11 @@ pub trait Database: Send + Sync {
     fn start(&self, call: Call);
 
     /// Reads items of several tables; each one found is given to `rows`.
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error>;
+    fn batch_get_rows(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error>;
 
     /// One page, its rows given to `rows` as they are found.
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
@@ -106,7 +114,9 @@ pub trait Database: Send + Sync {
 
     /// A table, if there is one.
     fn described(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
-        match self.describe_table(DescribeTableRequest { table_name: table.clone() }) {
+        match self.describe_table(DescribeTableRequest {
+            table_name: table.clone(),
+        }) {
             Ok(response) => Ok(Some(response.table)),
             Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => Ok(None),
             Err(error) if error.exception() == "ResourceNotFoundException" => Ok(None),
@@ -125,7 +135,9 @@ pub trait Database: Send + Sync {
             }
             true
         })?;
-        failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
+        failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| {
+            Err(error.into())
+        })
     }
 
     /// Is another service asked, which takes requests in their callers' own words?
@@ -146,13 +158,19 @@ pub trait Database: Send + Sync {
     /// One page with its items.
     fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
         let (items, page) = gather(&mut |rows| self.query_rows(request, rows))?;
-        Ok(QueryResponse { items: unless_counted(request.select, items), page })
+        Ok(QueryResponse {
+            items: unless_counted(request.select, items),
+            page,
+        })
     }
 
     /// One page with its items.
     fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
         let (items, page) = gather(&mut |rows| self.scan_rows(request, rows))?;
-        Ok(ScanResponse { items: unless_counted(request.select, items), page })
+        Ok(ScanResponse {
+            items: unless_counted(request.select, items),
+            page,
+        })
     }
 }
 
@@ -178,12 +196,19 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
 }
 
 /// Runs an operation to its end, which is started with whom to tell.
-pub(crate) fn wait<T: Send + 'static>(context: CallContext, start: impl FnOnce(Done<T>)) -> Result<T, Error> {
+pub(crate) fn wait<T: Send + 'static>(
+    context: CallContext,
+    start: impl FnOnce(Done<T>),
+) -> Result<T, Error> {
     // Room for the one message: who sends it may be the writer, which must not wait.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     // The receiver waits below; it cannot be gone.
-    start(Done::new(context.waited(), move |outcome| drop(sender.send(outcome))));
-    receiver.recv().unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
+    start(Done::new(context.waited(), move |outcome| {
+        drop(sender.send(outcome))
+    }));
+    receiver
+        .recv()
+        .unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
 }
 
 /// What the filesystem view asks beside the operations. Every call is one consistent read of the last commit.
@@ -211,7 +236,12 @@ pub trait Browse: Database {
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error>;
 
     /// The entry's text and the stat of the version it is of.
-    fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
+    fn text(
+        &self,
+        source: &Source,
+        key: &EntryKey,
+        form: TextForm,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
 
     /// Says that an entry of that size was read as GetItem reads it: what [`Browse::text`] gives for other ends costs nothing.
     ///
@@ -225,7 +255,11 @@ pub trait Browse: Database {
     ///
     /// # Errors
     /// As of [`Database::query_rows`] and [`Database::scan_rows`].
-    fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error>;
+    fn page_on_account(
+        &self,
+        request: &ReadRequest,
+        rows: &mut Rows<'_>,
+    ) -> Result<(Page, Bill), Error>;
 
     /// May anything be written?
     fn is_writable(&self) -> bool {
@@ -244,10 +278,18 @@ pub trait Browse: Database {
     fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
     /// The collection of that partition key, if it has entries.
-    fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error>;
+    fn collection(
+        &self,
+        source: &Source,
+        partition: &PartitionKey,
+    ) -> Result<Option<Collection>, Error>;
 
     /// The partition key with that digest, if it has entries.
-    fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error>;
+    fn partition_by_digest(
+        &self,
+        source: &Source,
+        digest: Digest,
+    ) -> Result<Option<PartitionKey>, Error>;
 
     /// Collections in hash order, strictly after `after`; those alone of which something lies in a range, if one is given.
     fn collections(
@@ -259,7 +301,13 @@ pub trait Browse: Database {
     ) -> Result<(), Error>;
 
     /// Entries in key order, strictly after `after`, each with the bytes of its [`Position`].
-    fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error>;
+    fn entries(
+        &self,
+        source: &Source,
+        range: &Entries,
+        after: Option<&Position>,
+        visit: &mut VisitEntry<'_>,
+    ) -> Result<(), Error>;
 
     /// The records of a source in key order, as they are stored, strictly after `after`; of a segment, a strip of the hash space as wide as
     /// the others. The place of the last one when `visit` ended the walk. Consumes nothing and warms nothing.
@@ -273,7 +321,12 @@ pub trait Browse: Database {
 
     /// Items without an entry in an index, in the table's order, for which the whole table is read; `only_refused`: those that a value keeps
     /// out, which are listed.
-    fn absences(&self, source: &Source, only_refused: bool, visit: &mut Visit<'_, Absence>) -> Result<(), Error>;
+    fn absences(
+        &self,
+        source: &Source,
+        only_refused: bool,
+        visit: &mut Visit<'_, Absence>,
+    ) -> Result<(), Error>;
 
     /// Would these requests of one table succeed now, one after the other? Nothing is changed. The place of the first that would not,
     /// and why. Where that cannot be told beforehand, the answer is yes.
@@ -287,7 +340,11 @@ pub trait Browse: Database {
     }
 
     /// What making this index of the request would come to, told from the items; `None` where that cannot be told. It consumes nothing.
-    fn forecast_index(&self, _request: &UpdateTableRequest, _index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
+    fn forecast_index(
+        &self,
+        _request: &UpdateTableRequest,
+        _index: &IndexDefinition,
+    ) -> Result<Option<IndexForecast>, Error> {
         Ok(None)
     }
 
@@ -298,7 +355,11 @@ pub trait Browse: Database {
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
 
     /// Changes the saved queries of a table, durably.
-    fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error>;
+    fn change_saved_queries(
+        &self,
+        table: &TableName,
+        change: SavedQueryChange,
+    ) -> Result<SavedQueryOutcome, Error>;
 
     /// Starts a delete that parks the item's text, both or neither; `done` hears of it after the commit.
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>);

@@ -37,7 +37,9 @@ struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -52,7 +54,13 @@ struct Jobs {
 impl Pool {
     #[must_use]
     pub fn new(name: &'static str, threads_max: usize, without_thread: WithoutThread) -> Self {
-        Self(Arc::new(Shared { name, threads_max, without_thread, state: Mutex::default(), more: Condvar::new() }))
+        Self(Arc::new(Shared {
+            name,
+            threads_max,
+            without_thread,
+            state: Mutex::default(),
+            more: Condvar::new(),
+        }))
     }
 
     #[cfg(test)]
@@ -73,7 +81,9 @@ impl Pool {
         state.threads += 1;
         drop(state);
         let shared = Arc::clone(&self.0);
-        let started = std::thread::Builder::new().name(self.0.name.to_owned()).spawn(move || serve(&shared));
+        let started = std::thread::Builder::new()
+            .name(self.0.name.to_owned())
+            .spawn(move || serve(&shared));
         if let Err(error) = started {
             log::warn!("cannot start a thread: {error}");
             self.0.ends_thread();
@@ -87,7 +97,11 @@ impl Shared {
         let mut state = self.state.lock();
         state.threads -= 1;
         let is_left = state.threads == 0 && self.without_thread != WithoutThread::Waits;
-        let left = if is_left { std::mem::take(&mut state.queue) } else { VecDeque::new() };
+        let left = if is_left {
+            std::mem::take(&mut state.queue)
+        } else {
+            VecDeque::new()
+        };
         drop(state);
         if self.without_thread == WithoutThread::Here {
             left.into_iter().for_each(perform);

@@ -44,7 +44,10 @@ mod tests {
     #[test]
     fn every_line_is_read() {
         let tables = sample_tables();
-        let names: Vec<&str> = tables.iter().map(|(request, _)| request.table_name.as_str()).collect();
+        let names: Vec<&str> = tables
+            .iter()
+            .map(|(request, _)| request.table_name.as_str())
+            .collect();
         let expected = [
             "GameScores",
             "Thread",
@@ -59,6 +62,9 @@ mod tests {
         assert_eq!(names, expected);
         assert!(tables.iter().all(|(_, items)| items.len() >= 3));
         let read: usize = tables.iter().map(|(_, items)| 1 + items.len()).sum();
-        assert_eq!(read, TABLES.lines().filter(|line| !line.starts_with('#')).count());
+        assert_eq!(
+            read,
+            TABLES.lines().filter(|line| !line.starts_with('#')).count()
+        );
     }
 }

@@ -34,7 +34,11 @@ impl<'b> Past<'b> {
     /// `Corrupt`.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
         let (time_ms, Long(place), old) = parts_of(bytes, "a history record")?;
-        Ok(Self { time_ms, place, old })
+        Ok(Self {
+            time_ms,
+            place,
+            old,
+        })
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -46,16 +50,26 @@ impl<'b> Past<'b> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Version, past: Past<'_>) -> Result<(), StoreError> {
-    transaction.batch.put(&StoreKey::History(table.source, version).encode(), &past.encode())?;
+pub fn note(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    version: Version,
+    past: Past<'_>,
+) -> Result<(), StoreError> {
+    transaction.batch.put(
+        &StoreKey::History(table.source, version).encode(),
+        &past.encode(),
+    )?;
     // Not while a job reads: it may be on its way to what would be forgotten.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
         let is_over = |bytes: &[u8]| Past::parse(bytes).is_ok_and(|past| past.time_ms < horizon);
-        let expired =
-            walks::take_while(transaction.read(), &Space::History.of(table.source), EXPIRED_REMOVED_MAX, |key, bytes| {
-                is_over(bytes).then(|| key.to_vec())
-            })?;
+        let expired = walks::take_while(
+            transaction.read(),
+            &Space::History.of(table.source),
+            EXPIRED_REMOVED_MAX,
+            |key, bytes| is_over(bytes).then(|| key.to_vec()),
+        )?;
         for key in expired {
             transaction.batch.delete(&key)?;
         }
@@ -68,7 +82,12 @@ pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Vers
 ///
 /// # Errors
 /// Those of the store.
-pub fn bound_at(read: &dyn Read, source: SourceId, time_ms: u64, last: Version) -> Result<Version, StoreError> {
+pub fn bound_at(
+    read: &dyn Read,
+    source: SourceId,
+    time_ms: u64,
+    last: Version,
+) -> Result<Version, StoreError> {
     let (mut lower, mut upper) = (0, last);
     // The first change after `upper` is too late, or there is none; the changes up to `lower` are not.
     while lower < upper {
@@ -82,7 +101,11 @@ pub fn bound_at(read: &dyn Read, source: SourceId, time_ms: u64, last: Version) 
 }
 
 /// The first change after a version: its version and time.
-fn first_after(read: &dyn Read, source: SourceId, version: Version) -> Result<Option<(Version, u64)>, StoreError> {
+fn first_after(
+    read: &dyn Read,
+    source: SourceId,
+    version: Version,
+) -> Result<Option<(Version, u64)>, StoreError> {
     walks::first(read, &after(source, version), |key, bytes| {
         let time = |version| Ok((version, Past::parse(bytes)?.time_ms));
         keys::version_of(key).map(time).transpose()
@@ -92,5 +115,7 @@ fn first_after(read: &dyn Read, source: SourceId, version: Version) -> Result<Op
 /// The changes after a version.
 #[must_use]
 pub fn after(source: SourceId, version: Version) -> KeyRange {
-    Space::History.of(source).after(Some(StoreKey::History(source, version).encode()))
+    Space::History
+        .of(source)
+        .after(Some(StoreKey::History(source, version).encode()))
 }

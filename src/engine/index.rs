@@ -26,7 +26,11 @@ pub struct IndexView<'t> {
 
 /// The indexes of a table, in the schema's order.
 pub fn views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
-    table.indexes().map(|(index, source)| IndexView { table: &table.schema.key, index, source })
+    table.indexes().map(|(index, source)| IndexView {
+        table: &table.schema.key,
+        index,
+        source,
+    })
 }
 
 /// The key attribute names of an index entry in the order in which to render them: index keys, then the table's others.
@@ -69,16 +73,27 @@ impl<'t> IndexView<'t> {
             return None;
         }
         let address = self.address(&partition, &sort, base);
-        Some(IndexEntry { address, partition, bytes: self.projected_bytes(item) })
+        Some(IndexEntry {
+            address,
+            partition,
+            bytes: self.projected_bytes(item),
+        })
     }
 
     /// The address of the entry with these keys.
     #[must_use]
-    pub fn address(&self, partition: &[&AttributeValue], sort: &[&AttributeValue], base: &Key) -> EntryAddress {
+    pub fn address(
+        &self,
+        partition: &[&AttributeValue],
+        sort: &[&AttributeValue],
+        base: &Key,
+    ) -> EntryAddress {
         match (self.index.kind, sort) {
-            (IndexKind::Local, [sort]) => {
-                EntryAddress::new(self.source, &[&base.partition], std::iter::once(*sort).chain(&base.sort))
-            }
+            (IndexKind::Local, [sort]) => EntryAddress::new(
+                self.source,
+                &[&base.partition],
+                std::iter::once(*sort).chain(&base.sort),
+            ),
             _ => EntryAddress::in_global_index(self.source, partition, sort, base),
         }
     }
@@ -99,11 +114,16 @@ impl<'t> IndexView<'t> {
             return Cow::Borrowed(item);
         }
         let kept = item.0.iter().filter(|(name, _)| self.projects(name));
-        Cow::Owned(Item(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        Cow::Owned(Item(
+            kept.map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        ))
     }
 
     fn has_same_keys(&self, one: &Item, other: &Item) -> bool {
-        self.index.attributes().all(|attribute| one.get(&attribute.name) == other.get(&attribute.name))
+        self.index
+            .attributes()
+            .all(|attribute| one.get(&attribute.name) == other.get(&attribute.name))
     }
 
     fn same_projection(&self, one: &Item, other: &Item) -> bool {
@@ -121,13 +141,27 @@ impl<'t> IndexView<'t> {
 
 /// The key attributes of an index, the partition's first.
 fn key_roles(index: &IndexSchema) -> impl Iterator<Item = (&KeyAttribute, KeyRole)> {
-    let partition = index.partition.iter().map(|attribute| (attribute, KeyRole::Partition));
-    partition.chain(index.sort.iter().map(|attribute| (attribute, KeyRole::Sort)))
+    let partition = index
+        .partition
+        .iter()
+        .map(|attribute| (attribute, KeyRole::Partition));
+    partition.chain(
+        index
+            .sort
+            .iter()
+            .map(|attribute| (attribute, KeyRole::Sort)),
+    )
 }
 
 /// The item's values of these attributes, if it has all.
-pub fn values_of<'i>(attributes: &[KeyAttribute], item: &'i Item) -> Option<Vec<&'i AttributeValue>> {
-    attributes.iter().map(|attribute| item.get(&attribute.name)).collect()
+pub fn values_of<'i>(
+    attributes: &[KeyAttribute],
+    item: &'i Item,
+) -> Option<Vec<&'i AttributeValue>> {
+    attributes
+        .iter()
+        .map(|attribute| item.get(&attribute.name))
+        .collect()
 }
 
 /// The key of an item that is to be put, its index keys checked.
@@ -148,7 +182,11 @@ pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
     for view in by_name(table) {
         check_index_keys(view.index, item, |_| true)?;
     }
-    if fits_with_local_entries(table, item) { Ok(()) } else { Err(ValueError::ItemTooLarge.into()) }
+    if fits_with_local_entries(table, item) {
+        Ok(())
+    } else {
+        Err(ValueError::ItemTooLarge.into())
+    }
 }
 
 /// Checks the index keys that an update changed, in the words of updates (docs/dynamodb.md 9.4).
@@ -157,14 +195,22 @@ pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
 /// [`KeyError`] for a wrong type, else [`UpdateError`].
 pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Error> {
     for view in by_name(table) {
-        check_index_keys(view.index, new, |name| old.get(name) != new.get(name)).map_err(|error| match error {
-            KeyError::IndexEmptyString { .. } => UpdateError::IndexEmptyString.into(),
-            KeyError::IndexEmptyBinary { .. } => UpdateError::IndexEmptyBinary.into(),
-            KeyError::PartitionTooLarge | KeyError::SortTooLarge => UpdateError::IndexTooLarge.into(),
-            other => Error::Key(other),
-        })?;
+        check_index_keys(view.index, new, |name| old.get(name) != new.get(name)).map_err(
+            |error| match error {
+                KeyError::IndexEmptyString { .. } => UpdateError::IndexEmptyString.into(),
+                KeyError::IndexEmptyBinary { .. } => UpdateError::IndexEmptyBinary.into(),
+                KeyError::PartitionTooLarge | KeyError::SortTooLarge => {
+                    UpdateError::IndexTooLarge.into()
+                }
+                other => Error::Key(other),
+            },
+        )?;
     }
-    if fits_with_local_entries(table, new) { Ok(()) } else { Err(UpdateError::ItemTooLarge.into()) }
+    if fits_with_local_entries(table, new) {
+        Ok(())
+    } else {
+        Err(UpdateError::ItemTooLarge.into())
+    }
 }
 
 /// The indexes of a table in the order of their names.
@@ -196,12 +242,19 @@ pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
 }
 
 /// The keys of an index in an item, as far as `checked` names them.
-fn check_index_keys(index: &IndexSchema, item: &Item, checked: impl Fn(&str) -> bool) -> Result<(), KeyError> {
+fn check_index_keys(
+    index: &IndexSchema,
+    item: &Item,
+    checked: impl Fn(&str) -> bool,
+) -> Result<(), KeyError> {
     KeyFault::first(keys_in(index, item), checked).map_or(Ok(()), |fault| Err(fault.error(index)))
 }
 
 /// The key attributes of an index that an item has, with their values.
-fn keys_in<'a>(index: &'a IndexSchema, item: &'a Item) -> impl Iterator<Item = ((&'a KeyAttribute, KeyRole), &'a AttributeValue)> {
+fn keys_in<'a>(
+    index: &'a IndexSchema,
+    item: &'a Item,
+) -> impl Iterator<Item = ((&'a KeyAttribute, KeyRole), &'a AttributeValue)> {
     key_roles(index).filter_map(|key| Some((key, item.get(&key.0.name)?)))
 }
 
@@ -233,9 +286,15 @@ impl<'a> KeyFault<'a> {
             if role == KeyRole::Sort {
                 sort_bytes = bytes;
             }
-            let is_key = value.attribute_type() == attribute.attribute_type.as_attribute_type() && !is_empty_key(value);
+            let is_key = value.attribute_type() == attribute.attribute_type.as_attribute_type()
+                && !is_empty_key(value);
             if checked(&attribute.name) && !(is_key && bytes <= role.bytes_max()) {
-                return Some(Self { attribute, value, room: role.bytes_max().saturating_sub(before), role });
+                return Some(Self {
+                    attribute,
+                    value,
+                    room: role.bytes_max().saturating_sub(before),
+                    role,
+                });
             }
         }
         None
@@ -246,9 +305,18 @@ impl<'a> KeyFault<'a> {
         let expected = self.attribute.attribute_type.as_attribute_type();
         let actual = self.value.attribute_type();
         match self.value {
-            _ if actual != expected => KeyError::IndexTypeMismatch { index, name, expected, actual },
-            AttributeValue::B(bytes) if bytes.is_empty() => KeyError::IndexEmptyBinary { index, name },
-            AttributeValue::S(text) if text.is_empty() => KeyError::IndexEmptyString { index, name },
+            _ if actual != expected => KeyError::IndexTypeMismatch {
+                index,
+                name,
+                expected,
+                actual,
+            },
+            AttributeValue::B(bytes) if bytes.is_empty() => {
+                KeyError::IndexEmptyBinary { index, name }
+            }
+            AttributeValue::S(text) if text.is_empty() => {
+                KeyError::IndexEmptyString { index, name }
+            }
             _ => self.role.too_large(),
         }
     }
@@ -264,19 +332,35 @@ pub struct Transition<'i> {
 impl<'i> Transition<'i> {
     /// From the old item, if there was one, to the new, if there is one; both have the primary key `base`.
     #[must_use]
-    pub fn of(view: &IndexView<'_>, base: &Key, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
+    pub fn of(
+        view: &IndexView<'_>,
+        base: &Key,
+        old: Option<&'i Item>,
+        new: Option<&'i Item>,
+    ) -> Self {
         let old_entry = old.and_then(|item| view.entry_with_key(item, base));
         let new_entry = new.and_then(|item| match (old, &old_entry) {
             // Most writes leave the keys of indexes as they are, and with them the place.
             (Some(old), Some(entry)) if view.has_same_keys(old, item) => {
                 let partition = values_of(&view.index.partition, item)?;
-                Some(IndexEntry { address: entry.address.clone(), partition, bytes: view.projected_bytes(item) })
+                Some(IndexEntry {
+                    address: entry.address.clone(),
+                    partition,
+                    bytes: view.projected_bytes(item),
+                })
             }
             _ => view.entry_with_key(item, base),
         });
-        let transition = Self { old: old_entry, new: new_entry };
+        let transition = Self {
+            old: old_entry,
+            new: new_entry,
+        };
         match (old, new) {
-            (Some(old), Some(new)) if transition.is_in_place() && view.same_projection(old, new) => Self::default(),
+            (Some(old), Some(new))
+                if transition.is_in_place() && view.same_projection(old, new) =>
+            {
+                Self::default()
+            }
             _ => transition,
         }
     }
@@ -290,20 +374,35 @@ impl<'i> Transition<'i> {
     /// The entry stays where it is, with another projected content.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        self.old.as_ref().zip(self.new.as_ref()).is_some_and(|(old, new)| old.address == new.address)
+        self.old
+            .as_ref()
+            .zip(self.new.as_ref())
+            .is_some_and(|(old, new)| old.address == new.address)
     }
 
     /// The entries that it writes with the write units of each: a move to another index key is a delete and a put, each in its own place.
     pub fn writes(&self) -> impl Iterator<Item = (&IndexEntry<'i>, f64)> {
-        let replaced = self.old.as_ref().filter(|_| self.is_in_place()).map_or(0, |old| old.bytes);
+        let replaced = self
+            .old
+            .as_ref()
+            .filter(|_| self.is_in_place())
+            .map_or(0, |old| old.bytes);
         let removed = self.old.iter().filter(|_| !self.is_in_place());
-        let written = self.new.iter().map(move |entry| (entry, write_units(entry.bytes.max(replaced))));
-        removed.map(|entry| (entry, write_units(entry.bytes))).chain(written)
+        let written = self
+            .new
+            .iter()
+            .map(move |entry| (entry, write_units(entry.bytes.max(replaced))));
+        removed
+            .map(|entry| (entry, write_units(entry.bytes)))
+            .chain(written)
     }
 
     /// The change of entries and of their bytes.
     #[must_use]
     pub fn growth(&self) -> (i64, i64) {
-        growth(self.old.as_ref().map(|entry| entry.bytes), self.new.as_ref().map(|entry| entry.bytes))
+        growth(
+            self.old.as_ref().map(|entry| entry.bytes),
+            self.new.as_ref().map(|entry| entry.bytes),
+        )
     }
 }

@@ -25,7 +25,12 @@ pub const COUNTED_MAX: u64 = 100_000;
 #[must_use]
 pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
     let is_asked = table.index_life.lag.is_some() || shared.options.gsi_delay_ms > 0;
-    is_asked && table.schema.indexes.iter().any(|index| table.index_life.is_late(index))
+    is_asked
+        && table
+            .schema
+            .indexes
+            .iter()
+            .any(|index| table.index_life.is_late(index))
 }
 
 /// Leaves a pending write.
@@ -40,8 +45,13 @@ pub fn note(
 ) -> Result<(), StoreError> {
     // A delete takes its version only for this.
     transaction.shared.batch.take_version(version);
-    pending.due_ms = pending.time_ms.saturating_add(transaction.shared.options.gsi_delay_ms);
-    transaction.batch.put(&StoreKey::Pending(table.source, version).encode(), &pending.encode())?;
+    pending.due_ms = pending
+        .time_ms
+        .saturating_add(transaction.shared.options.gsi_delay_ms);
+    transaction.batch.put(
+        &StoreKey::Pending(table.source, version).encode(),
+        &pending.encode(),
+    )?;
     // Read again: an earlier write of the same job may have said so already, and `table` is from before it.
     if table.index_life.lag.is_none()
         && let Some(current) = transaction.table(&table.schema.name)?
@@ -57,15 +67,32 @@ pub fn note(
 ///
 /// # Errors
 /// Those of the store.
-pub fn describe(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<Option<IndexLag>, StoreError> {
-    let Some(lag) = table.index_life.lag else { return Ok(None) };
-    let mut found = IndexLag { is_paused: lag.is_paused, ..IndexLag::default() };
+pub fn describe(
+    read: &dyn Read,
+    table: &TableEntry,
+    now_ms: u64,
+) -> Result<Option<IndexLag>, StoreError> {
+    let Some(lag) = table.index_life.lag else {
+        return Ok(None);
+    };
+    let mut found = IndexLag {
+        is_paused: lag.is_paused,
+        ..IndexLag::default()
+    };
     let mut oldest = None;
-    read.walk(&Space::Pending.of(table.source), Direction::Forward, &mut |_, bytes| {
-        oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
-        found.pending += 1;
-        if found.pending < COUNTED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+    read.walk(
+        &Space::Pending.of(table.source),
+        Direction::Forward,
+        &mut |_, bytes| {
+            oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
+            found.pending += 1;
+            if found.pending < COUNTED_MAX {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        },
+    )?;
     found.lag_ms = oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest));
     Ok(Some(found))
 }
@@ -85,13 +112,18 @@ impl Engine {
     /// `TableNotFound`, `UpdateTable` for a table without global indexes; those of the store.
     pub fn pause_index_propagation(&self, name: &TableName, is_paused: bool) -> Result<(), Error> {
         let name = name.clone();
-        self.shared.submit_and_wait(move |transaction| pause(transaction, &name, is_paused))?;
+        self.shared
+            .submit_and_wait(move |transaction| pause(transaction, &name, is_paused))?;
         self.shared.signal.wake();
         Ok(())
     }
 }
 
-fn pause(transaction: &mut Transaction<'_>, name: &TableName, is_paused: bool) -> Result<(), Error> {
+fn pause(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+    is_paused: bool,
+) -> Result<(), Error> {
     let table = transaction.known_table(name)?;
     if table.schema.indexes_of(IndexKind::Global).next().is_none() {
         return Err(UpdateTableError::NoGlobalIndexes(name.as_str().to_owned()).into());
@@ -135,8 +167,12 @@ pub enum NextStep {
 /// # Errors
 /// Those of the store.
 pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextStep, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(NextStep::Nothing) };
-    let Some(lag) = table.index_life.lag else { return Ok(NextStep::Nothing) };
+    let Some(table) = transaction.table(name)? else {
+        return Ok(NextStep::Nothing);
+    };
+    let Some(lag) = table.index_life.lag else {
+        return Ok(NextStep::Nothing);
+    };
     // Nothing is late where no global index is left.
     let has_late = table.schema.indexes_of(IndexKind::Global).next().is_some();
     if lag.is_paused && has_late {
@@ -177,33 +213,65 @@ struct Batch {
 }
 
 impl Batch {
-    fn read(transaction: &Transaction<'_>, table: &TableEntry, now_ms: u64) -> Result<Self, StoreError> {
+    fn read(
+        transaction: &Transaction<'_>,
+        table: &TableEntry,
+        now_ms: u64,
+    ) -> Result<Self, StoreError> {
         let mut batch = Self::default();
         let mut bytes = 0;
-        try_walk(transaction.read(), &Space::Pending.of(table.source), Direction::Forward, |key, value| {
-            // What cannot be read is due: it must not stop the others for ever. `check` tells of its index entries.
-            let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
-            if due_ms > now_ms {
-                batch.next_due_ms = Some(due_ms);
-                return Ok(ControlFlow::Break(()));
-            }
-            bytes += value.len();
-            batch.due.push((key.to_vec(), value.to_vec()));
-            batch.is_cut = batch.due.len() >= WRITES_PER_STEP || bytes >= BYTES_PER_STEP;
-            Ok(if batch.is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
+        try_walk(
+            transaction.read(),
+            &Space::Pending.of(table.source),
+            Direction::Forward,
+            |key, value| {
+                // What cannot be read is due: it must not stop the others for ever. `check` tells of its index entries.
+                let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
+                if due_ms > now_ms {
+                    batch.next_due_ms = Some(due_ms);
+                    return Ok(ControlFlow::Break(()));
+                }
+                bytes += value.len();
+                batch.due.push((key.to_vec(), value.to_vec()));
+                batch.is_cut = batch.due.len() >= WRITES_PER_STEP || bytes >= BYTES_PER_STEP;
+                Ok(if batch.is_cut {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                })
+            },
+        )?;
         Ok(batch)
     }
 }
 
-fn apply_pending(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: &[u8], bytes: &[u8]) -> Result<(), StoreError> {
-    let Ok(pending) = Pending::parse(bytes) else { return Ok(()) };
-    let (Ok((old, new)), Some(version)) = (pending.items(), keys::version_of(key)) else { return Ok(()) };
-    let item_key = old.as_ref().or(new.as_ref()).and_then(|item| item.key(&table.schema.key));
-    let Some(item_key) = item_key else { return Ok(()) };
-    let stamp = Stamp { version, modified_ms: pending.time_ms, record: pending.new };
+fn apply_pending(
+    transaction: &mut Transaction<'_>,
+    table: &Arc<TableEntry>,
+    key: &[u8],
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    let Ok(pending) = Pending::parse(bytes) else {
+        return Ok(());
+    };
+    let (Ok((old, new)), Some(version)) = (pending.items(), keys::version_of(key)) else {
+        return Ok(());
+    };
+    let item_key = old
+        .as_ref()
+        .or(new.as_ref())
+        .and_then(|item| item.key(&table.schema.key));
+    let Some(item_key) = item_key else {
+        return Ok(());
+    };
+    let stamp = Stamp {
+        version,
+        modified_ms: pending.time_ms,
+        record: pending.new,
+    };
     for view in index::views(table) {
-        if table.index_life.is_late(view.index) && since(table, view.index.name.as_str()) < version {
+        if table.index_life.is_late(view.index) && since(table, view.index.name.as_str()) < version
+        {
             let transition = Transition::of(&view, &item_key, old.as_ref(), new.as_ref());
             stamp.apply(transaction, &view, &transition, new.as_ref())?;
         }
@@ -214,7 +282,11 @@ fn apply_pending(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key
 /// The version whose write and those before are in an index since it became active.
 #[must_use]
 pub fn since(table: &TableEntry, index: &str) -> Version {
-    table.index_life.made.get(index).map_or(0, |made| made.since)
+    table
+        .index_life
+        .made
+        .get(index)
+        .map_or(0, |made| made.since)
 }
 
 // A pending write as stored:
@@ -241,11 +313,23 @@ impl<'b> Pending<'b> {
     /// `Corrupt`.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
         let (due_ms, time_ms, Long(place), Long(old), new) = parts_of(bytes, "a pending write")?;
-        Ok(Self { due_ms, time_ms, place, old: Some(old).filter(|old| !old.is_empty()), new })
+        Ok(Self {
+            due_ms,
+            time_ms,
+            place,
+            old: Some(old).filter(|old| !old.is_empty()),
+            new,
+        })
     }
 
     pub(self) fn encode(&self) -> Vec<u8> {
-        bytes_of(&(self.due_ms, self.time_ms, Long(self.place), Long(self.old.unwrap_or_default()), self.new))
+        bytes_of(&(
+            self.due_ms,
+            self.time_ms,
+            Long(self.place),
+            Long(self.old.unwrap_or_default()),
+            self.new,
+        ))
     }
 
     /// The items before and after.
@@ -253,7 +337,11 @@ impl<'b> Pending<'b> {
     /// # Errors
     /// `Corrupt`.
     pub fn items(&self) -> Result<(Option<Item>, Option<Item>), StoreError> {
-        let item = |bytes: Option<&[u8]>| bytes.map(|bytes| Record::parse(bytes)?.to_item()).transpose();
+        let item = |bytes: Option<&[u8]>| {
+            bytes
+                .map(|bytes| Record::parse(bytes)?.to_item())
+                .transpose()
+        };
         Ok((item(self.old)?, item(self.new)?))
     }
 }
@@ -264,8 +352,16 @@ mod pending_tests {
 
     #[test]
     fn table_of_exact_bytes() {
-        let pending = Pending { due_ms: 258, time_ms: 2, place: &[7], old: None, new: Some(&[8, 9]) };
-        let bytes = [0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 7, 0, 0, 0, 0, 8, 9];
+        let pending = Pending {
+            due_ms: 258,
+            time_ms: 2,
+            place: &[7],
+            old: None,
+            new: Some(&[8, 9]),
+        };
+        let bytes = [
+            0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 7, 0, 0, 0, 0, 8, 9,
+        ];
         assert_eq!(pending.encode(), bytes);
         assert_eq!(Pending::parse(&bytes), Ok(pending));
         for length in 0..25 {

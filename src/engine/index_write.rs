@@ -35,14 +35,33 @@ impl Stamp<'_> {
             transaction.batch.delete(&entry.address.encode())?;
             self.count(transaction, view, entry, (-1, -signed(entry.bytes)))?;
         }
-        let Some((entry, item)) = transition.new.as_ref().zip(new) else { return Ok(()) };
+        let Some((entry, item)) = transition.new.as_ref().zip(new) else {
+            return Ok(());
+        };
         let first = index::first_names(view.table, view.index);
-        let record = match self.record.filter(|_| view.index.projection == Projection::All) {
+        let record = match self
+            .record
+            .filter(|_| view.index.projection == Projection::All)
+        {
             Some(record) => record::reordered(record, &first)?,
-            None => record::encode(&view.projected(item), &first, self.version, self.modified_ms),
+            None => record::encode(
+                &view.projected(item),
+                &first,
+                self.version,
+                self.modified_ms,
+            ),
         };
         transaction.batch.put(&entry.address.encode(), &record)?;
-        self.count(transaction, view, entry, if is_in_place { transition.growth() } else { (1, signed(entry.bytes)) })
+        self.count(
+            transaction,
+            view,
+            entry,
+            if is_in_place {
+                transition.growth()
+            } else {
+                (1, signed(entry.bytes))
+            },
+        )
     }
 
     fn count(
@@ -52,11 +71,29 @@ impl Stamp<'_> {
         entry: &IndexEntry<'_>,
         (entries, bytes): (i64, i64),
     ) -> Result<(), StoreError> {
-        let names = view.index.partition.iter().map(|attribute| attribute.name.as_str());
-        let partition: Vec<(&str, &AttributeValue)> = names.zip(entry.partition.iter().copied()).collect();
+        let names = view
+            .index
+            .partition
+            .iter()
+            .map(|attribute| attribute.name.as_str());
+        let partition: Vec<(&str, &AttributeValue)> =
+            names.zip(entry.partition.iter().copied()).collect();
         let place = (view.source, entry.address.digest);
-        let partition_keys = grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?;
-        transaction.shared.batch.count(view.source, CounterDelta { entries, bytes, partition_keys });
+        let partition_keys = grow_collection(
+            transaction,
+            place,
+            &partition,
+            (entries, bytes),
+            self.modified_ms,
+        )?;
+        transaction.shared.batch.count(
+            view.source,
+            CounterDelta {
+                entries,
+                bytes,
+                partition_keys,
+            },
+        );
         Ok(())
     }
 }
@@ -74,8 +111,11 @@ pub fn grow_collection(
 ) -> Result<i64, StoreError> {
     let key = StoreKey::Collection(source, &digest).encode();
     let Some(value) = transaction.batch.get(&key)? else {
-        let bytes = usize::try_from(bytes).map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
-        transaction.batch.put(&key, &new_collection(partition, bytes, modified_ms))?;
+        let bytes = usize::try_from(bytes)
+            .map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
+        transaction
+            .batch
+            .put(&key, &new_collection(partition, bytes, modified_ms))?;
         return Ok(1);
     };
     match CollectionValue::parse(value)?.after(entries, bytes, modified_ms)? {

@@ -18,7 +18,10 @@ impl Engine {
     /// # Errors
     /// `Format` when a newer version wrote the store; those of the store.
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
-        let mut engine = Self { background: None, shared: Arc::new(Shared::new(store, options)) };
+        let mut engine = Self {
+            background: None,
+            shared: Arc::new(Shared::new(store, options)),
+        };
         // First: what a newer version wrote is not to be touched.
         engine.check_format()?;
         if engine.shared.options.looks_only {
@@ -26,7 +29,11 @@ impl Engine {
         }
         purge::resume(&engine.shared)?;
         if let Some(period) = engine.shared.options.background_period {
-            engine.background = Some(Background::start(&engine.shared, period, &background::ROUNDS)?);
+            engine.background = Some(Background::start(
+                &engine.shared,
+                period,
+                &background::ROUNDS,
+            )?);
         }
         // Tokens, jobs and removals go on by themselves on the writer thread; the rest is for the rounds of the threads.
         tokens::resume(&engine.shared)?;
@@ -43,7 +50,11 @@ impl Engine {
         self.shared.batch.write_format();
         // A new store is of this version at once, also for who opens it next.
         let is_new = stored.is_none() && !self.shared.options.looks_only;
-        if is_new { self.shared.submit_and_wait(|_| Ok(())) } else { Ok(()) }
+        if is_new {
+            self.shared.submit_and_wait(|_| Ok(()))
+        } else {
+            Ok(())
+        }
     }
 
     /// As [`Store::keep_alone`], if the store is of this version: programs of an earlier one would not ask to be let in. One that becomes so is

@@ -46,10 +46,14 @@ impl<'r> Parked<'r> {
     /// # Errors
     /// `Corrupt` when the bytes are not of this format.
     pub fn parse(bytes: &'r [u8]) -> Result<Self, StoreError> {
-        let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(BAD)? else { return Err(BAD) };
+        let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(BAD)? else {
+            return Err(BAD);
+        };
         let (parked_ms, rest) = rest.split_first_chunk().ok_or(BAD)?;
         let ([folder_type, high, low], rest) = rest.split_first_chunk().ok_or(BAD)?;
-        let (key, content) = rest.split_at_checked(usize::from(u16::from_be_bytes([*high, *low]))).ok_or(BAD)?;
+        let (key, content) = rest
+            .split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))
+            .ok_or(BAD)?;
         let folder = match key_type(*folder_type)? {
             None if key.is_empty() => None,
             Some(key_type) => match decode(key_type, key)? {
@@ -61,7 +65,12 @@ impl<'r> Parked<'r> {
         if flags & !LEFT != 0 {
             return Err(BAD);
         }
-        Ok(Self { is_placed: flags & LEFT == 0, parked_ms: u64::from_be_bytes(*parked_ms), folder, content })
+        Ok(Self {
+            is_placed: flags & LEFT == 0,
+            parked_ms: u64::from_be_bytes(*parked_ms),
+            folder,
+            content,
+        })
     }
 
     /// The stored bytes.
@@ -81,7 +90,12 @@ impl<'r> Parked<'r> {
         }
         let flags = if self.is_placed { 0 } else { LEFT };
         let key_bytes = u16::try_from(key.len()).map_err(|_| BAD)?.to_be_bytes();
-        let head = [&[VERSION, flags][..], &self.parked_ms.to_be_bytes(), &[folder_type], &key_bytes];
+        let head = [
+            &[VERSION, flags][..],
+            &self.parked_ms.to_be_bytes(),
+            &[folder_type],
+            &key_bytes,
+        ];
         Ok([&head.concat(), &key, self.content].concat())
     }
 
@@ -92,7 +106,11 @@ impl<'r> Parked<'r> {
 
     fn stat(&self, table: &TableName, name: &str) -> ParkedStat {
         ParkedStat {
-            place: ParkedPlace { table: table.clone(), folder: self.folder.clone(), name: name.to_owned() },
+            place: ParkedPlace {
+                table: table.clone(),
+                folder: self.folder.clone(),
+                name: name.to_owned(),
+            },
             bytes: self.content.len() as u64,
             parked_ms: self.parked_ms,
             is_placed: self.is_placed,
@@ -117,17 +135,34 @@ pub fn folder_digest(folder: Option<&AttributeValue>) -> Option<Digest> {
 }
 
 fn key_of(table: SourceId, place: &ParkedPlace) -> Vec<u8> {
-    StoreKey::Parked(table, folder_digest(place.folder.as_ref()).as_ref(), &place.name).encode()
+    StoreKey::Parked(
+        table,
+        folder_digest(place.folder.as_ref()).as_ref(),
+        &place.name,
+    )
+    .encode()
 }
 
 /// Parks a text.
 ///
 /// # Errors
 /// Those of the store.
-pub fn put(transaction: &mut Transaction<'_>, table: SourceId, place: &ParkedPlace, content: &[u8]) -> Result<(), Error> {
+pub fn put(
+    transaction: &mut Transaction<'_>,
+    table: SourceId,
+    place: &ParkedPlace,
+    content: &[u8],
+) -> Result<(), Error> {
     let parked_ms = transaction.now_ms();
-    let file = Parked { is_placed: true, parked_ms, folder: place.folder.clone(), content };
-    transaction.batch.put(&key_of(table, place), &file.encode()?)?;
+    let file = Parked {
+        is_placed: true,
+        parked_ms,
+        folder: place.folder.clone(),
+        content,
+    };
+    transaction
+        .batch
+        .put(&key_of(table, place), &file.encode()?)?;
     transaction.shared.parked_due.no_later_than(file.until_ms());
     Ok(())
 }
@@ -143,17 +178,31 @@ pub fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result
             Ok(transaction.batch.delete(&key_of(table.source, place))?)
         }
         ParkedChange::Move { from, to } => {
-            let (old, new) = (transaction.active_table(&from.table)?, transaction.active_table(&to.table)?);
+            let (old, new) = (
+                transaction.active_table(&from.table)?,
+                transaction.active_table(&to.table)?,
+            );
             let old_key = key_of(old.source, from);
-            let Some(bytes) = transaction.batch.get(&old_key)?.map(<[u8]>::to_vec) else { return Ok(false) };
-            let file = Parked { is_placed: true, folder: to.folder.clone(), ..Parked::parse(&bytes)? };
+            let Some(bytes) = transaction.batch.get(&old_key)?.map(<[u8]>::to_vec) else {
+                return Ok(false);
+            };
+            let file = Parked {
+                is_placed: true,
+                folder: to.folder.clone(),
+                ..Parked::parse(&bytes)?
+            };
             transaction.batch.delete(&old_key)?;
-            transaction.batch.put(&key_of(new.source, to), &file.encode()?)?;
+            transaction
+                .batch
+                .put(&key_of(new.source, to), &file.encode()?)?;
             Ok(true)
         }
         ParkedChange::Leave { table, folder } => {
             let table = transaction.active_table(table)?;
-            leave(transaction, &keys::parked_in(table.source, folder_digest(folder.as_ref()).as_ref()))
+            leave(
+                transaction,
+                &keys::parked_in(table.source, folder_digest(folder.as_ref()).as_ref()),
+            )
         }
     }
 }
@@ -164,7 +213,14 @@ fn leave(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Er
     walks::each(transaction.read(), range, |key, bytes| {
         let file = Parked::parse(bytes)?;
         if file.is_placed {
-            left.push((key.to_vec(), Parked { is_placed: false, ..file }.encode()?));
+            left.push((
+                key.to_vec(),
+                Parked {
+                    is_placed: false,
+                    ..file
+                }
+                .encode()?,
+            ));
         }
         Ok(())
     })?;
@@ -180,8 +236,12 @@ impl View<'_> {
     /// # Errors
     /// Those of the store.
     pub fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
-        let Some(table) = self.table(&place.table)? else { return Ok(None) };
-        let Some(bytes) = self.read().get(&key_of(table.source, place))? else { return Ok(None) };
+        let Some(table) = self.table(&place.table)? else {
+            return Ok(None);
+        };
+        let Some(bytes) = self.read().get(&key_of(table.source, place))? else {
+            return Ok(None);
+        };
         let file = Parked::parse(bytes)?;
         let is_over = file.until_ms() <= self.now_ms();
         Ok((!is_over).then(|| (file.stat(&place.table, &place.name), file.content.to_vec())))
@@ -197,17 +257,30 @@ impl View<'_> {
         folder: Option<Option<&AttributeValue>>,
         visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let Some(entry) = self.table(table)? else { return Ok(()) };
+        let Some(entry) = self.table(table)? else {
+            return Ok(());
+        };
         let range = match folder {
             Some(folder) => keys::parked_in(entry.source, folder_digest(folder).as_ref()),
             None => Space::Parked.of(entry.source),
         };
         let now_ms = self.now_ms();
-        Ok(try_walk(self.read(), &range, Direction::Forward, |key, bytes| {
-            let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else { return Err(BAD) };
-            let file = Parked::parse(bytes)?;
-            Ok(if file.until_ms() <= now_ms { ControlFlow::Continue(()) } else { visit(file.stat(table, name)) })
-        })?)
+        Ok(try_walk(
+            self.read(),
+            &range,
+            Direction::Forward,
+            |key, bytes| {
+                let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else {
+                    return Err(BAD);
+                };
+                let file = Parked::parse(bytes)?;
+                Ok(if file.until_ms() <= now_ms {
+                    ControlFlow::Continue(())
+                } else {
+                    visit(file.stat(table, name))
+                })
+            },
+        )?)
     }
 }
 
@@ -221,7 +294,9 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
         return Ok(());
     }
     let (over, next) = over(&*shared.store.snapshot()?, now_ms)?;
-    shared.parked_due.no_later_than(next.min(now_ms.saturating_add(LOOK_MS)));
+    shared
+        .parked_due
+        .no_later_than(next.min(now_ms.saturating_add(LOOK_MS)));
     for doomed in over.chunks(REMOVED_MAX) {
         let doomed = doomed.to_vec();
         shared.submit_in_background(move |transaction| remove(transaction, &doomed, now_ms))?;
@@ -266,12 +341,27 @@ mod tests {
     fn table_of_exact_bytes() {
         let head = [1, 0, 0, 0, 0, 0, 0, 0, 1, 2];
         let flat = [&head[..], &[0, 0, 0], b"{}\n"].concat();
-        let file = Parked { is_placed: true, parked_ms: 258, folder: None, content: b"{}\n" };
-        assert_eq!((file.encode(), Parked::parse(&flat)), (Ok(flat.clone()), Ok(file.clone())));
+        let file = Parked {
+            is_placed: true,
+            parked_ms: 258,
+            folder: None,
+            content: b"{}\n",
+        };
+        assert_eq!(
+            (file.encode(), Parked::parse(&flat)),
+            (Ok(flat.clone()), Ok(file.clone()))
+        );
         let key = [b'u', b'1', 0, 0];
         let foldered = [&[1, 1][..], &head[2..], b"S", &[0, 4], &key, b"{}\n"].concat();
-        let file = Parked { is_placed: false, folder: Some(AttributeValue::S("u1".to_owned())), ..file };
-        assert_eq!((file.encode(), Parked::parse(&foldered)), (Ok(foldered.clone()), Ok(file)));
+        let file = Parked {
+            is_placed: false,
+            folder: Some(AttributeValue::S("u1".to_owned())),
+            ..file
+        };
+        assert_eq!(
+            (file.encode(), Parked::parse(&foldered)),
+            (Ok(foldered.clone()), Ok(file))
+        );
         for cut in 0..17 {
             assert!(Parked::parse(&foldered[..cut]).is_err(), "{cut}");
         }

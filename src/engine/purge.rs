@@ -45,12 +45,16 @@ pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<(), StoreError> {
-    transaction.batch.put(&StoreKey::Purge(source).encode(), MARK)
+    transaction
+        .batch
+        .put(&StoreKey::Purge(source).encode(), MARK)
 }
 
 /// Starts the removal of several sources.
 pub fn start_all(shared: &Arc<Shared>, sources: impl IntoIterator<Item = SourceId>) {
-    sources.into_iter().for_each(|source| start(Arc::clone(shared), source));
+    sources
+        .into_iter()
+        .for_each(|source| start(Arc::clone(shared), source));
 }
 
 /// Removes what is stored under a marked source, a piece at a time; nobody waits for it.
@@ -63,13 +67,18 @@ pub fn start(shared: Arc<Shared>, source: SourceId) {
         }
         Ok(false) => {}
         Err(Error::Store(StoreError::NoSpace)) if again.pieces.halve() => start(again, source),
-        Err(Error::Store(StoreError::Closed)) => log::debug!("removal of source {} waits for the next open", source.0),
+        Err(Error::Store(StoreError::Closed)) => {
+            log::debug!("removal of source {} waits for the next open", source.0)
+        }
         Err(error) => {
             log::warn!("removal of a dropped table failed and is tried again: {error}");
             later(&again, move |shared| start(Arc::clone(shared), source));
         }
     });
-    shared.submit(move |transaction| Ok(remove_piece(transaction, source)?), next);
+    shared.submit(
+        move |transaction| Ok(remove_piece(transaction, source)?),
+        next,
+    );
 }
 
 /// Goes on after a while: on a full disk there may be room then. Should the process end before, the next open goes on.
@@ -82,7 +91,10 @@ pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'st
             go_on(&shared);
         }
     };
-    if let Err(error) = std::thread::Builder::new().name("engine-removal".to_owned()).spawn(wait) {
+    if let Err(error) = std::thread::Builder::new()
+        .name("engine-removal".to_owned())
+        .spawn(wait)
+    {
         log::warn!("background work waits for the next open: {error}");
     }
 }
@@ -91,14 +103,21 @@ pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'st
 ///
 /// # Errors
 /// Those of the store.
-pub fn remove_small(transaction: &mut Transaction<'_>, sources: Vec<SourceId>) -> Result<Vec<SourceId>, StoreError> {
+pub fn remove_small(
+    transaction: &mut Transaction<'_>,
+    sources: Vec<SourceId>,
+) -> Result<Vec<SourceId>, StoreError> {
     let (mut left, mut large) = (KEYS_AT_ONCE, Vec::new());
     for source in sources {
         // What other jobs of this transaction count is written at its end.
-        if transaction.shared.batch.is_counted(source) || remove_up_to(transaction, source, &mut left)? {
+        if transaction.shared.batch.is_counted(source)
+            || remove_up_to(transaction, source, &mut left)?
+        {
             large.push(source);
         } else {
-            transaction.batch.delete(&StoreKey::Purge(source).encode())?;
+            transaction
+                .batch
+                .delete(&StoreKey::Purge(source).encode())?;
         }
     }
     Ok(large)
@@ -108,7 +127,9 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
     if remove_some(transaction, source)? {
         return Ok(true);
     }
-    transaction.batch.delete(&StoreKey::Purge(source).encode())?;
+    transaction
+        .batch
+        .delete(&StoreKey::Purge(source).encode())?;
     Ok(false)
 }
 
@@ -116,7 +137,10 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
+pub(super) fn remove_some(
+    transaction: &mut Transaction<'_>,
+    source: SourceId,
+) -> Result<bool, StoreError> {
     transaction.removes();
     // As many keys as a transaction may touch, whatever they are: each may be a page that is written anew.
     let mut left = transaction.shared.pieces.keys();
@@ -124,15 +148,30 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
 }
 
 /// Removes at most `left` keys, and takes them from it; whether more may be left.
-fn remove_up_to(transaction: &mut Transaction<'_>, source: SourceId, left: &mut usize) -> Result<bool, StoreError> {
-    let lists = [Space::Expiry, Space::History, Space::Violation, Space::Pending, Space::Parked, Space::Counted];
+fn remove_up_to(
+    transaction: &mut Transaction<'_>,
+    source: SourceId,
+    left: &mut usize,
+) -> Result<bool, StoreError> {
+    let lists = [
+        Space::Expiry,
+        Space::History,
+        Space::Violation,
+        Space::Pending,
+        Space::Parked,
+        Space::Counted,
+    ];
     for space in [Space::Entry, Space::Collection].into_iter().chain(lists) {
         *left -= walks::delete_first(transaction.batch, &space.of(source), *left)?;
         if *left == 0 {
             return Ok(true);
         }
     }
-    transaction.batch.delete(&StoreKey::Counters(source).encode())?;
-    transaction.batch.delete(&StoreKey::Partitions(source).encode())?;
+    transaction
+        .batch
+        .delete(&StoreKey::Counters(source).encode())?;
+    transaction
+        .batch
+        .delete(&StoreKey::Partitions(source).encode())?;
     Ok(false)
 }

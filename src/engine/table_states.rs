@@ -11,7 +11,11 @@ use crate::model::api::backup::BackupStatus;
 
 /// Puts a table into a state that ends after the configured time; false, and nothing, when that is none.
 #[must_use]
-pub fn begin(transaction: &mut Transaction<'_>, entry: &mut TableEntry, status: TableStatus) -> bool {
+pub fn begin(
+    transaction: &mut Transaction<'_>,
+    entry: &mut TableEntry,
+    status: TableStatus,
+) -> bool {
     let delay_ms = transaction.shared.options.table_delay_ms;
     if delay_ms == 0 {
         return false;
@@ -26,16 +30,26 @@ pub fn begin(transaction: &mut Transaction<'_>, entry: &mut TableEntry, status: 
 ///
 /// # Errors
 /// Those of the store.
-pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<SourceId>, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(Vec::new()) };
-    if table.status_ends_ms.is_none_or(|end| end > transaction.now_ms()) {
+pub fn end(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+) -> Result<Vec<SourceId>, StoreError> {
+    let Some(table) = transaction.table(name)? else {
+        return Ok(Vec::new());
+    };
+    if table
+        .status_ends_ms
+        .is_none_or(|end| end > transaction.now_ms())
+    {
         return Ok(Vec::new());
     }
     transaction.removes();
     if table.status == TableStatus::Deleting {
         return remove(transaction, &table);
     }
-    transaction.change_table(&table, |new| (new.status, new.status_ends_ms) = (TableStatus::Active, None))?;
+    transaction.change_table(&table, |new| {
+        (new.status, new.status_ends_ms) = (TableStatus::Active, None)
+    })?;
     Ok(Vec::new())
 }
 
@@ -43,7 +57,10 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
 ///
 /// # Errors
 /// Those of the store.
-pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
+pub fn remove(
+    transaction: &mut Transaction<'_>,
+    entry: &TableEntry,
+) -> Result<Vec<SourceId>, StoreError> {
     transaction.ended_table(&entry.schema.name);
     let list = entry.expiry_list().map(|list| list.id);
     // Indexes are made anew by a restore; only the items are kept.
@@ -52,9 +69,13 @@ pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<V
     let own = items.into_iter().chain(entry.index_sources.iter().copied());
     let sources: Vec<SourceId> = own.chain(list).chain(entry.index_life.sources()).collect();
     streams::disable(transaction, &mut entry.clone())?;
-    transaction.batch.delete(&StoreKey::Table(entry.schema.name.as_str()).encode())?;
+    transaction
+        .batch
+        .delete(&StoreKey::Table(entry.schema.name.as_str()).encode())?;
     // In the transaction that drops the table: otherwise nobody would know its entries after a crash.
-    sources.iter().try_for_each(|source| purge::mark(transaction, *source))?;
+    sources
+        .iter()
+        .try_for_each(|source| purge::mark(transaction, *source))?;
     transaction.catalog_changed()?;
     Ok(sources)
 }
@@ -65,10 +86,18 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
     if table.control.recovery.is_none() {
         return Ok(false);
     }
-    let (now_ms, id) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
+    let (now_ms, id) = (
+        transaction.now_ms(),
+        catalog::take_source(transaction.batch)?,
+    );
     let name = &table.schema.name;
     let record = BackupRecord {
-        arn: account::new_arn(transaction.shared.options.seed, name, "backup", (now_ms, id)),
+        arn: account::new_arn(
+            transaction.shared.options.seed,
+            name,
+            "backup",
+            (now_ms, id),
+        ),
         name: format!("{name}$DeletedTableBackup"),
         status: BackupStatus::Available,
         created_ms: now_ms,
@@ -81,6 +110,9 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
         table: Arc::new(table.clone()),
     };
     record.put(transaction.batch, &record.arn)?;
-    transaction.shared.system_backups_due.no_later_than(record.kept_until_ms());
+    transaction
+        .shared
+        .system_backups_due
+        .no_later_than(record.kept_until_ms());
     Ok(true)
 }

@@ -48,7 +48,10 @@ impl ThrottleOptions {
     /// With the account's default quota.
     #[must_use]
     pub const fn new(is_adaptive: bool) -> Self {
-        Self { is_adaptive, account_units_max: ACCOUNT_CAPACITY_UNITS_MAX }
+        Self {
+            is_adaptive,
+            account_units_max: ACCOUNT_CAPACITY_UNITS_MAX,
+        }
     }
 }
 
@@ -117,18 +120,37 @@ struct Rate {
 impl Rate {
     /// What is not used is saved.
     fn saved(per_second: f64, cause: ThrottleCause) -> Self {
-        Self { per_second, seconds: BURST_SECONDS, seconds_at_first: BURST_SECONDS, cause, scales: false, is_ceiling: false }
+        Self {
+            per_second,
+            seconds: BURST_SECONDS,
+            seconds_at_first: BURST_SECONDS,
+            cause,
+            scales: false,
+            is_ceiling: false,
+        }
     }
 
     /// What is not used in a second is gone.
     fn steady(per_second: f64, cause: ThrottleCause) -> Self {
-        Self { per_second, seconds: 1.0, seconds_at_first: 1.0, cause, scales: false, is_ceiling: false }
+        Self {
+            per_second,
+            seconds: 1.0,
+            seconds_at_first: 1.0,
+            cause,
+            scales: false,
+            is_ceiling: false,
+        }
     }
 }
 
 impl Bucket {
     fn per_second(&self, rate: Rate) -> f64 {
-        if rate.scales { rate.per_second.max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX)) } else { rate.per_second }
+        if rate.scales {
+            rate.per_second
+                .max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX))
+        } else {
+            rate.per_second
+        }
     }
 
     fn fill(&mut self, rate: Rate, now_ms: u64) {
@@ -143,7 +165,8 @@ impl Bucket {
         if self.units <= 0.0 {
             return Some(-self.units / rate.per_second * 1e3);
         }
-        let is_used_up = rate.is_ceiling && self.second == now_ms / 1000 && self.taken >= rate.per_second;
+        let is_used_up =
+            rate.is_ceiling && self.second == now_ms / 1000 && self.taken >= rate.per_second;
         is_used_up.then(|| (1000 - now_ms % 1000) as f64)
     }
 
@@ -160,20 +183,32 @@ impl Bucket {
 impl Throttle {
     #[must_use]
     pub fn new(options: ThrottleOptions) -> Self {
-        Self { options, buckets: Mutex::default() }
+        Self {
+            options,
+            buckets: Mutex::default(),
+        }
     }
 
     /// Is there something for a request at this place of a table's base or global index?
     ///
     /// # Errors
     /// Why it has to wait.
-    pub fn admit(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, now_ms: u64) -> Result<(), Refusal> {
+    pub fn admit(
+        &self,
+        of: &UnitRequest<'_>,
+        limits: &PartitionLimits,
+        now_ms: u64,
+    ) -> Result<(), Refusal> {
         let mut buckets = self.buckets.lock();
         for (id, rate) in self.needed(of, limits) {
             let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
             bucket.fill(rate, now_ms);
             if let Some(owed_ms) = bucket.owed_ms(rate, now_ms) {
-                return Err(Refusal { cause: rate.cause, units_max: bucket.per_second(rate), owed_ms });
+                return Err(Refusal {
+                    cause: rate.cause,
+                    units_max: bucket.per_second(rate),
+                    owed_ms,
+                });
             }
         }
         Ok(())
@@ -190,7 +225,11 @@ impl Throttle {
     }
 
     /// The buckets of a request: the source's own, its partition's share of them and what a partition gives, the account's.
-    fn needed(&self, of: &UnitRequest<'_>, limits: &PartitionLimits) -> impl Iterator<Item = (BucketId, Rate)> {
+    fn needed(
+        &self,
+        of: &UnitRequest<'_>,
+        limits: &PartitionLimits,
+    ) -> impl Iterator<Item = (BucketId, Rate)> {
         let partition = &of.map.partitions()[of.map.position_of(of.place)];
         let own = of.rate();
         let ceiling = match of.kind {
@@ -199,10 +238,19 @@ impl Throttle {
         };
         let share = (!self.options.is_adaptive && !own.scales).then(|| {
             let share = own.per_second / of.map.partitions().len() as f64;
-            (Holder::Share(of.source, partition.id), Rate::saved(share.min(ceiling), ThrottleCause::Share))
+            (
+                Holder::Share(of.source, partition.id),
+                Rate::saved(share.min(ceiling), ThrottleCause::Share),
+            )
         });
-        let ceiling = Rate { is_ceiling: true, ..Rate::steady(ceiling, ThrottleCause::KeyRange) };
-        let account = Rate::steady(self.options.account_units_max as f64, ThrottleCause::AccountQuota);
+        let ceiling = Rate {
+            is_ceiling: true,
+            ..Rate::steady(ceiling, ThrottleCause::KeyRange)
+        };
+        let account = Rate::steady(
+            self.options.account_units_max as f64,
+            ThrottleCause::AccountQuota,
+        );
         let needed = [
             Some((Holder::Source(of.source), own)),
             share,
@@ -210,12 +258,21 @@ impl Throttle {
             Some((Holder::Account, account)),
         ];
         let kind = of.kind;
-        needed.into_iter().flatten().map(move |(holder, rate)| ((holder, kind), rate))
+        needed
+            .into_iter()
+            .flatten()
+            .map(move |(holder, rate)| ((holder, kind), rate))
     }
 }
 
 fn full(rate: Rate, now_ms: u64) -> Bucket {
-    Bucket { units: rate.per_second * rate.seconds_at_first, at_ms: now_ms, peak: 0.0, second: 0, taken: 0.0 }
+    Bucket {
+        units: rate.per_second * rate.seconds_at_first,
+        at_ms: now_ms,
+        peak: 0.0,
+        second: 0,
+        taken: 0.0,
+    }
 }
 
 /// What a request asks for.
@@ -239,12 +296,17 @@ impl UnitRequest<'_> {
             let rate = Rate::saved(per_second, ThrottleCause::ProvisionedThroughput);
             let index = self.table.index_of(self.source);
             return match index.is_some_and(|index| self.table.index_life.is_building(&index.name)) {
-                true => Rate { seconds_at_first: 1.0, ..rate },
+                true => Rate {
+                    seconds_at_first: 1.0,
+                    ..rate
+                },
                 false => rate,
             };
         }
         let index = self.table.index_of(self.source).map(|index| index.settings);
-        let set = index.unwrap_or(self.table.schema.settings.throughput).on_demand;
+        let set = index
+            .unwrap_or(self.table.schema.settings.throughput)
+            .on_demand;
         let set = match self.kind {
             UnitKind::Read => set.max_read_request_units,
             UnitKind::Write => set.max_write_request_units,
@@ -252,8 +314,14 @@ impl UnitRequest<'_> {
         match set.filter(|units| *units > 0) {
             Some(units) => Rate::steady(units as f64, ThrottleCause::MaxOnDemand),
             None => {
-                let rate = Rate::steady(ON_DEMAND_UNITS[self.kind as usize], ThrottleCause::AccountLimit);
-                Rate { scales: true, ..rate }
+                let rate = Rate::steady(
+                    ON_DEMAND_UNITS[self.kind as usize],
+                    ThrottleCause::AccountLimit,
+                );
+                Rate {
+                    scales: true,
+                    ..rate
+                }
             }
         }
     }
@@ -263,10 +331,15 @@ impl UnitRequest<'_> {
     /// # Errors
     /// Those of the store, when the key is looked for.
     pub fn throttled(&self, read: &dyn Read, refusal: Refusal) -> Result<Throttled, StoreError> {
-        let index = self.table.index_of(self.source).map(|index| index.name.clone());
+        let index = self
+            .table
+            .index_of(self.source)
+            .map(|index| index.name.clone());
         let position = self.map.position_of(self.place);
         let range = self.map.range(position);
-        let keys_in = |range: &PlaceRange, count| content::first_keys(read, (self.table, self.source), range, count);
+        let keys_in = |range: &PlaceRange, count| {
+            content::first_keys(read, (self.table, self.source), range, count)
+        };
         let mut keys = match refusal.cause {
             ThrottleCause::KeyRange | ThrottleCause::Share => keys_in(&range, KEYS_MAX + 1)?,
             _ => Vec::new(),
@@ -274,8 +347,12 @@ impl UnitRequest<'_> {
         if keys.len() > KEYS_MAX {
             keys.clear();
         }
-        let asked = self.place.first_chunk().map(|digest| keys_in(&PlaceRange::of_collection(*digest), 1));
-        let digits = |place: Option<&[u8]>| hex(&place.map_or(u128::MAX, first_digest).to_be_bytes()[..4]);
+        let asked = self
+            .place
+            .first_chunk()
+            .map(|digest| keys_in(&PlaceRange::of_collection(*digest), 1));
+        let digits =
+            |place: Option<&[u8]>| hex(&place.map_or(u128::MAX, first_digest).to_be_bytes()[..4]);
         let at = ThrottledAt {
             units_max: whole(refusal.units_max),
             partition: self.map.partitions()[position].id,

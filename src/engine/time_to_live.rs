@@ -12,7 +12,9 @@ use crate::model::Number;
 /// is later than the value exactly when it is later than this. Values that are no number, negative or beyond any clock never expire.
 #[must_use]
 pub fn expiry_ms(value: &AttributeValue) -> Option<u64> {
-    let AttributeValue::N(number) = value else { return None };
+    let AttributeValue::N(number) = value else {
+        return None;
+    };
     milliseconds(number)
 }
 
@@ -52,8 +54,12 @@ pub fn maintain(
     old: Option<&[u8]>,
     new: Option<&[u8]>,
 ) -> Result<(), StoreError> {
-    let Some(time_to_live) = &table.time_to_live else { return Ok(()) };
-    let Some(list) = time_to_live.list else { return Ok(()) };
+    let Some(time_to_live) = &table.time_to_live else {
+        return Ok(());
+    };
+    let Some(list) = time_to_live.list else {
+        return Ok(());
+    };
     let expiry = |bytes: Option<&[u8]>| match bytes {
         Some(bytes) => expiry_of(&Record::parse(bytes)?, &time_to_live.attribute),
         None => Ok(None),
@@ -83,19 +89,31 @@ pub fn listed(
     (from_ms, before_ms): (u64, u64),
     count: usize,
 ) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
-    walks::take_while(read, &keys::expiries_between(list, from_ms, before_ms), count, |key, _| {
-        keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec()))
-    })
+    walks::take_while(
+        read,
+        &keys::expiries_between(list, from_ms, before_ms),
+        count,
+        |key, _| keys::expiry_of(key).map(|(ms, place)| (ms, place.to_vec())),
+    )
 }
 
 /// The key of the item that an expiry is of; `None` when it has another time by now.
 ///
 /// # Errors
 /// Those of the store.
-pub fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
-    let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else { return Ok(None) };
+pub fn item_that_expires(
+    read: &dyn Read,
+    table: &TableEntry,
+    (ms, place): (u64, &[u8]),
+) -> Result<Option<Key>, StoreError> {
+    let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else {
+        return Ok(None);
+    };
     let record = Record::parse(bytes)?;
-    let attribute = table.time_to_live.as_ref().map_or("", |time_to_live| &time_to_live.attribute);
+    let attribute = table
+        .time_to_live
+        .as_ref()
+        .map_or("", |time_to_live| &time_to_live.attribute);
     if expiry_of(&record, attribute)? != Some(ms) {
         return Ok(None);
     }
@@ -116,7 +134,9 @@ pub fn build_list(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Res
     let mut after: Option<Vec<u8>> = None;
     loop {
         let (name, start) = (name.clone(), after.clone());
-        let step = shared.submit_in_background(move |transaction| Ok(build_piece(transaction, &name, list, start.clone())?))?;
+        let step = shared.submit_in_background(move |transaction| {
+            Ok(build_piece(transaction, &name, list, start.clone())?)
+        })?;
         match step {
             Some(key) => after = Some(key),
             None => return Ok(()),
@@ -131,27 +151,46 @@ fn build_piece(
     list: SourceId,
     after: Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(None) };
-    let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| it.list == Some(ExpiryList { id: list, is_built: false }))
-    else {
+    let Some(table) = transaction.table(name)? else {
+        return Ok(None);
+    };
+    let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| {
+        it.list
+            == Some(ExpiryList {
+                id: list,
+                is_built: false,
+            })
+    }) else {
         return Ok(None);
     };
     let range = Space::Entry.of(table.source).after(after);
     let mut found = Vec::new();
-    let last = walks::piece(transaction.read(), &range, (ITEMS_PER_JOB, BYTES_PER_JOB), |key, value| {
-        // A damaged item cannot expire; `check` tells of it.
-        if let Ok(Some(ms)) = Record::parse(value).and_then(|record| expiry_of(&record, &time_to_live.attribute)) {
-            found.push((ms, keys::place_in_source(key).to_vec()));
-        }
-        Ok(value.len())
-    })?;
+    let last = walks::piece(
+        transaction.read(),
+        &range,
+        (ITEMS_PER_JOB, BYTES_PER_JOB),
+        |key, value| {
+            // A damaged item cannot expire; `check` tells of it.
+            if let Ok(Some(ms)) =
+                Record::parse(value).and_then(|record| expiry_of(&record, &time_to_live.attribute))
+            {
+                found.push((ms, keys::place_in_source(key).to_vec()));
+            }
+            Ok(value.len())
+        },
+    )?;
     for (ms, place) in found {
-        transaction.batch.put(&StoreKey::Expiry(list, ms, &place).encode(), &[])?;
+        transaction
+            .batch
+            .put(&StoreKey::Expiry(list, ms, &place).encode(), &[])?;
     }
     if last.is_none() {
         transaction.change_table(&table, |new| {
             if let Some(time_to_live) = &mut new.time_to_live {
-                time_to_live.list = Some(ExpiryList { id: list, is_built: true });
+                time_to_live.list = Some(ExpiryList {
+                    id: list,
+                    is_built: true,
+                });
             }
         })?;
     }
@@ -165,7 +204,11 @@ mod time_to_live_tests {
     #[test]
     fn expiries_of_values() {
         let check = |text: &str, expected: Option<u64>| {
-            assert_eq!(expiry_ms(&AttributeValue::N(text.parse().unwrap())), expected, "{text}");
+            assert_eq!(
+                expiry_ms(&AttributeValue::N(text.parse().unwrap())),
+                expected,
+                "{text}"
+            );
         };
         check("0", Some(0));
         check("1571827560", Some(1_571_827_560_000));

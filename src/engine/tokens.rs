@@ -55,16 +55,27 @@ impl Remembered {
     /// A transaction carried out at `now_ms`.
     #[must_use]
     pub fn at(now_ms: u64, digest: Digest, read_units: Vec<u32>) -> Self {
-        Self { expires_ms: now_ms.saturating_add(CLIENT_TOKEN_VALID_MS), digest, read_units }
+        Self {
+            expires_ms: now_ms.saturating_add(CLIENT_TOKEN_VALID_MS),
+            digest,
+            read_units,
+        }
     }
 
     /// # Errors
     /// `Corrupt` when the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (expires_ms, digest, units): (_, &Digest, &[u8]) = parts_of(bytes, "client request token")?;
-        let (units, []) = units.as_chunks::<UNIT_BYTES>() else { return Err(StoreError::Corrupt("client request token")) };
+        let (expires_ms, digest, units): (_, &Digest, &[u8]) =
+            parts_of(bytes, "client request token")?;
+        let (units, []) = units.as_chunks::<UNIT_BYTES>() else {
+            return Err(StoreError::Corrupt("client request token"));
+        };
         let read_units = units.iter().map(|unit| u32::from_be_bytes(*unit)).collect();
-        Ok(Self { expires_ms, digest: *digest, read_units })
+        Ok(Self {
+            expires_ms,
+            digest: *digest,
+            read_units,
+        })
     }
 
     /// The stored bytes.
@@ -81,7 +92,10 @@ impl Remembered {
 /// # Errors
 /// Those of the store.
 pub fn find(read: &dyn Read, token: &str, now_ms: u64) -> Result<Option<Remembered>, StoreError> {
-    let found = read.get(&StoreKey::Token(token).encode())?.map(Remembered::decode).transpose()?;
+    let found = read
+        .get(&StoreKey::Token(token).encode())?
+        .map(Remembered::decode)
+        .transpose()?;
     Ok(found.filter(|remembered| now_ms < remembered.expires_ms))
 }
 
@@ -89,7 +103,12 @@ pub fn find(read: &dyn Read, token: &str, now_ms: u64) -> Result<Option<Remember
 ///
 /// # Errors
 /// Those of the store.
-pub fn remember(batch: &mut dyn Write, token: &str, remembered: &Remembered, now_ms: u64) -> Result<(), StoreError> {
+pub fn remember(
+    batch: &mut dyn Write,
+    token: &str,
+    remembered: &Remembered,
+    now_ms: u64,
+) -> Result<(), StoreError> {
     // Each that comes takes more away than it adds, so there is no thread for them.
     sweep(batch, now_ms)?;
     let key = StoreKey::Token(token).encode();
@@ -98,7 +117,10 @@ pub fn remember(batch: &mut dyn Write, token: &str, remembered: &Remembered, now
     }
     batch.put(&key, &remembered.encode())?;
     // The store has no empty values.
-    batch.put(&StoreKey::TokenExpiry(remembered.expires_ms, token).encode(), EXPIRY_MARK)
+    batch.put(
+        &StoreKey::TokenExpiry(remembered.expires_ms, token).encode(),
+        EXPIRY_MARK,
+    )
 }
 
 /// The value of a token's expiry.
@@ -116,10 +138,17 @@ fn sweep(batch: &mut dyn Write, now_ms: u64) -> Result<(), StoreError> {
 
 /// The first tokens that have expired, at most as many as are removed at once.
 fn expired(read: &dyn Read, now_ms: u64) -> Result<Vec<(u64, String)>, StoreError> {
-    walks::take_while(read, &Space::TokenExpiry.all(), SWEPT_MAX, |key, _| match StoreKey::parse(key) {
-        Some(StoreKey::TokenExpiry(expires_ms, token)) if expires_ms <= now_ms => Some((expires_ms, token.to_owned())),
-        _ => None,
-    })
+    walks::take_while(
+        read,
+        &Space::TokenExpiry.all(),
+        SWEPT_MAX,
+        |key, _| match StoreKey::parse(key) {
+            Some(StoreKey::TokenExpiry(expires_ms, token)) if expires_ms <= now_ms => {
+                Some((expires_ms, token.to_owned()))
+            }
+            _ => None,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -128,8 +157,17 @@ mod tests {
 
     #[test]
     fn table_of_exact_bytes() {
-        let remembered = Remembered { expires_ms: 258, digest: [7; 16], read_units: vec![2, 515] };
-        let bytes = [&[0, 0, 0, 0, 0, 0, 1, 2][..], &[7; 16], &[0, 0, 0, 2, 0, 0, 2, 3]].concat();
+        let remembered = Remembered {
+            expires_ms: 258,
+            digest: [7; 16],
+            read_units: vec![2, 515],
+        };
+        let bytes = [
+            &[0, 0, 0, 0, 0, 0, 1, 2][..],
+            &[7; 16],
+            &[0, 0, 0, 2, 0, 0, 2, 3],
+        ]
+        .concat();
         assert_eq!(remembered.encode(), bytes);
         assert_eq!(Remembered::decode(&bytes), Ok(remembered));
         for cut in [0, 7, 23, 25, 31] {

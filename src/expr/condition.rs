@@ -25,7 +25,11 @@ const TYPE_NAMES: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
 /// No grammar nests more calls than two. A keyword is none before `(` either: `IN (` begins no call.
 pub(super) const LANGUAGE: Language = Language {
     call_depth_max: 16,
-    is_keyword: |token, _| ["AND", "OR", "NOT", "BETWEEN", "IN"].iter().any(|word| token.is_keyword(word)),
+    is_keyword: |token, _| {
+        ["AND", "OR", "NOT", "BETWEEN", "IN"]
+            .iter()
+            .any(|word| token.is_keyword(word))
+    },
     reserved: Stage::Reserved,
     names: Stage::Meaning,
     values: Stage::Meaning,
@@ -57,28 +61,47 @@ pub enum Condition {
 impl Operand {
     /// Its value, if it is written as one.
     fn value(&self) -> Option<&AttributeValue> {
-        if let Self::Value(value) = self { Some(value) } else { None }
+        if let Self::Value(value) = self {
+            Some(value)
+        } else {
+            None
+        }
     }
 }
 
 impl Condition {
     /// The condition of a top-level attribute and the values that its predicate has beside it.
     #[must_use]
-    pub fn of_attribute(name: &str, predicate: Predicate, values: impl IntoIterator<Item = AttributeValue>) -> Self {
+    pub fn of_attribute(
+        name: &str,
+        predicate: Predicate,
+        values: impl IntoIterator<Item = AttributeValue>,
+    ) -> Self {
         let attribute = Operand::Path(DocumentPath::top_level(name));
-        Self::Test(predicate, std::iter::once(attribute).chain(values.into_iter().map(Operand::Value)).collect())
+        Self::Test(
+            predicate,
+            std::iter::once(attribute)
+                .chain(values.into_iter().map(Operand::Value))
+                .collect(),
+        )
     }
 
     /// The top-level attribute that the condition is about, and the values that its predicate has beside it; `None` for a condition on
     /// anything else.
     #[must_use]
     pub fn bound(&self) -> Option<(&str, Predicate, Vec<&AttributeValue>)> {
-        let Self::Test(predicate, operands) = self else { return None };
+        let Self::Test(predicate, operands) = self else {
+            return None;
+        };
         let (predicate, subject, others) = match (*predicate, operands.as_slice()) {
-            (Predicate::Compare(comparator), [value @ Operand::Value(_), subject]) => {
-                (Predicate::Compare(comparator.flipped()), subject, std::slice::from_ref(value))
-            }
-            (predicate, operands) => operands.split_first().map(|(subject, others)| (predicate, subject, others))?,
+            (Predicate::Compare(comparator), [value @ Operand::Value(_), subject]) => (
+                Predicate::Compare(comparator.flipped()),
+                subject,
+                std::slice::from_ref(value),
+            ),
+            (predicate, operands) => operands
+                .split_first()
+                .map(|(subject, others)| (predicate, subject, others))?,
         };
         let values = others.iter().map(Operand::value).collect::<Option<_>>()?;
         match subject {
@@ -101,7 +124,11 @@ impl Condition {
 ///
 /// # Errors
 /// `Invalid …Expression: …` ([`ExpressionError::Invalid`]).
-pub fn parse_parameter(text: &str, parameter: ExpressionParameter, scope: &mut Scope<'_>) -> Result<Condition, ExpressionError> {
+pub fn parse_parameter(
+    text: &str,
+    parameter: ExpressionParameter,
+    scope: &mut Scope<'_>,
+) -> Result<Condition, ExpressionError> {
     parse(text, scope).map_err(|fault| ExpressionError::Invalid { parameter, fault })
 }
 
@@ -153,7 +180,8 @@ impl Group {
 
     /// Ends the AND list: an OR follows, or the group ends.
     fn end_and(&mut self) {
-        self.any.extend(join(std::mem::take(&mut self.all), Condition::And));
+        self.any
+            .extend(join(std::mem::take(&mut self.all), Condition::And));
     }
 
     fn finish(mut self) -> Option<Condition> {
@@ -163,8 +191,15 @@ impl Group {
 }
 
 /// One condition as itself, several by `connective`.
-pub(super) fn join(mut list: Vec<Condition>, connective: fn(Vec<Condition>) -> Condition) -> Option<Condition> {
-    if list.len() > 1 { Some(connective(list)) } else { list.pop() }
+pub(super) fn join(
+    mut list: Vec<Condition>,
+    connective: fn(Vec<Condition>) -> Condition,
+) -> Option<Condition> {
+    if list.len() > 1 {
+        Some(connective(list))
+    } else {
+        list.pop()
+    }
 }
 
 struct Parser<'a, 's, 'p>(parse::Parser<'a, 's, 'p>);
@@ -177,9 +212,14 @@ impl<'a> Parser<'a, '_, '_> {
         loop {
             self.open_groups(&mut outer, &mut group);
             let operand = self.0.bare_operand(0)?;
-            let mut term = self.comparison(Term { content: Content::Operand(operand), in_parentheses: false })?;
+            let mut term = self.comparison(Term {
+                content: Content::Operand(operand),
+                in_parentheses: false,
+            })?;
             while self.0.tokens.peek().kind == TokenKind::Close {
-                let Some(enclosing) = outer.pop() else { return Err(self.0.tokens.syntax_error()) };
+                let Some(enclosing) = outer.pop() else {
+                    return Err(self.0.tokens.syntax_error());
+                };
                 let closed = self.close_group(std::mem::replace(&mut group, enclosing), term)?;
                 // What closed may be an operand, `(a) = :v`, or end the next group too.
                 term = self.comparison(closed)?;
@@ -213,18 +253,28 @@ impl<'a> Parser<'a, '_, '_> {
     }
 
     /// Takes the `)` that ends `group`, whose last term is `term`.
-    fn close_group(&mut self, mut group: Group, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
+    fn close_group(
+        &mut self,
+        mut group: Group,
+        term: Term<'a>,
+    ) -> Result<Term<'a>, ExpressionFault> {
         if group.is_plain() {
             self.0.tokens.advance();
             if term.in_parentheses && self.is_complete(&term.content) {
                 return Err(ExpressionFault::RedundantParentheses);
             }
-            return Ok(Term { in_parentheses: true, ..term });
+            return Ok(Term {
+                in_parentheses: true,
+                ..term
+            });
         }
         group.push(self.as_condition(term)?);
         let condition = group.finish().ok_or_else(|| self.0.tokens.syntax_error())?;
         self.0.tokens.advance();
-        Ok(Term { content: Content::Condition(condition), in_parentheses: true })
+        Ok(Term {
+            content: Content::Condition(condition),
+            in_parentheses: true,
+        })
     }
 
     /// Is what was closed something by itself, whatever follows? A path or a value is only the begin of something: a token that
@@ -232,7 +282,9 @@ impl<'a> Parser<'a, '_, '_> {
     fn is_complete(&self, content: &Content<'a>) -> bool {
         let next = self.0.tokens.peek();
         let is_step = matches!(next.kind, TokenKind::Dot | TokenKind::OpenBracket);
-        let is_compared = matches!(next.kind, TokenKind::Comparator(_)) || next.is_keyword("BETWEEN") || next.is_keyword("IN");
+        let is_compared = matches!(next.kind, TokenKind::Comparator(_))
+            || next.is_keyword("BETWEEN")
+            || next.is_keyword("IN");
         match content {
             Content::Condition(_) | Content::Operand(parse::Operand::Call(_)) => true,
             Content::Operand(parse::Operand::Path(_)) => is_compared || is_step,
@@ -246,36 +298,56 @@ impl<'a> Parser<'a, '_, '_> {
             Content::Condition(condition) => Ok(condition),
             Content::Operand(parse::Operand::Call(call)) => {
                 let is_condition = |name: &str| Predicate::of_function(name).is_some();
-                Ok(self.called(call, is_condition, of_call).unwrap_or(Condition::And(Vec::new())))
+                Ok(self
+                    .called(call, is_condition, of_call)
+                    .unwrap_or(Condition::And(Vec::new())))
             }
-            Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => Err(self.0.tokens.syntax_error()),
+            Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => {
+                Err(self.0.tokens.syntax_error())
+            }
         }
     }
 
     /// Continues an operand by the comparator, BETWEEN or IN that follows it, if one does.
     fn comparison(&mut self, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
-        let Content::Operand(operand) = term.content else { return Ok(term) };
-        // Names and values of all operands are looked up before any is judged: an undefined one is told first.
-        let (predicate, operands) = if let TokenKind::Comparator(comparator) = self.0.tokens.peek().kind {
-            self.0.tokens.advance();
-            (Predicate::Compare(comparator), vec![self.resolved(operand), self.operand()?])
-        } else if self.0.tokens.accept_keyword("BETWEEN") {
-            let (tested, lower) = (self.resolved(operand), self.operand()?);
-            // No operator of its own: BETWEEN counts as one.
-            if !self.0.tokens.accept_keyword("AND") {
-                return Err(self.0.tokens.syntax_error());
-            }
-            (Predicate::Between, vec![tested, lower, self.operand()?])
-        } else if self.0.tokens.accept_keyword("IN") {
-            let tested = self.resolved(operand);
-            let list = self.0.list(0)?.into_iter().map(|member| self.resolved(member));
-            (Predicate::In, std::iter::once(tested).chain(list).collect())
-        } else {
-            return Ok(Term { content: Content::Operand(operand), ..term });
+        let Content::Operand(operand) = term.content else {
+            return Ok(term);
         };
+        // Names and values of all operands are looked up before any is judged: an undefined one is told first.
+        let (predicate, operands) =
+            if let TokenKind::Comparator(comparator) = self.0.tokens.peek().kind {
+                self.0.tokens.advance();
+                (
+                    Predicate::Compare(comparator),
+                    vec![self.resolved(operand), self.operand()?],
+                )
+            } else if self.0.tokens.accept_keyword("BETWEEN") {
+                let (tested, lower) = (self.resolved(operand), self.operand()?);
+                // No operator of its own: BETWEEN counts as one.
+                if !self.0.tokens.accept_keyword("AND") {
+                    return Err(self.0.tokens.syntax_error());
+                }
+                (Predicate::Between, vec![tested, lower, self.operand()?])
+            } else if self.0.tokens.accept_keyword("IN") {
+                let tested = self.resolved(operand);
+                let list = self
+                    .0
+                    .list(0)?
+                    .into_iter()
+                    .map(|member| self.resolved(member));
+                (Predicate::In, std::iter::once(tested).chain(list).collect())
+            } else {
+                return Ok(Term {
+                    content: Content::Operand(operand),
+                    ..term
+                });
+            };
         let condition = self.made(checked(predicate, operands));
         self.0.operators += 1;
-        Ok(Term { content: Content::Condition(condition), in_parentheses: false })
+        Ok(Term {
+            content: Content::Condition(condition),
+            in_parentheses: false,
+        })
     }
 
     fn operand(&mut self) -> Result<Operand, ExpressionFault> {
@@ -288,7 +360,11 @@ impl<'a> Parser<'a, '_, '_> {
             parse::Operand::Path(path) => Operand::Path(path),
             parse::Operand::Value(value) => Operand::Value(value),
             parse::Operand::Call(call) => {
-                let size = self.called(call, |function| function == SIZE, |_, operands| size_of(operands));
+                let size = self.called(
+                    call,
+                    |function| function == SIZE,
+                    |_, operands| size_of(operands),
+                );
                 size.unwrap_or(Operand::Value(AttributeValue::Null))
             }
         }
@@ -302,21 +378,33 @@ impl<'a> Parser<'a, '_, '_> {
         make: fn(&str, Vec<Operand>) -> Result<T, ExpressionFault>,
     ) -> Option<T> {
         if !fits(call.function) {
-            self.0.note(Stage::Places, call.at, misplaced(call.function));
+            self.0
+                .note(Stage::Places, call.at, misplaced(call.function));
         }
-        let operands = call.operands.into_iter().map(|operand| self.resolved(operand)).collect();
-        make(call.function, operands).map_err(|fault| self.0.note(Stage::Meaning, call.end, fault)).ok()
+        let operands = call
+            .operands
+            .into_iter()
+            .map(|operand| self.resolved(operand))
+            .collect();
+        make(call.function, operands)
+            .map_err(|fault| self.0.note(Stage::Meaning, call.end, fault))
+            .ok()
     }
 
     /// What was made of the tokens so far. A fault is noted.
     fn made(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
-        self.0.noted(Stage::Meaning, condition).unwrap_or(Condition::And(Vec::new()))
+        self.0
+            .noted(Stage::Meaning, condition)
+            .unwrap_or(Condition::And(Vec::new()))
     }
 }
 
 fn misplaced(function: &str) -> ExpressionFault {
     match parse::UPDATE_FUNCTIONS.contains(&function) {
-        true => ExpressionFault::FunctionOfOther { language: "a condition", function: function.to_owned() },
+        true => ExpressionFault::FunctionOfOther {
+            language: "a condition",
+            function: function.to_owned(),
+        },
         false => ExpressionFault::FunctionMisused(function.to_owned()),
     }
 }
@@ -327,7 +415,12 @@ fn misplaced(function: &str) -> ExpressionFault {
 /// Their number or type.
 pub(super) fn size_of(operands: Vec<Operand>) -> Result<Operand, ExpressionFault> {
     let [inner] = parse::exactly(SIZE, operands)?;
-    check_literal(&inner, SIZE, |t| !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null))?;
+    check_literal(&inner, SIZE, |t| {
+        !matches!(
+            t,
+            AttributeType::N | AttributeType::Bool | AttributeType::Null
+        )
+    })?;
     Ok(Operand::Size(Box::new(inner)))
 }
 
@@ -339,7 +432,10 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
     let predicate = Predicate::of_function(name).ok_or_else(|| misplaced(name))?;
     let count = operands.len();
     if count != predicate.operand_count() {
-        return Err(ExpressionFault::OperandCount { function: name.to_owned(), count });
+        return Err(ExpressionFault::OperandCount {
+            function: name.to_owned(),
+            count,
+        });
     }
     checked(predicate, operands)
 }
@@ -348,19 +444,26 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
 ///
 /// # Errors
 /// Too many of IN; the same document path twice; types; bounds in the wrong order; the name of no type.
-pub(super) fn checked(predicate: Predicate, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
+pub(super) fn checked(
+    predicate: Predicate,
+    operands: Vec<Operand>,
+) -> Result<Condition, ExpressionFault> {
     let word = predicate.word();
     let (first, others) = operands.split_first().unzip();
     let others: &[Operand] = others.unwrap_or_default();
     if predicate == Predicate::In && others.len() > IN_OPERANDS_MAX {
         return Err(ExpressionFault::InOperandCount(others.len()));
     }
-    others.iter().try_for_each(|other| first.map_or(Ok(()), |first| check_distinct(first, other, word)))?;
+    others
+        .iter()
+        .try_for_each(|other| first.map_or(Ok(()), |first| check_distinct(first, other, word)))?;
     for (place, operand) in operands.iter().enumerate() {
         check_literal(operand, word, |of| predicate.takes(place, of))?;
     }
     match (predicate, operands.as_slice()) {
-        (Predicate::Between, [_, Operand::Value(lower), Operand::Value(upper)]) => check_bounds(lower, upper)?,
+        (Predicate::Between, [_, Operand::Value(lower), Operand::Value(upper)]) => {
+            check_bounds(lower, upper)?
+        }
         (
             Predicate::AttributeExists | Predicate::AttributeNotExists,
             [Operand::Value(_) | Operand::Size(_) | Operand::Truth(_)],
@@ -398,10 +501,17 @@ fn check_type_name(operand: &Operand) -> Result<(), ExpressionFault> {
 }
 
 /// The two operands may not be the same document path.
-fn check_distinct(first: &Operand, second: &Operand, operator: &str) -> Result<(), ExpressionFault> {
+fn check_distinct(
+    first: &Operand,
+    second: &Operand,
+    operator: &str,
+) -> Result<(), ExpressionFault> {
     match (first, second) {
         (Operand::Path(one), Operand::Path(two)) if one == two => {
-            Err(ExpressionFault::SameOperand { operator: operator.to_owned(), operand: one.to_string() })
+            Err(ExpressionFault::SameOperand {
+                operator: operator.to_owned(),
+                operand: one.to_string(),
+            })
         }
         _ => Ok(()),
     }
@@ -418,7 +528,11 @@ fn known_type(operand: &Operand) -> Option<AttributeType> {
 }
 
 /// The type, if it is known, is one of those allowed.
-fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeType) -> bool) -> Result<(), ExpressionFault> {
+fn check_literal(
+    operand: &Operand,
+    function: &str,
+    allowed: impl Fn(AttributeType) -> bool,
+) -> Result<(), ExpressionFault> {
     match known_type(operand) {
         Some(known) if !allowed(known) => Err(operand_type(function, known.tag())),
         Some(_) | None => Ok(()),
@@ -426,7 +540,10 @@ fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeTy
 }
 
 fn operand_type(function: &str, operand: &str) -> ExpressionFault {
-    ExpressionFault::OperandType { function: function.to_owned(), operand: operand.to_owned() }
+    ExpressionFault::OperandType {
+        function: function.to_owned(),
+        operand: operand.to_owned(),
+    }
 }
 
 /// A scalar literal as error texts show it: `{S:x}`, `{N:1}`, `{B:AQ==}`.
@@ -469,14 +586,23 @@ mod tests {
         ];
         Placeholders {
             names: Some([("#a".to_owned(), "a.b".to_owned())].into()),
-            values: Some(values.into_iter().map(|(alias, value)| (alias.to_owned(), value)).collect()),
+            values: Some(
+                values
+                    .into_iter()
+                    .map(|(alias, value)| (alias.to_owned(), value))
+                    .collect(),
+            ),
         }
     }
 
     fn check(text: &str, expected: &str) {
         let placeholders = placeholders();
         let found = parse(text, &mut Scope::new(&placeholders));
-        assert_eq!(found.map_or_else(|fault| fault.to_string(), |_| "ok".to_owned()), expected, "{text}");
+        assert_eq!(
+            found.map_or_else(|fault| fault.to_string(), |_| "ok".to_owned()),
+            expected,
+            "{text}"
+        );
     }
 
     #[test]
@@ -503,33 +629,59 @@ mod tests {
     #[test]
     fn table_of_faults() {
         let operand = |function: &str, name: &str| {
-            format!("Incorrect operand type for operator or function; operator or function: {function}, operand type: {name}")
+            format!(
+                "Incorrect operand type for operator or function; operator or function: {function}, operand type: {name}"
+            )
         };
         let count = |function: &str, count: usize| {
             format!(
                 "Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}"
             )
         };
-        let misused =
-            |function: &str| format!("The function is not allowed to be used this way in an expression; function: {function}");
+        let misused = |function: &str| {
+            format!(
+                "The function is not allowed to be used this way in an expression; function: {function}"
+            )
+        };
         check("((a = :s))", "The expression has redundant parentheses;");
         check("foo(a)", "Invalid function name; function: foo");
         check("Size(a) = :n", "Invalid function name; function: Size");
         check("size(a)", &misused("size"));
         check("contains(a, :s) = :t", &misused("contains"));
-        check("a = if_not_exists(a, :n)", "The function is not allowed in a condition expression; function: if_not_exists");
-        check("a = :s AND Status = :s", "Attribute name is a reserved keyword; reserved keyword: Status");
-        check("a.b[1].year = :s", "Attribute name is a reserved keyword; reserved keyword: year");
-        check("#x = :s", "An expression attribute name used in the document path is not defined; attribute name: #x");
-        check("a = :x", "An expression attribute value used in expression is not defined; attribute value: :x");
+        check(
+            "a = if_not_exists(a, :n)",
+            "The function is not allowed in a condition expression; function: if_not_exists",
+        );
+        check(
+            "a = :s AND Status = :s",
+            "Attribute name is a reserved keyword; reserved keyword: Status",
+        );
+        check(
+            "a.b[1].year = :s",
+            "Attribute name is a reserved keyword; reserved keyword: year",
+        );
+        check(
+            "#x = :s",
+            "An expression attribute name used in the document path is not defined; attribute name: #x",
+        );
+        check(
+            "a = :x",
+            "An expression attribute value used in expression is not defined; attribute value: :x",
+        );
         check("attribute_exists(a, b)", &count("attribute_exists", 2));
         check("begins_with(a)", &count("begins_with", 1));
         check("contains()", &count("contains", 0));
         check("size(a, b) = :n", &count("size", 2));
-        check("attribute_exists(:s)", "Operator or function requires a document path; operator or function: attribute_exists");
+        check(
+            "attribute_exists(:s)",
+            "Operator or function requires a document path; operator or function: attribute_exists",
+        );
         let same = "The first operand must be distinct from the remaining operands for this operator or function; operator: ";
         check("a.b = a.b", &format!("{same}=, first operand: [a, b]"));
-        check("contains(a, a)", &format!("{same}contains, first operand: [a]"));
+        check(
+            "contains(a, a)",
+            &format!("{same}contains, first operand: [a]"),
+        );
         check("a < :t", &operand("<", "BOOL"));
         check(":ss >= a", &operand(">=", "SS"));
         check("a BETWEEN :t AND :t", &operand("BETWEEN", "BOOL"));
@@ -539,12 +691,24 @@ mod tests {
         check("size(size(a)) = :n", &operand("size", "N"));
         check("begins_with(a, size(b))", &operand("begins_with", "N"));
         check("contains(size(a), :n)", &operand("contains", "N"));
-        check("attribute_type(a, size(b))", &operand("attribute_type", "N"));
-        check("a BETWEEN a AND b", &format!("{same}BETWEEN, first operand: [a]"));
+        check(
+            "attribute_type(a, size(b))",
+            &operand("attribute_type", "N"),
+        );
+        check(
+            "a BETWEEN a AND b",
+            &format!("{same}BETWEEN, first operand: [a]"),
+        );
         check("a IN (b, a)", &format!("{same}IN, first operand: [a]"));
-        check("attribute_type(a, b)", &operand("attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"));
+        check(
+            "attribute_type(a, b)",
+            &operand("attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"),
+        );
         check("attribute_type(a, :n)", &operand("attribute_type", "N"));
-        check("attribute_type(a, :s)", "Invalid attribute type name found; type: x, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}");
+        check(
+            "attribute_type(a, :s)",
+            "Invalid attribute type name found; type: x, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}",
+        );
     }
 
     #[test]
@@ -565,34 +729,70 @@ mod tests {
 
     #[test]
     fn faults_come_in_the_documented_order() {
-        check("foo(a) AND ((a = :x))", "The expression has redundant parentheses;");
+        check(
+            "foo(a) AND ((a = :x))",
+            "The expression has redundant parentheses;",
+        );
         check("size(a) AND foo(a)", "Invalid function name; function: foo");
-        check("status = :x AND size(a)", "The function is not allowed to be used this way in an expression; function: size");
-        check("#x = :x AND status = :s", "Attribute name is a reserved keyword; reserved keyword: status");
-        check("a = :x AND #x = :s", "An expression attribute value used in expression is not defined; attribute value: :x");
+        check(
+            "status = :x AND size(a)",
+            "The function is not allowed to be used this way in an expression; function: size",
+        );
+        check(
+            "#x = :x AND status = :s",
+            "Attribute name is a reserved keyword; reserved keyword: status",
+        );
+        check(
+            "a = :x AND #x = :s",
+            "An expression attribute value used in expression is not defined; attribute value: :x",
+        );
     }
 
     #[test]
     fn operators_and_operands_are_counted() {
         let many = |count: usize| vec!["a=:n"; count].join(" OR ");
         check(&many(150), "ok");
-        check(&many(151), "The expression contains too many operators; operator count: 301");
+        check(
+            &many(151),
+            "The expression contains too many operators; operator count: 301",
+        );
         let list = |count: usize| format!("a IN ({})", vec![":n"; count].join(","));
         check(&list(100), "ok");
-        check(&list(101), "The IN operator is provided with too many operands; number of operands: 101");
-        check(&format!("{}a=:n{}", "(NOT ".repeat(150), ")".repeat(150)), "ok");
+        check(
+            &list(101),
+            "The IN operator is provided with too many operands; number of operands: 101",
+        );
+        check(
+            &format!("{}a=:n{}", "(NOT ".repeat(150), ")".repeat(150)),
+            "ok",
+        );
         check(&format!("{}a=:n", "NOT ".repeat(299)), "ok");
-        check(&format!("{}a=:n{}", "(a=:n OR ".repeat(149), ")".repeat(149)), "ok");
+        check(
+            &format!("{}a=:n{}", "(a=:n OR ".repeat(149), ")".repeat(149)),
+            "ok",
+        );
     }
 
     /// Every placeholder of the text, which stands for itself.
     fn itself(text: &str) -> Placeholders {
         let mut tokens = Tokens::new(text);
-        let tokens: Vec<_> = std::iter::from_fn(|| Some(tokens.advance()).filter(|token| token.kind != TokenKind::End)).collect();
-        let of = |kind| tokens.iter().filter(move |token| token.kind == kind).map(|token| token.text.to_owned());
+        let tokens: Vec<_> = std::iter::from_fn(|| {
+            Some(tokens.advance()).filter(|token| token.kind != TokenKind::End)
+        })
+        .collect();
+        let of = |kind| {
+            tokens
+                .iter()
+                .filter(move |token| token.kind == kind)
+                .map(|token| token.text.to_owned())
+        };
         Placeholders::of(
-            of(TokenKind::NameRef).map(|alias| (alias.clone(), alias)).collect(),
-            of(TokenKind::ValueRef).map(|alias| (alias.clone(), AttributeValue::S(alias))).collect(),
+            of(TokenKind::NameRef)
+                .map(|alias| (alias.clone(), alias))
+                .collect(),
+            of(TokenKind::ValueRef)
+                .map(|alias| (alias.clone(), AttributeValue::S(alias)))
+                .collect(),
         )
     }
 
@@ -607,15 +807,24 @@ mod tests {
 
     /// The tree with every structure in its own parentheses.
     fn show(condition: &Condition) -> String {
-        let join = |list: &[Condition], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
+        let join =
+            |list: &[Condition], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
         match condition {
             Condition::Test(predicate, operands) => {
                 let shown: Vec<String> = operands.iter().map(show_operand).collect();
                 match (predicate, shown.as_slice()) {
-                    (Predicate::Compare(comparator), [left, right]) => format!("{left}{}{right}", comparator.sign()),
-                    (Predicate::Between, [operand, lower, upper]) => format!("{operand} between {lower}..{upper}"),
-                    (Predicate::In, [operand, list @ ..]) => format!("{operand} in [{}]", list.join(" ")),
-                    (Predicate::Contains, [operand, element]) => format!("contains[{operand} {element}]"),
+                    (Predicate::Compare(comparator), [left, right]) => {
+                        format!("{left}{}{right}", comparator.sign())
+                    }
+                    (Predicate::Between, [operand, lower, upper]) => {
+                        format!("{operand} between {lower}..{upper}")
+                    }
+                    (Predicate::In, [operand, list @ ..]) => {
+                        format!("{operand} in [{}]", list.join(" "))
+                    }
+                    (Predicate::Contains, [operand, element]) => {
+                        format!("contains[{operand} {element}]")
+                    }
                     (Predicate::AttributeExists, [path]) => format!("exists[{path}]"),
                     other => panic!("{other:?}"),
                 }
@@ -630,10 +839,14 @@ mod tests {
         match operand {
             Operand::Value(AttributeValue::S(text)) => text.clone(),
             Operand::Size(inner) => format!("size[{}]", show_operand(inner)),
-            Operand::Path(path) => path.rest.iter().fold(path.head.clone(), |text, step| match step {
-                PathElement::Name(child) => format!("{text}.{child}"),
-                PathElement::Index(index) => format!("{text}.{index}"),
-            }),
+            Operand::Path(path) => {
+                path.rest
+                    .iter()
+                    .fold(path.head.clone(), |text, step| match step {
+                        PathElement::Name(child) => format!("{text}.{child}"),
+                        PathElement::Index(index) => format!("{text}.{index}"),
+                    })
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -651,12 +864,21 @@ mod tests {
         shape("a = :v", "a=:v 1");
         shape(" #a.b [ 3 ] . #c<>:v ", "#a.b.3.#c<>:v 1");
         shape("a = :v OR b = :v AND c = :v", "(a=:v | (b=:v & c=:v)) 5");
-        shape("(a = :v OR b = :v) and not c = :v", "((a=:v | b=:v) & !c=:v) 6");
+        shape(
+            "(a = :v OR b = :v) and not c = :v",
+            "((a=:v | b=:v) & !c=:v) 6",
+        );
         shape("NOT NOT a = :v", "!!a=:v 3");
         shape("NOT (a = :v AND b = :v)", "!(a=:v & b=:v) 4");
-        shape("a BETWEEN :a AND :b AND c = :v", "(a between :a..:b & c=:v) 3");
+        shape(
+            "a BETWEEN :a AND :b AND c = :v",
+            "(a between :a..:b & c=:v) 3",
+        );
         shape("a in (:a, :b)", "a in [:a :b] 1");
-        shape("contains(a, :b) AND size (a) > :n", "(contains[a :b] & size[a]>:n) 2");
+        shape(
+            "contains(a, :b) AND size (a) > :n",
+            "(contains[a :b] & size[a]>:n) 2",
+        );
         shape("(a) = (:v)", "a=:v 1");
         shape("((a) = :v)", "a=:v 1");
         shape("contains((a), :b)", "contains[a :b] 0");
@@ -685,7 +907,10 @@ mod tests {
         // But not before what can be no operand.
         shape("((a)) d", "Syntax error; token: \"d\", near: \") d\"");
         shape("((:v)).c = a", "Syntax error; token: \".\", near: \").c\"");
-        shape("contains(((a)).b, c)", "Syntax error; token: \".\", near: \").b\"");
+        shape(
+            "contains(((a)).b, c)",
+            "Syntax error; token: \".\", near: \").b\"",
+        );
         shape("(a.b).c = d", "Syntax error; token: \".\", near: \").c\"");
         shape("a = (((b))", "The expression has redundant parentheses;");
         shape("a = ((b)", "Syntax error; token: \"<EOF>\", near: \")\"");
@@ -695,8 +920,12 @@ mod tests {
 
     #[test]
     fn table_of_syntax_errors() {
-        let case =
-            |text: &str, token: &str, near: &str| shape(text, &format!("Syntax error; token: \"{token}\", near: \"{near}\""));
+        let case = |text: &str, token: &str, near: &str| {
+            shape(
+                text,
+                &format!("Syntax error; token: \"{token}\", near: \"{near}\""),
+            )
+        };
         case("a", "<EOF>", "a");
         case("a =", "<EOF>", "=");
         case(":v", "<EOF>", ":v");
@@ -724,14 +953,32 @@ mod tests {
     fn limits() {
         shape("", "The expression can not be empty;");
         let long = format!("a = :{}", "v".repeat(4096));
-        shape(&long, "Expression size has exceeded the maximum allowed size; expression size: 4101");
+        shape(
+            &long,
+            "Expression size has exceeded the maximum allowed size; expression size: 4101",
+        );
         let deep = format!("a{} = :v", ".b".repeat(32));
-        shape(&deep, "The document path has too many nesting levels; nesting levels: 33");
-        shape("a[2147483648] = :v", "List index is not within the allowable range; index: [2147483648]");
+        shape(
+            &deep,
+            "The document path has too many nesting levels; nesting levels: 33",
+        );
+        shape(
+            "a[2147483648] = :v",
+            "List index is not within the allowable range; index: [2147483648]",
+        );
         let huge = "9".repeat(40);
-        shape(&format!("a[{huge}] = :v"), &format!("List index is not within the allowable range; index: [{huge}]"));
-        shape("a[2147483648] = = :v", "Syntax error; token: \"=\", near: \"= = :v\"");
-        shape(&format!("a{} = ((:v))", ".b".repeat(32)), "The expression has redundant parentheses;");
+        shape(
+            &format!("a[{huge}] = :v"),
+            &format!("List index is not within the allowable range; index: [{huge}]"),
+        );
+        shape(
+            "a[2147483648] = = :v",
+            "Syntax error; token: \"=\", near: \"= = :v\"",
+        );
+        shape(
+            &format!("a{} = ((:v))", ".b".repeat(32)),
+            "The expression has redundant parentheses;",
+        );
         let at_most = format!("a{}[2147483647] = :v", ".b".repeat(30));
         assert!(parsed(&at_most).is_ok());
     }

@@ -19,9 +19,11 @@ impl Condition {
     #[must_use]
     pub fn holds(&self, item: &Item) -> bool {
         match self {
-            Self::Test(predicate, operands) => {
-                predicate.holds(operands.len(), |place| operands.get(place).and_then(|operand| value_of(operand, item)))
-            }
+            Self::Test(predicate, operands) => predicate.holds(operands.len(), |place| {
+                operands
+                    .get(place)
+                    .and_then(|operand| value_of(operand, item))
+            }),
             Self::And(list) => list.iter().all(|condition| condition.holds(item)),
             Self::Or(list) => list.iter().any(|condition| condition.holds(item)),
             Self::Not(inner) => !inner.holds(item),
@@ -39,13 +41,20 @@ impl Condition {
     /// The top-level attributes that the condition looks at.
     #[must_use]
     pub fn attribute_names(&self) -> BTreeSet<&str> {
-        self.paths().into_iter().map(|path| path.head.as_str()).collect()
+        self.paths()
+            .into_iter()
+            .map(|path| path.head.as_str())
+            .collect()
     }
 
     fn collect_paths<'c>(&'c self, paths: &mut Vec<&'c DocumentPath>) {
         match self {
-            Self::Test(_, operands) => operands.iter().for_each(|operand| operand.collect_paths(paths)),
-            Self::And(list) | Self::Or(list) => list.iter().for_each(|condition| condition.collect_paths(paths)),
+            Self::Test(_, operands) => operands
+                .iter()
+                .for_each(|operand| operand.collect_paths(paths)),
+            Self::And(list) | Self::Or(list) => list
+                .iter()
+                .for_each(|condition| condition.collect_paths(paths)),
             Self::Not(inner) => inner.collect_paths(paths),
         }
     }
@@ -53,20 +62,32 @@ impl Condition {
 
 impl Predicate {
     /// Does what it asks hold? `value` gives each of so many operands by its place, `None` for what is not there.
-    fn holds<'v>(self, operands: usize, value: impl Fn(usize) -> Option<Cow<'v, AttributeValue>>) -> bool {
-        let compares = |comparator: Comparator, other| comparator.holds(value(0).as_deref(), value(other).as_deref());
+    fn holds<'v>(
+        self,
+        operands: usize,
+        value: impl Fn(usize) -> Option<Cow<'v, AttributeValue>>,
+    ) -> bool {
+        let compares = |comparator: Comparator, other| {
+            comparator.holds(value(0).as_deref(), value(other).as_deref())
+        };
         let both = |holds: fn(&AttributeValue, &AttributeValue) -> bool| {
-            value(0).zip(value(1)).is_some_and(|(first, second)| holds(&first, &second))
+            value(0)
+                .zip(value(1))
+                .is_some_and(|(first, second)| holds(&first, &second))
         };
         match self {
             Self::Compare(comparator) => compares(comparator, 1),
-            Self::Between => compares(Comparator::GreaterOrEqual, 1) && compares(Comparator::LessOrEqual, 2),
-            Self::In => value(0).is_some_and(|tested| (1..operands).any(|other| value(other).as_ref() == Some(&tested))),
+            Self::Between => {
+                compares(Comparator::GreaterOrEqual, 1) && compares(Comparator::LessOrEqual, 2)
+            }
+            Self::In => value(0).is_some_and(|tested| {
+                (1..operands).any(|other| value(other).as_ref() == Some(&tested))
+            }),
             Self::AttributeExists => value(0).is_some(),
             Self::AttributeNotExists => value(0).is_none(),
-            Self::AttributeType => {
-                both(|value, name| matches!(name, AttributeValue::S(name) if value.attribute_type().tag() == name))
-            }
+            Self::AttributeType => both(
+                |value, name| matches!(name, AttributeValue::S(name) if value.attribute_type().tag() == name),
+            ),
             Self::BeginsWith => both(begins_with),
             Self::Contains => both(contains),
         }
@@ -97,11 +118,15 @@ impl DocumentPath {
     /// The value at the path; `None` when an attribute, a member or an element is missing or a step goes into no container.
     #[must_use]
     pub fn resolve_in<'i>(&self, item: &'i Item) -> Option<&'i AttributeValue> {
-        self.rest.iter().try_fold(item.get(&self.head)?, |value, element| match (value, element) {
-            (AttributeValue::M(map), PathElement::Name(name)) => map.get(name),
-            (AttributeValue::L(list), PathElement::Index(index)) => list.get(*index),
-            _ => None,
-        })
+        self.rest
+            .iter()
+            .try_fold(item.get(&self.head)?, |value, element| {
+                match (value, element) {
+                    (AttributeValue::M(map), PathElement::Name(name)) => map.get(name),
+                    (AttributeValue::L(list), PathElement::Index(index)) => list.get(*index),
+                    _ => None,
+                }
+            })
     }
 }
 
@@ -137,7 +162,9 @@ fn size(value: &AttributeValue) -> Option<u64> {
 fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
     match (value, element) {
         // By bytes: in UTF-8 no character begins within another.
-        (AttributeValue::S(text), AttributeValue::S(part)) => memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
+        (AttributeValue::S(text), AttributeValue::S(part)) => {
+            memmem::find(text.as_bytes(), part.as_bytes()).is_some()
+        }
         (AttributeValue::B(bytes), AttributeValue::B(part)) => memmem::find(bytes, part).is_some(),
         // Sets are sorted where they are made.
         (AttributeValue::Ss(set), AttributeValue::S(member)) => set.binary_search(member).is_ok(),

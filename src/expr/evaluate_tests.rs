@@ -35,7 +35,11 @@ mod slowly {
                 Some(here)
             }
             Operand::Size(inner) => match self::operand(inner, item)? {
-                V::S(text) => Some(n(&text.chars().map(char::len_utf16).sum::<usize>().to_string())),
+                V::S(text) => Some(n(&text
+                    .chars()
+                    .map(char::len_utf16)
+                    .sum::<usize>()
+                    .to_string())),
                 V::B(bytes) => Some(n(&bytes.len().to_string())),
                 V::Ss(set) => Some(n(&set.len().to_string())),
                 V::Ns(set) => Some(n(&set.len().to_string())),
@@ -50,7 +54,9 @@ mod slowly {
 
     fn less(left: &V, right: &V) -> Option<bool> {
         match (left, right) {
-            (V::S(left), V::S(right)) => Some(left.bytes().collect::<Vec<_>>() < right.bytes().collect::<Vec<_>>()),
+            (V::S(left), V::S(right)) => {
+                Some(left.bytes().collect::<Vec<_>>() < right.bytes().collect::<Vec<_>>())
+            }
             (V::N(left), V::N(right)) => Some(left < right),
             (V::B(left), V::B(right)) => Some(left < right),
             _ => None,
@@ -67,46 +73,60 @@ mod slowly {
     pub fn holds(condition: &Condition, item: &Item) -> bool {
         let of = |operand: &Operand| self::operand(operand, item);
         match condition {
-            Condition::Test(Predicate::Compare(comparator), operands) => match (of(&operands[0]), of(&operands[1])) {
-                (Some(left), Some(right)) => match comparator {
-                    Comparator::Equal => left == right,
-                    Comparator::NotEqual => left != right,
-                    Comparator::Less => less(&left, &right) == Some(true),
-                    Comparator::LessOrEqual => less(&right, &left) == Some(false),
-                    Comparator::Greater => less(&right, &left) == Some(true),
-                    Comparator::GreaterOrEqual => less(&left, &right) == Some(false),
-                },
-                _ => *comparator == Comparator::NotEqual,
-            },
+            Condition::Test(Predicate::Compare(comparator), operands) => {
+                match (of(&operands[0]), of(&operands[1])) {
+                    (Some(left), Some(right)) => match comparator {
+                        Comparator::Equal => left == right,
+                        Comparator::NotEqual => left != right,
+                        Comparator::Less => less(&left, &right) == Some(true),
+                        Comparator::LessOrEqual => less(&right, &left) == Some(false),
+                        Comparator::Greater => less(&right, &left) == Some(true),
+                        Comparator::GreaterOrEqual => less(&left, &right) == Some(false),
+                    },
+                    _ => *comparator == Comparator::NotEqual,
+                }
+            }
             Condition::Test(Predicate::Between, operands) => {
-                let [operand, lower, upper] = &operands[..] else { panic!("three operands") };
+                let [operand, lower, upper] = &operands[..] else {
+                    panic!("three operands")
+                };
                 at_most(of(lower), of(operand)) && at_most(of(operand), of(upper))
             }
-            Condition::Test(Predicate::In, operands) => {
-                operands[1..].iter().any(|other| of(&operands[0]).is_some() && of(&operands[0]) == of(other))
-            }
+            Condition::Test(Predicate::In, operands) => operands[1..]
+                .iter()
+                .any(|other| of(&operands[0]).is_some() && of(&operands[0]) == of(other)),
             Condition::Test(Predicate::AttributeExists, operands) => of(&operands[0]).is_some(),
             Condition::Test(Predicate::AttributeNotExists, operands) => of(&operands[0]).is_none(),
             Condition::Test(Predicate::AttributeType, operands) => {
-                let Some(V::S(name)) = of(&operands[1]) else { panic!("the name of a type") };
-                of(&operands[0]).map(|value| value.attribute_type()) == AttributeType::of_word(&name)
+                let Some(V::S(name)) = of(&operands[1]) else {
+                    panic!("the name of a type")
+                };
+                of(&operands[0]).map(|value| value.attribute_type())
+                    == AttributeType::of_word(&name)
             }
-            Condition::Test(Predicate::BeginsWith, operands) => match (of(&operands[0]), of(&operands[1])) {
-                (Some(V::S(text)), Some(V::S(prefix))) => text.as_bytes().starts_with(prefix.as_bytes()),
-                (Some(V::B(bytes)), Some(V::B(prefix))) => bytes.starts_with(&prefix),
-                _ => false,
-            },
-            Condition::Test(Predicate::Contains, operands) => match (of(&operands[0]), of(&operands[1])) {
-                (Some(V::S(text)), Some(V::S(part))) => {
-                    (0..=text.len()).any(|at| text.as_bytes()[at..].starts_with(part.as_bytes()))
+            Condition::Test(Predicate::BeginsWith, operands) => {
+                match (of(&operands[0]), of(&operands[1])) {
+                    (Some(V::S(text)), Some(V::S(prefix))) => {
+                        text.as_bytes().starts_with(prefix.as_bytes())
+                    }
+                    (Some(V::B(bytes)), Some(V::B(prefix))) => bytes.starts_with(&prefix),
+                    _ => false,
                 }
-                (Some(V::B(bytes)), Some(V::B(part))) => (0..=bytes.len()).any(|at| bytes[at..].starts_with(&part)),
-                (Some(V::Ss(set)), Some(V::S(member))) => set.contains(&member),
-                (Some(V::Ns(set)), Some(V::N(member))) => set.contains(&member),
-                (Some(V::Bs(set)), Some(V::B(member))) => set.contains(&member),
-                (Some(V::L(list)), Some(member)) => list.contains(&member),
-                _ => false,
-            },
+            }
+            Condition::Test(Predicate::Contains, operands) => {
+                match (of(&operands[0]), of(&operands[1])) {
+                    (Some(V::S(text)), Some(V::S(part))) => (0..=text.len())
+                        .any(|at| text.as_bytes()[at..].starts_with(part.as_bytes())),
+                    (Some(V::B(bytes)), Some(V::B(part))) => {
+                        (0..=bytes.len()).any(|at| bytes[at..].starts_with(&part))
+                    }
+                    (Some(V::Ss(set)), Some(V::S(member))) => set.contains(&member),
+                    (Some(V::Ns(set)), Some(V::N(member))) => set.contains(&member),
+                    (Some(V::Bs(set)), Some(V::B(member))) => set.contains(&member),
+                    (Some(V::L(list)), Some(member)) => list.contains(&member),
+                    _ => false,
+                }
+            }
             Condition::And(list) => !list.iter().any(|part| !holds(part, item)),
             Condition::Or(list) => !list.iter().all(|part| !holds(part, item)),
             Condition::Not(inner) => !holds(inner, item),
@@ -137,8 +157,12 @@ fn any_value() -> impl Strategy<Value = V> {
 }
 
 fn any_path() -> impl Strategy<Value = DocumentPath> {
-    let element = prop_oneof!["[ab]".prop_map(PathElement::Name), (0..3usize).prop_map(PathElement::Index)];
-    ("[abc]", prop::collection::vec(element, 0..3)).prop_map(|(head, rest)| DocumentPath { head, rest })
+    let element = prop_oneof![
+        "[ab]".prop_map(PathElement::Name),
+        (0..3usize).prop_map(PathElement::Index)
+    ];
+    ("[abc]", prop::collection::vec(element, 0..3))
+        .prop_map(|(head, rest)| DocumentPath { head, rest })
 }
 
 fn any_operand() -> impl Strategy<Value = Operand> {
@@ -152,11 +176,21 @@ fn any_operand() -> impl Strategy<Value = Operand> {
 
 fn any_condition() -> impl Strategy<Value = Condition> {
     use Comparator::*;
-    let comparator = prop::sample::select(vec![Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual]);
+    let comparator = prop::sample::select(vec![
+        Equal,
+        NotEqual,
+        Less,
+        LessOrEqual,
+        Greater,
+        GreaterOrEqual,
+    ]);
     let types = ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"];
-    let of_path = |predicate| any_path().prop_map(move |path| Condition::Test(predicate, vec![Operand::Path(path)]));
+    let of_path = |predicate| {
+        any_path().prop_map(move |path| Condition::Test(predicate, vec![Operand::Path(path)]))
+    };
     let of = |predicate, count| {
-        prop::collection::vec(any_operand(), count).prop_map(move |operands| Condition::Test(predicate, operands))
+        prop::collection::vec(any_operand(), count)
+            .prop_map(move |operands| Condition::Test(predicate, operands))
     };
     let leaf = prop_oneof![
         4 => (prop::collection::vec(any_operand(), 2), comparator)

@@ -19,7 +19,13 @@ impl Interval {
     /// is made.
     #[must_use]
     pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
-        let interval = |lower, upper| Some(Self { lower, upper, is_value: predicate == Predicate::Compare(Comparator::Equal) });
+        let interval = |lower, upper| {
+            Some(Self {
+                lower,
+                upper,
+                is_value: predicate == Predicate::Compare(Comparator::Equal),
+            })
+        };
         match (predicate, values) {
             (Predicate::Compare(comparator), [value]) => {
                 let value = encoded(value);
@@ -33,7 +39,9 @@ impl Interval {
                     Comparator::NotEqual => None,
                 }
             }
-            (Predicate::Between, [lower, upper]) => interval(encoded(lower), prefix_end(&encoded(upper))),
+            (Predicate::Between, [lower, upper]) => {
+                interval(encoded(lower), prefix_end(&encoded(upper)))
+            }
             (Predicate::BeginsWith, [prefix]) => {
                 let lower = encode_prefix(prefix)?;
                 let upper = prefix_end(&lower);
@@ -54,7 +62,14 @@ impl Interval {
         };
         // The bounds of intervals lie between values: a part of one value is all of it.
         let is_value = self.is_value || other.is_value;
-        upper.as_ref().is_none_or(|upper| lower < *upper).then_some(Self { lower, upper, is_value })
+        upper
+            .as_ref()
+            .is_none_or(|upper| lower < *upper)
+            .then_some(Self {
+                lower,
+                upper,
+                is_value,
+            })
     }
 }
 

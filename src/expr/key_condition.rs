@@ -10,7 +10,9 @@ use crate::model::api::common::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, KeyError, LegacyError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{AttributeValue, Error, IndexSchema, Item, KeyAttribute, KeySchema, TableSchema};
+use crate::model::{
+    AttributeValue, Error, IndexSchema, Item, KeyAttribute, KeySchema, TableSchema,
+};
 
 /// Conditions that any key schema may have, however short.
 const CONDITIONS_MAX: usize = 2;
@@ -33,7 +35,9 @@ impl SortRange {
     #[must_use]
     pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
         let make: fn(AttributeValue) -> Self = match (predicate, values) {
-            (Predicate::Between, [lower, upper]) => return Some(Self::Between((*lower).clone(), (*upper).clone())),
+            (Predicate::Between, [lower, upper]) => {
+                return Some(Self::Between((*lower).clone(), (*upper).clone()));
+            }
             (Predicate::BeginsWith, _) => Self::BeginsWith,
             (Predicate::Compare(Comparator::Equal), _) => Self::Equal,
             (Predicate::Compare(Comparator::Less), _) => Self::Less,
@@ -97,7 +101,10 @@ struct AttributeCondition {
 
 impl AttributeCondition {
     fn new(name: String, range: SortRange) -> Self {
-        Self { name, range: Some(range) }
+        Self {
+            name,
+            range: Some(range),
+        }
     }
 }
 
@@ -134,13 +141,19 @@ impl<'a> KeySchemaView<'a> {
 
 impl<'a> From<&'a KeySchema> for KeySchemaView<'a> {
     fn from(schema: &'a KeySchema) -> Self {
-        Self { partition: std::slice::from_ref(&schema.partition), sort: schema.sort.as_slice() }
+        Self {
+            partition: std::slice::from_ref(&schema.partition),
+            sort: schema.sort.as_slice(),
+        }
     }
 }
 
 impl<'a> From<&'a IndexSchema> for KeySchemaView<'a> {
     fn from(schema: &'a IndexSchema) -> Self {
-        Self { partition: &schema.partition, sort: &schema.sort }
+        Self {
+            partition: &schema.partition,
+            sort: &schema.sort,
+        }
     }
 }
 
@@ -165,11 +178,16 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionE
 }
 
 /// Takes the AND-ed conditions apart, each onto `into`.
-fn gather(condition: &Condition, into: &mut Vec<AttributeCondition>) -> Result<(), ExpressionFault> {
+fn gather(
+    condition: &Condition,
+    into: &mut Vec<AttributeCondition>,
+) -> Result<(), ExpressionFault> {
     if let Condition::And(list) = condition {
         return list.iter().try_for_each(|part| gather(part, into));
     }
-    let found = condition.bound().and_then(|(name, predicate, values)| Some((name, SortRange::of(predicate, &values)?)));
+    let found = condition
+        .bound()
+        .and_then(|(name, predicate, values)| Some((name, SortRange::of(predicate, &values)?)));
     let (name, range) = found.ok_or_else(|| fault_of(condition))?;
     if into.iter().any(|earlier| earlier.name == name) {
         return Err(ExpressionFault::OneConditionPerKey);
@@ -190,20 +208,29 @@ fn fault_of(condition: &Condition) -> ExpressionFault {
     let (operator, attribute, values) = match (predicate, operands) {
         (Predicate::Compare(Comparator::NotEqual), _) => return of_operator(predicate.word()),
         (Predicate::Compare(comparator), [left, right]) => match (left, right) {
-            (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => {
+            (Operand::Size(_) | Operand::Truth(_), _)
+            | (_, Operand::Size(_) | Operand::Truth(_)) => {
                 return ExpressionFault::NestedOperation;
             }
             (Operand::Value(_), Operand::Value(_)) => return ExpressionFault::NoKeyAttribute,
-            (Operand::Value(_), Operand::Path(_)) => (comparator.flipped().sign(), right, std::slice::from_ref(left)),
+            (Operand::Value(_), Operand::Path(_)) => (
+                comparator.flipped().sign(),
+                right,
+                std::slice::from_ref(left),
+            ),
             (Operand::Path(_), _) => (comparator.sign(), left, std::slice::from_ref(right)),
         },
-        (Predicate::Between | Predicate::BeginsWith, [attribute, values @ ..]) => (predicate.word(), attribute, values),
+        (Predicate::Between | Predicate::BeginsWith, [attribute, values @ ..]) => {
+            (predicate.word(), attribute, values)
+        }
         _ => return of_operator(predicate.word()),
     };
     let of_attribute = match attribute {
         Operand::Path(path) if path.rest.is_empty() => None,
         Operand::Path(_) => Some(ExpressionFault::NestedAttribute),
-        Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Some(ExpressionFault::AttributeNotFirst(operator)),
+        Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => {
+            Some(ExpressionFault::AttributeNotFirst(operator))
+        }
     };
     let of_value = |value: &Operand| match value {
         Operand::Value(_) => None,
@@ -211,13 +238,20 @@ fn fault_of(condition: &Condition) -> ExpressionFault {
         Operand::Path(_) => Some(ExpressionFault::NestedAttribute),
         Operand::Size(_) | Operand::Truth(_) => Some(ExpressionFault::NestedOperation),
     };
-    of_attribute.or_else(|| values.iter().find_map(of_value)).unwrap_or_else(|| of_operator(operator))
+    of_attribute
+        .or_else(|| values.iter().find_map(of_value))
+        .unwrap_or_else(|| of_operator(operator))
 }
 
 impl KeyConditionShape {
     /// One condition on each of these attributes.
     pub fn new(conditions: impl IntoIterator<Item = (String, SortRange)>) -> Self {
-        Self { conditions: conditions.into_iter().map(|(name, range)| AttributeCondition::new(name, range)).collect() }
+        Self {
+            conditions: conditions
+                .into_iter()
+                .map(|(name, range)| AttributeCondition::new(name, range))
+                .collect(),
+        }
     }
 
     /// The shape of a KeyConditionExpression's text.
@@ -234,8 +268,10 @@ impl KeyConditionShape {
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
     pub fn of_condition(condition: Condition) -> Result<Self, ExpressionError> {
         let mut conditions = Vec::new();
-        gather(&condition, &mut conditions)
-            .map_err(|fault| ExpressionError::Invalid { parameter: ExpressionParameter::KeyCondition, fault })?;
+        gather(&condition, &mut conditions).map_err(|fault| ExpressionError::Invalid {
+            parameter: ExpressionParameter::KeyCondition,
+            fault,
+        })?;
         Ok(Self { conditions })
     }
 
@@ -246,32 +282,50 @@ impl KeyConditionShape {
     pub fn of_conditions(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
-            let operator = condition.comparison_operator.unwrap_or(ComparisonOperator::Eq);
+            let operator = condition
+                .comparison_operator
+                .unwrap_or(ComparisonOperator::Eq);
             let said = legacy::with_operator(condition, operator)?;
-            let range = said.bound().and_then(|(_, predicate, values)| SortRange::of(predicate, &values));
-            conditions.push(AttributeCondition { name: condition.attribute.clone(), range });
+            let range = said
+                .bound()
+                .and_then(|(_, predicate, values)| SortRange::of(predicate, &values));
+            conditions.push(AttributeCondition {
+                name: condition.attribute.clone(),
+                range,
+            });
         }
         Ok(Self { conditions })
     }
 
     /// The attributes with what each is compared with; `None`: an operator that no key can be found by.
     pub fn conditions(&self) -> impl Iterator<Item = (&str, Option<&SortRange>)> {
-        self.conditions.iter().map(|condition| (condition.name.as_str(), condition.range.as_ref()))
+        self.conditions
+            .iter()
+            .map(|condition| (condition.name.as_str(), condition.range.as_ref()))
     }
 
     /// Could the item be found by it, as far as its attributes are there?
     #[must_use]
     pub fn admits(&self, item: &Item) -> bool {
-        self.conditions().all(|(name, range)| item.get(name).zip(range).is_none_or(|(value, range)| range.contains(value)))
+        self.conditions().all(|(name, range)| {
+            item.get(name)
+                .zip(range)
+                .is_none_or(|(value, range)| range.contains(value))
+        })
     }
 
     fn range_of(&self, attribute: &KeyAttribute) -> Option<&SortRange> {
-        let found = self.conditions.iter().find(|condition| condition.name == attribute.name)?;
+        let found = self
+            .conditions
+            .iter()
+            .find(|condition| condition.name == attribute.name)?;
         found.range.as_ref()
     }
 
     fn has_condition(&self, attribute: &KeyAttribute) -> bool {
-        self.conditions.iter().any(|condition| condition.name == attribute.name)
+        self.conditions
+            .iter()
+            .any(|condition| condition.name == attribute.name)
     }
 
     /// Fits the conditions to a key schema, checks in the order of docs/dynamodb.md 7.6: count, missing attributes, then attribute by
@@ -282,17 +336,32 @@ impl KeyConditionShape {
     pub fn resolve(&self, schema: KeySchemaView<'_>) -> Result<KeyCondition, Error> {
         let used = self.used_sort_attributes(schema)?;
         // After missing attributes and before types.
-        if self.conditions.iter().any(|condition| condition.range.is_none()) {
+        if self
+            .conditions
+            .iter()
+            .any(|condition| condition.range.is_none())
+        {
             return Err(ExpressionError::NotIndexable.into());
         }
-        let partition = schema.partition.iter().map(|attribute| self.partition_value(attribute, schema));
+        let partition = schema
+            .partition
+            .iter()
+            .map(|attribute| self.partition_value(attribute, schema));
         let partition = partition.collect::<Result<_, Error>>()?;
         let (sort, range) = self.sort_range(used)?;
-        Ok(KeyCondition { partition, sort, range })
+        Ok(KeyCondition {
+            partition,
+            sort,
+            range,
+        })
     }
 
     /// The value that a partition key attribute must have.
-    fn partition_value(&self, attribute: &KeyAttribute, schema: KeySchemaView<'_>) -> Result<AttributeValue, Error> {
+    fn partition_value(
+        &self,
+        attribute: &KeyAttribute,
+        schema: KeySchemaView<'_>,
+    ) -> Result<AttributeValue, Error> {
         let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
         check_type(attribute, range)?;
         let SortRange::Equal(value) = range else {
@@ -309,7 +378,10 @@ impl KeyConditionShape {
     }
 
     /// The values of the leading sort key attributes, and the condition on the last one that has any.
-    fn sort_range(&self, used: &[KeyAttribute]) -> Result<(Vec<AttributeValue>, Option<SortRange>), Error> {
+    fn sort_range(
+        &self,
+        used: &[KeyAttribute],
+    ) -> Result<(Vec<AttributeValue>, Option<SortRange>), Error> {
         let mut sort = Vec::new();
         let mut last = None;
         for (place, attribute) in used.iter().enumerate() {
@@ -318,13 +390,20 @@ impl KeyConditionShape {
                 Some(SortRange::Equal(value)) => sort.push(value),
                 Some(_) => {
                     let lacking = names_of(&[&used[place - 1]]);
-                    return Err(ExpressionError::RangeAttributes { lacking, given: attribute.name.clone() }.into());
+                    return Err(ExpressionError::RangeAttributes {
+                        lacking,
+                        given: attribute.name.clone(),
+                    }
+                    .into());
                 }
                 None => {}
             }
             let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
             check_type(attribute, range)?;
-            range.values().into_iter().try_for_each(|value| check_value(attribute, value))?;
+            range
+                .values()
+                .into_iter()
+                .try_for_each(|value| check_value(attribute, value))?;
             check_sort_size(&sort, range)?;
             last = Some(range.clone());
         }
@@ -333,13 +412,22 @@ impl KeyConditionShape {
 
     /// A sort key attribute behind those that lack a condition has one; `rest` begins with what lacks one.
     fn gap(&self, rest: &[KeyAttribute]) -> Option<ExpressionError> {
-        let lacking: Vec<&KeyAttribute> = rest.iter().take_while(|attribute| !self.has_condition(attribute)).collect();
+        let lacking: Vec<&KeyAttribute> = rest
+            .iter()
+            .take_while(|attribute| !self.has_condition(attribute))
+            .collect();
         let given = rest.get(lacking.len())?.name.clone();
-        Some(ExpressionError::RangeAttributes { lacking: names_of(&lacking), given })
+        Some(ExpressionError::RangeAttributes {
+            lacking: names_of(&lacking),
+            given,
+        })
     }
 
     /// The leading sort key attributes that have conditions, after the checks of count and presence.
-    fn used_sort_attributes<'a>(&self, schema: KeySchemaView<'a>) -> Result<&'a [KeyAttribute], ExpressionError> {
+    fn used_sort_attributes<'a>(
+        &self,
+        schema: KeySchemaView<'a>,
+    ) -> Result<&'a [KeyAttribute], ExpressionError> {
         let count = self.conditions.len();
         let attributes = schema.partition.len() + schema.sort.len();
         if count == 0 {
@@ -347,12 +435,19 @@ impl KeyConditionShape {
         }
         // Of a key of one attribute a second condition is told of below, with another text.
         if count > CONDITIONS_MAX.max(attributes) {
-            return Err(ExpressionError::ConditionsExceedKey { conditions: count, attributes });
+            return Err(ExpressionError::ConditionsExceedKey {
+                conditions: count,
+                attributes,
+            });
         }
         if schema.sort.is_empty() && count > schema.partition.len() {
             return Err(ExpressionError::KeyConditionNotSupported);
         }
-        let lacking: Vec<&KeyAttribute> = schema.partition.iter().filter(|attribute| !self.has_condition(attribute)).collect();
+        let lacking: Vec<&KeyAttribute> = schema
+            .partition
+            .iter()
+            .filter(|attribute| !self.has_condition(attribute))
+            .collect();
         if let Some(first) = lacking.first() {
             return Err(if schema.is_multi_attribute() {
                 ExpressionError::HashAttributes(names_of(&lacking))
@@ -360,7 +455,11 @@ impl KeyConditionShape {
                 missed(first)
             });
         }
-        let leading = schema.sort.iter().take_while(|attribute| self.has_condition(attribute)).count();
+        let leading = schema
+            .sort
+            .iter()
+            .take_while(|attribute| self.has_condition(attribute))
+            .count();
         let (used, unused) = schema.sort.split_at(leading);
         // What is left over names no key attribute, or a sort key attribute after a gap.
         match unused.first() {
@@ -373,7 +472,11 @@ impl KeyConditionShape {
 }
 
 fn names_of(attributes: &[&KeyAttribute]) -> String {
-    attributes.iter().map(|attribute| attribute.name.as_str()).collect::<Vec<_>>().join(", ")
+    attributes
+        .iter()
+        .map(|attribute| attribute.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn missed(attribute: &KeyAttribute) -> ExpressionError {
@@ -382,14 +485,29 @@ fn missed(attribute: &KeyAttribute) -> ExpressionError {
 
 fn check_type(attribute: &KeyAttribute, range: &SortRange) -> Result<(), ExpressionError> {
     let expected = attribute.attribute_type.as_attribute_type();
-    if range.values().iter().all(|value| value.attribute_type() == expected) { Ok(()) } else { Err(ExpressionError::ConditionType) }
+    if range
+        .values()
+        .iter()
+        .all(|value| value.attribute_type() == expected)
+    {
+        Ok(())
+    } else {
+        Err(ExpressionError::ConditionType)
+    }
 }
 
 /// An empty value is no key.
-pub(super) fn check_value(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), KeyError> {
+pub(super) fn check_value(
+    attribute: &KeyAttribute,
+    value: &AttributeValue,
+) -> Result<(), KeyError> {
     match value {
-        AttributeValue::S(text) if text.is_empty() => Err(KeyError::EmptyString(attribute.name.clone())),
-        AttributeValue::B(bytes) if bytes.is_empty() => Err(KeyError::EmptyBinary(attribute.name.clone())),
+        AttributeValue::S(text) if text.is_empty() => {
+            Err(KeyError::EmptyString(attribute.name.clone()))
+        }
+        AttributeValue::B(bytes) if bytes.is_empty() => {
+            Err(KeyError::EmptyBinary(attribute.name.clone()))
+        }
         _ => Ok(()),
     }
 }
@@ -397,8 +515,15 @@ pub(super) fn check_value(attribute: &KeyAttribute, value: &AttributeValue) -> R
 /// The limit holds for all sort key attributes together.
 fn check_sort_size(earlier: &[AttributeValue], range: &SortRange) -> Result<(), KeyError> {
     let before: usize = earlier.iter().map(AttributeValue::size).sum();
-    let fits = range.values().iter().all(|value| before + value.size() <= SORT_KEY_BYTES_MAX);
-    if fits { Ok(()) } else { Err(KeyError::SortTooLarge) }
+    let fits = range
+        .values()
+        .iter()
+        .all(|value| before + value.size() <= SORT_KEY_BYTES_MAX);
+    if fits {
+        Ok(())
+    } else {
+        Err(KeyError::SortTooLarge)
+    }
 }
 
 #[cfg(test)]
@@ -436,12 +561,24 @@ mod tests {
     #[test]
     fn used_placeholders_are_counted() {
         let given = Placeholders {
-            names: Some([("#pk".to_owned(), "pk".to_owned()), ("#x".to_owned(), "x".to_owned())].into()),
+            names: Some(
+                [
+                    ("#pk".to_owned(), "pk".to_owned()),
+                    ("#x".to_owned(), "x".to_owned()),
+                ]
+                .into(),
+            ),
             values: Some([(":p".to_owned(), text("p"))].into()),
         };
         let mut scope = Scope::new(&given);
         assert!(KeyConditionShape::parse("#pk = :p", &mut scope).is_ok());
         let text = scope.finish().map_err(|error| error.to_string());
-        assert_eq!(text, Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}".to_owned()));
+        assert_eq!(
+            text,
+            Err(
+                "Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}"
+                    .to_owned()
+            )
+        );
     }
 }

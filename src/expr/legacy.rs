@@ -7,7 +7,8 @@ use super::order::{Comparator, compare};
 use super::predicate::Predicate;
 use super::update::{Action, Effect, SetValue, Term, Update, is_set};
 use crate::model::api::common::{
-    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
+    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition,
+    LegacyConditions,
 };
 use crate::model::error::LegacyError;
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
@@ -22,12 +23,21 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
         return Err(LegacyError::TooManyConditions(given.conditions.len()));
     }
     // IN takes any number of values here. All of them together are as many as an expression can hold, so that no item costs more.
-    let values = given.conditions.iter().flat_map(|condition| &condition.attribute_value_list).map(Vec::len).sum();
+    let values = given
+        .conditions
+        .iter()
+        .flat_map(|condition| &condition.attribute_value_list)
+        .map(Vec::len)
+        .sum();
     if values > EXPRESSION_OPERATORS_MAX * IN_OPERANDS_MAX {
         return Err(LegacyError::TooManyValues(values));
     }
     // A bad entry is told before an operator that has nothing to join.
-    let mut conditions = given.conditions.iter().map(of_attribute).collect::<Result<Vec<_>, _>>()?;
+    let mut conditions = given
+        .conditions
+        .iter()
+        .map(of_attribute)
+        .collect::<Result<Vec<_>, _>>()?;
     if conditions.len() <= 1 {
         return match given.operator {
             None => Ok(conditions.pop()),
@@ -57,11 +67,25 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
         return Err(LegacyError::ListWithoutOperator(name()));
     }
     match (given.exists, &given.value) {
-        (Some(false), None) => Ok(Condition::of_attribute(&given.attribute, Predicate::AttributeNotExists, [])),
+        (Some(false), None) => Ok(Condition::of_attribute(
+            &given.attribute,
+            Predicate::AttributeNotExists,
+            [],
+        )),
         (Some(false), Some(_)) => Err(LegacyError::ValueUnwanted(name())),
-        (None | Some(true), Some(value)) => Ok(compared(&given.attribute, ComparisonOperator::Eq, std::slice::from_ref(value))),
-        (None, None) => Err(LegacyError::ValueMissing { exists: "null", attribute: name() }),
-        (Some(true), None) => Err(LegacyError::ValueMissing { exists: "true", attribute: name() }),
+        (None | Some(true), Some(value)) => Ok(compared(
+            &given.attribute,
+            ComparisonOperator::Eq,
+            std::slice::from_ref(value),
+        )),
+        (None, None) => Err(LegacyError::ValueMissing {
+            exists: "null",
+            attribute: name(),
+        }),
+        (Some(true), None) => Err(LegacyError::ValueMissing {
+            exists: "true",
+            attribute: name(),
+        }),
     }
 }
 
@@ -69,35 +93,57 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
 ///
 /// # Errors
 /// As for its arguments.
-pub(super) fn with_operator(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Condition, LegacyError> {
-    Ok(compared(&given.attribute, operator, &checked_arguments(given, operator)?))
+pub(super) fn with_operator(
+    given: &LegacyCondition,
+    operator: ComparisonOperator,
+) -> Result<Condition, LegacyError> {
+    Ok(compared(
+        &given.attribute,
+        operator,
+        &checked_arguments(given, operator)?,
+    ))
 }
 
 /// The arguments of an operator: as many as it has, of the types it takes. A `Value` is a list of one.
 ///
 /// # Errors
 /// Missing, count, types that differ, type, order.
-fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Vec<AttributeValue>, LegacyError> {
+fn checked_arguments(
+    given: &LegacyCondition,
+    operator: ComparisonOperator,
+) -> Result<Vec<AttributeValue>, LegacyError> {
     let predicate = predicate_of(operator);
     let count = match predicate {
         Predicate::AttributeExists | Predicate::AttributeNotExists => 0..=0,
         Predicate::Between => 2..=2,
         Predicate::In => 1..=usize::MAX,
-        Predicate::Compare(_) | Predicate::AttributeType | Predicate::BeginsWith | Predicate::Contains => 1..=1,
+        Predicate::Compare(_)
+        | Predicate::AttributeType
+        | Predicate::BeginsWith
+        | Predicate::Contains => 1..=1,
     };
     let arguments: &[AttributeValue] = match (&given.attribute_value_list, &given.value) {
         (Some(list), _) => list,
         (None, Some(value)) => std::slice::from_ref(value),
         (None, None) if *count.end() == 0 || given.exists.is_some() => &[],
         (None, None) => {
-            return Err(LegacyError::ArgumentsMissing { operator: operator.word(), attribute: given.attribute.clone() });
+            return Err(LegacyError::ArgumentsMissing {
+                operator: operator.word(),
+                attribute: given.attribute.clone(),
+            });
         }
     };
     // Otherwise than in expressions these take only types that have an order, as BETWEEN does.
     let takes_ordered = matches!(predicate, Predicate::In | Predicate::Contains);
-    let of_types = if takes_ordered { Predicate::Between } else { predicate };
+    let of_types = if takes_ordered {
+        Predicate::Between
+    } else {
+        predicate
+    };
     if !count.contains(&arguments.len()) {
-        return Err(LegacyError::ArgumentCount { operator: operator.word() });
+        return Err(LegacyError::ArgumentCount {
+            operator: operator.word(),
+        });
     }
     let mut found = arguments.iter().map(AttributeValue::attribute_type);
     if let Some(actual) = found.next() {
@@ -105,7 +151,10 @@ fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> R
             return Err(LegacyError::ArgumentTypes);
         }
         if !of_types.takes(0, actual) {
-            return Err(LegacyError::ArgumentType { operator: operator.word(), actual });
+            return Err(LegacyError::ArgumentType {
+                operator: operator.word(),
+                actual,
+            });
         }
     }
     if let (ComparisonOperator::Between, [lower, upper]) = (operator, arguments)
@@ -135,8 +184,13 @@ fn predicate_of(operator: ComparisonOperator) -> Predicate {
 }
 
 /// The condition of an operator whose arguments are right.
-fn compared(attribute: &str, operator: ComparisonOperator, arguments: &[AttributeValue]) -> Condition {
-    let condition = Condition::of_attribute(attribute, predicate_of(operator), arguments.iter().cloned());
+fn compared(
+    attribute: &str,
+    operator: ComparisonOperator,
+    arguments: &[AttributeValue],
+) -> Condition {
+    let condition =
+        Condition::of_attribute(attribute, predicate_of(operator), arguments.iter().cloned());
     if operator != ComparisonOperator::NotContains {
         return condition;
     }
@@ -151,9 +205,16 @@ fn compared(attribute: &str, operator: ComparisonOperator, arguments: &[Attribut
 /// The first bad entry in the order sent.
 pub fn update(given: &[AttributeUpdate]) -> Result<Update, LegacyError> {
     check_distinct(given.iter().map(|update| &update.attribute))?;
-    let action =
-        |update: &AttributeUpdate| Ok(Action { path: DocumentPath::top_level(update.attribute.clone()), effect: effect(update)? });
-    let actions = given.iter().map(action).collect::<Result<Vec<_>, LegacyError>>()?;
+    let action = |update: &AttributeUpdate| {
+        Ok(Action {
+            path: DocumentPath::top_level(update.attribute.clone()),
+            effect: effect(update)?,
+        })
+    };
+    let actions = given
+        .iter()
+        .map(action)
+        .collect::<Result<Vec<_>, LegacyError>>()?;
     Ok(Update::of_attributes(actions))
 }
 
@@ -168,7 +229,9 @@ fn effect(update: &AttributeUpdate) -> Result<Effect, LegacyError> {
     let is_set = is_set(of);
     match update.action {
         AttributeAction::Put => Ok(Effect::Set(SetValue::Term(Term::Value(value.clone())))),
-        AttributeAction::Add if is_set || matches!(of, AttributeType::N | AttributeType::L) => Ok(Effect::Add(value.clone())),
+        AttributeAction::Add if is_set || matches!(of, AttributeType::N | AttributeType::L) => {
+            Ok(Effect::Add(value.clone()))
+        }
         AttributeAction::Add => Err(LegacyError::AddType(of)),
         AttributeAction::Delete if is_set => Ok(Effect::Delete(value.clone())),
         AttributeAction::Delete => Err(LegacyError::DeleteType(of)),

@@ -70,11 +70,19 @@ impl<'a> Tokens<'a> {
             tokens.push(token);
             start = next;
         }
-        Self { source, tokens, position: 0 }
+        Self {
+            source,
+            tokens,
+            position: 0,
+        }
     }
 
     fn at(&self, index: usize) -> Token<'a> {
-        let end = Token { kind: TokenKind::End, text: "", start: self.source.len() };
+        let end = Token {
+            kind: TokenKind::End,
+            text: "",
+            start: self.source.len(),
+        };
         self.tokens.get(index).copied().unwrap_or(end)
     }
 
@@ -122,17 +130,31 @@ impl<'a> Tokens<'a> {
     /// # Errors
     /// A syntax error at the current token.
     pub fn expect(&mut self, kind: TokenKind) -> Result<Token<'a>, ExpressionFault> {
-        if self.peek().kind == kind { Ok(self.advance()) } else { Err(self.syntax_error()) }
+        if self.peek().kind == kind {
+            Ok(self.advance())
+        } else {
+            Err(self.syntax_error())
+        }
     }
 
     /// A syntax error at the current token. `near` is the source from the token before to the token after.
     #[must_use]
     pub fn syntax_error(&self) -> ExpressionFault {
         let offending = self.peek();
-        let from = self.position.checked_sub(1).map_or(offending.start, |before| self.at(before).start);
+        let from = self
+            .position
+            .checked_sub(1)
+            .map_or(offending.start, |before| self.at(before).start);
         let to = self.at(self.position + 1).end();
-        let token = if offending.kind == TokenKind::End { "<EOF>" } else { offending.text };
-        ExpressionFault::Syntax { token: token.to_owned(), near: self.source.get(from..to).unwrap_or_default().to_owned() }
+        let token = if offending.kind == TokenKind::End {
+            "<EOF>"
+        } else {
+            offending.text
+        };
+        ExpressionFault::Syntax {
+            token: token.to_owned(),
+            near: self.source.get(from..to).unwrap_or_default().to_owned(),
+        }
     }
 }
 
@@ -144,7 +166,10 @@ fn scan(source: &str, start: usize) -> Option<(Token<'_>, usize)> {
     let first = text.chars().next()?;
     let (kind, length) = match first {
         'a'..='z' | 'A'..='Z' => (TokenKind::Identifier, word_length(text)),
-        '0'..='9' => (TokenKind::Digits, text.bytes().take_while(u8::is_ascii_digit).count()),
+        '0'..='9' => (
+            TokenKind::Digits,
+            text.bytes().take_while(u8::is_ascii_digit).count(),
+        ),
         '#' => reference(text, TokenKind::NameRef),
         ':' => reference(text, TokenKind::ValueRef),
         // An identifier may not begin with an underscore; the whole word is the offending token.
@@ -152,12 +177,21 @@ fn scan(source: &str, start: usize) -> Option<(Token<'_>, usize)> {
         _ => symbol(text, first),
     };
     let start = source.len() - text.len();
-    Some((Token { kind, text: text.get(..length)?, start }, start + length))
+    Some((
+        Token {
+            kind,
+            text: text.get(..length)?,
+            start,
+        },
+        start + length,
+    ))
 }
 
 /// Bytes of letters, digits and underscores that `text` begins with.
 fn word_length(text: &str) -> usize {
-    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
+    text.bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        .count()
 }
 
 /// `#x` or `:x`; the sign alone is no token.
@@ -170,7 +204,11 @@ fn reference(text: &str, kind: TokenKind) -> (TokenKind, usize) {
 
 fn symbol(text: &str, first: char) -> (TokenKind, usize) {
     // Before the signs of one character, with which these begin.
-    let two = [("<>", Comparator::NotEqual), ("<=", Comparator::LessOrEqual), (">=", Comparator::GreaterOrEqual)];
+    let two = [
+        ("<>", Comparator::NotEqual),
+        ("<=", Comparator::LessOrEqual),
+        (">=", Comparator::GreaterOrEqual),
+    ];
     if let Some((_, comparator)) = two.iter().find(|(sign, _)| text.starts_with(sign)) {
         return (TokenKind::Comparator(*comparator), 2);
     }
@@ -192,7 +230,8 @@ fn symbol(text: &str, first: char) -> (TokenKind, usize) {
 }
 
 /// The words of the developer guide ("Reserved words in DynamoDB"), upper case, sorted by bytes for binary search.
-static RESERVED_WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| include_str!("reserved_words.txt").lines().collect());
+static RESERVED_WORDS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| include_str!("reserved_words.txt").lines().collect());
 
 /// Is `word` one of the 573 reserved words, in any case?
 #[must_use]
@@ -204,12 +243,17 @@ pub fn is_reserved(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::order::Comparator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+    use crate::expr::order::Comparator::{
+        Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual,
+    };
     use TokenKind::*;
 
     fn check(source: &str, expected: &[(TokenKind, &str)]) {
         let tokens = Tokens::new(source).tokens;
-        let found: Vec<(TokenKind, &str)> = tokens.iter().map(|token| (token.kind, token.text)).collect();
+        let found: Vec<(TokenKind, &str)> = tokens
+            .iter()
+            .map(|token| (token.kind, token.text))
+            .collect();
         assert_eq!(found, expected, "{source}");
     }
 
@@ -219,9 +263,23 @@ mod tests {
         check(" \t\r\n", &[]);
         check(
             "a.b[10]",
-            &[(Identifier, "a"), (Dot, "."), (Identifier, "b"), (OpenBracket, "["), (Digits, "10"), (CloseBracket, "]")],
+            &[
+                (Identifier, "a"),
+                (Dot, "."),
+                (Identifier, "b"),
+                (OpenBracket, "["),
+                (Digits, "10"),
+                (CloseBracket, "]"),
+            ],
         );
-        check("#1=:x_2", &[(NameRef, "#1"), (Comparator(Equal), "="), (ValueRef, ":x_2")]);
+        check(
+            "#1=:x_2",
+            &[
+                (NameRef, "#1"),
+                (Comparator(Equal), "="),
+                (ValueRef, ":x_2"),
+            ],
+        );
         check(
             "<><=>=<>",
             &[
@@ -231,12 +289,25 @@ mod tests {
                 (Comparator(NotEqual), "<>"),
             ],
         );
-        check("< >", &[(Comparator(Less), "<"), (Comparator(Greater), ">")]);
+        check(
+            "< >",
+            &[(Comparator(Less), "<"), (Comparator(Greater), ">")],
+        );
         check("_a b_", &[(Unknown, "_a"), (Identifier, "b_")]);
         check("# :", &[(Unknown, "#"), (Unknown, ":")]);
         check("é\u{a0}", &[(Unknown, "é"), (Unknown, "\u{a0}")]);
         check("1a", &[(Digits, "1"), (Identifier, "a")]);
-        check("(a)+-,", &[(Open, "("), (Identifier, "a"), (Close, ")"), (Plus, "+"), (Minus, "-"), (Comma, ",")]);
+        check(
+            "(a)+-,",
+            &[
+                (Open, "("),
+                (Identifier, "a"),
+                (Close, ")"),
+                (Plus, "+"),
+                (Minus, "-"),
+                (Comma, ","),
+            ],
+        );
     }
 
     #[test]
@@ -244,11 +315,23 @@ mod tests {
         let mut tokens = Tokens::new("a  =  = b c");
         tokens.advance();
         tokens.advance();
-        assert_eq!(tokens.syntax_error(), ExpressionFault::Syntax { token: "=".into(), near: "=  = b".into() });
+        assert_eq!(
+            tokens.syntax_error(),
+            ExpressionFault::Syntax {
+                token: "=".into(),
+                near: "=  = b".into()
+            }
+        );
         while tokens.peek().kind != End {
             tokens.advance();
         }
-        assert_eq!(tokens.syntax_error(), ExpressionFault::Syntax { token: "<EOF>".into(), near: "c".into() });
+        assert_eq!(
+            tokens.syntax_error(),
+            ExpressionFault::Syntax {
+                token: "<EOF>".into(),
+                near: "c".into()
+            }
+        );
     }
 
     #[test]

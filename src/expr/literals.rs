@@ -91,7 +91,10 @@ impl LiteralError {
     /// May more text mend it?
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        matches!(self.fault, LiteralFault::OpenQuote(_) | LiteralFault::OpenBracket | LiteralFault::NoName)
+        matches!(
+            self.fault,
+            LiteralFault::OpenQuote(_) | LiteralFault::OpenBracket | LiteralFault::NoName
+        )
     }
 }
 
@@ -113,12 +116,21 @@ pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
 /// # Errors
 /// A bad literal or sign; what else is wrong is for the parser.
 pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
-    let units: Vec<Unit> = text.bytes().map(|byte| Unit { byte, is_escaped: false }).collect();
+    let units: Vec<Unit> = text
+        .bytes()
+        .map(|byte| Unit {
+            byte,
+            is_escaped: false,
+        })
+        .collect();
     let mut extractor = Extractor::new(&units, true);
     extractor.run()?;
     let out = extractor.out.as_str();
     let (update, condition) = match extractor.condition_at {
-        Some(at) => (out.get(..at).unwrap_or_default(), Some(out.get(at..).unwrap_or_default().trim().to_owned())),
+        Some(at) => (
+            out.get(..at).unwrap_or_default(),
+            Some(out.get(at..).unwrap_or_default().trim().to_owned()),
+        ),
         None => (out, None),
     };
     let update = Some(update.trim().to_owned()).filter(|update| !update.is_empty());
@@ -149,9 +161,22 @@ impl Collected {
     }
 }
 
-fn alias<T: PartialEq>(sign: char, shown: &str, meant: T, known: &mut BTreeMap<String, T>) -> String {
-    let word: String = shown.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(ALIAS_BYTES_MAX).collect();
-    let word = if word.is_empty() { "v".to_owned() } else { word };
+fn alias<T: PartialEq>(
+    sign: char,
+    shown: &str,
+    meant: T,
+    known: &mut BTreeMap<String, T>,
+) -> String {
+    let word: String = shown
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+        .take(ALIAS_BYTES_MAX)
+        .collect();
+    let word = if word.is_empty() {
+        "v".to_owned()
+    } else {
+        word
+    };
     let mut alias = format!("{sign}{word}");
     let mut number = 1;
     while known.get(&alias).is_some_and(|other| *other != meant) {
@@ -197,14 +222,22 @@ impl<'a> Extractor<'a> {
         while let Some(unit) = self.peek(0) {
             match unit.byte {
                 b'"' | b'\'' => self.string()?,
-                b'b' | b'B' if !self.after_dot && self.takes_value() && matches!(self.byte(1), b'"' | b'\'') => self.binary()?,
+                b'b' | b'B'
+                    if !self.after_dot
+                        && self.takes_value()
+                        && matches!(self.byte(1), b'"' | b'\'') =>
+                {
+                    self.binary()?
+                }
                 b'`' => self.quoted_name()?,
                 _ if self.after_dot && self.is_of_name(unit) => self.word()?,
                 b'0'..=b'9' => self.number()?,
                 b'-' | b'.' if self.begins_number() => self.number()?,
                 b'[' if !unit.is_escaped && self.after_operand => self.index()?,
                 b'[' | b'{' if !unit.is_escaped => self.json()?,
-                b'#' | b':' if !unit.is_escaped => return Err(self.error(LiteralFault::Placeholder)),
+                b'#' | b':' if !unit.is_escaped => {
+                    return Err(self.error(LiteralFault::Placeholder));
+                }
                 _ if begins_name(unit) => self.word()?,
                 byte => self.sign(byte)?,
             }
@@ -223,17 +256,30 @@ impl<'a> Extractor<'a> {
 
     /// The bytes of the next `count` units.
     fn bytes(&self, count: usize) -> Vec<u8> {
-        self.units.iter().skip(self.at).take(count).map(|unit| unit.byte).collect()
+        self.units
+            .iter()
+            .skip(self.at)
+            .take(count)
+            .map(|unit| unit.byte)
+            .collect()
     }
 
     /// How many of the next units are such.
     fn run_of(&self, is_such: impl Fn(Unit) -> bool) -> usize {
-        self.units.iter().skip(self.at).take_while(|unit| is_such(**unit)).count()
+        self.units
+            .iter()
+            .skip(self.at)
+            .take_while(|unit| is_such(**unit))
+            .count()
     }
 
     /// The first byte behind the next `count` units that is not blank.
     fn byte_behind(&self, count: usize) -> u8 {
-        let mut behind = self.units.iter().skip(self.at + count).map(|unit| unit.byte);
+        let mut behind = self
+            .units
+            .iter()
+            .skip(self.at + count)
+            .map(|unit| unit.byte);
         behind.find(|byte| !byte.is_ascii_whitespace()).unwrap_or(0)
     }
 
@@ -254,7 +300,10 @@ impl<'a> Extractor<'a> {
     }
 
     fn error(&self, fault: LiteralFault) -> LiteralError {
-        LiteralError { offset: self.at, fault }
+        LiteralError {
+            offset: self.at,
+            fault,
+        }
     }
 
     fn operand(&mut self, text: &str, count: usize) {
@@ -265,16 +314,24 @@ impl<'a> Extractor<'a> {
     }
 
     fn value(&mut self, value: AttributeValue, count: usize) {
-        let alias = self.placeholders.value(value, &String::from_utf8_lossy(&self.bytes(count)));
+        let alias = self
+            .placeholders
+            .value(value, &String::from_utf8_lossy(&self.bytes(count)));
         self.operand(&alias, count);
     }
 
     /// What is between the quote here, `at` units ahead, and its like, and how many units that takes with the quotes.
     fn quoted(&self, at: usize) -> Result<(Vec<u8>, usize), LiteralError> {
-        let Some(quote) = self.peek(at) else { return Ok((Vec::new(), at)) };
+        let Some(quote) = self.peek(at) else {
+            return Ok((Vec::new(), at));
+        };
         let (mut bytes, mut end) = (Vec::new(), at + 1);
         while let Some(unit) = self.peek(end) {
-            let escaped = if quote.byte == b'"' && unit.byte == b'\\' && !unit.is_escaped { self.escape(end + 1) } else { None };
+            let escaped = if quote.byte == b'"' && unit.byte == b'\\' && !unit.is_escaped {
+                self.escape(end + 1)
+            } else {
+                None
+            };
             match escaped {
                 Some((character, count)) => {
                     bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
@@ -308,7 +365,10 @@ impl<'a> Extractor<'a> {
 
     fn quoted_text(&self) -> Result<(String, usize), LiteralError> {
         let (bytes, count) = self.quoted(0)?;
-        Ok((String::from_utf8(bytes).map_err(|_| self.error(LiteralFault::NotUtf8))?, count))
+        Ok((
+            String::from_utf8(bytes).map_err(|_| self.error(LiteralFault::NotUtf8))?,
+            count,
+        ))
     }
 
     fn string(&mut self) -> Result<(), LiteralError> {
@@ -332,11 +392,20 @@ impl<'a> Extractor<'a> {
 
     fn number(&mut self) -> Result<(), LiteralError> {
         // Where nothing is reckoned, all that could be meant as one is one, so that a date or a name is told for what it is.
-        let is_of_number = |unit: Unit| unit.byte.is_ascii_alphanumeric() || matches!(unit.byte, b'.' | b'-' | b'+' | b'_' | b':');
+        let is_of_number = |unit: Unit| {
+            unit.byte.is_ascii_alphanumeric()
+                || matches!(unit.byte, b'.' | b'-' | b'+' | b'_' | b':')
+        };
         let count = self.run_of(is_of_number);
-        let count = if self.in_update() { number_len(&self.bytes(count)) } else { count };
+        let count = if self.in_update() {
+            number_len(&self.bytes(count))
+        } else {
+            count
+        };
         let text = String::from_utf8_lossy(&self.bytes(count)).into_owned();
-        let number = text.parse().map_err(|error| self.error(LiteralFault::Number { text, error }))?;
+        let number = text
+            .parse()
+            .map_err(|error| self.error(LiteralFault::Number { text, error }))?;
         self.value(AttributeValue::N(number), count);
         Ok(())
     }
@@ -346,7 +415,9 @@ impl<'a> Extractor<'a> {
         let count = self.run_of(|unit| unit.byte != b']') + 1;
         let text = String::from_utf8_lossy(&self.bytes(count)).into_owned();
         let digits = text.trim_start_matches('[').trim_end_matches(']').trim();
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && text.ends_with(']');
+        let is_number = !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && text.ends_with(']');
         if !is_number && !self.in_update() {
             return Err(self.error(LiteralFault::Index));
         }
@@ -356,25 +427,40 @@ impl<'a> Extractor<'a> {
 
     fn json(&mut self) -> Result<(), LiteralError> {
         let mut brackets = Brackets::default();
-        let last = self.units.iter().skip(self.at).position(|unit| brackets.end(&[unit.byte]).is_some());
+        let last = self
+            .units
+            .iter()
+            .skip(self.at)
+            .position(|unit| brackets.end(&[unit.byte]).is_some());
         let count = last.ok_or_else(|| self.error(LiteralFault::OpenBracket))? + 1;
         let value = plain_json::parse_value(&self.bytes(count));
-        let value =
-            value.map_err(|error| LiteralError { offset: self.at + error.offset, fault: LiteralFault::Json(error.fault) })?;
+        let value = value.map_err(|error| LiteralError {
+            offset: self.at + error.offset,
+            fault: LiteralFault::Json(error.fault),
+        })?;
         self.value(value, count);
         Ok(())
     }
 
     fn word(&mut self) -> Result<(), LiteralError> {
         let count = self.run_of(|unit| self.is_of_name(unit));
-        let word = String::from_utf8(self.bytes(count)).map_err(|_| self.error(LiteralFault::NotUtf8))?;
-        let is_bare = !self.after_dot && self.units.iter().skip(self.at).take(count).all(|unit| !unit.is_escaped);
+        let word =
+            String::from_utf8(self.bytes(count)).map_err(|_| self.error(LiteralFault::NotUtf8))?;
+        let is_bare = !self.after_dot
+            && self
+                .units
+                .iter()
+                .skip(self.at)
+                .take(count)
+                .all(|unit| !unit.is_escaped);
         let next = self.byte_behind(count);
         if is_bare && self.is_keyword(&word, next) {
             self.keyword(&word, count);
         } else if is_bare && next == b'(' {
             self.sign_text(&word, count);
-        } else if let Some(value) = constant(&word).filter(|_| is_bare && self.is_constant_before(next)) {
+        } else if let Some(value) =
+            constant(&word).filter(|_| is_bare && self.is_constant_before(next))
+        {
             self.value(value, count);
         } else {
             self.name(&word, count);
@@ -392,7 +478,8 @@ impl<'a> Extractor<'a> {
         let is = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
         let is_start = self.out.trim().is_empty();
         if self.in_update() {
-            return (self.after_operand || is_start) && is(&["SET", "REMOVE", "ADD", "DELETE", "IF"]);
+            return (self.after_operand || is_start)
+                && is(&["SET", "REMOVE", "ADD", "DELETE", "IF"]);
         }
         match self.after_operand {
             true => is(&["AND", "OR", "BETWEEN", "IN"]),
@@ -412,13 +499,21 @@ impl<'a> Extractor<'a> {
             self.condition_at = Some(self.out.len());
             return;
         }
-        self.value_follows = self.in_update() && ["ADD", "DELETE"].iter().any(|known| word.eq_ignore_ascii_case(known));
+        self.value_follows = self.in_update()
+            && ["ADD", "DELETE"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known));
         self.sign_text(word, count);
     }
 
     fn name(&mut self, word: &str, count: usize) {
-        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if is_plain && word.starts_with(|first: char| first.is_ascii_alphabetic()) && !is_reserved(word) {
+        let is_plain = word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_plain
+            && word.starts_with(|first: char| first.is_ascii_alphabetic())
+            && !is_reserved(word)
+        {
             return self.operand(word, count);
         }
         let alias = self.placeholders.name(word);
@@ -438,7 +533,9 @@ impl<'a> Extractor<'a> {
             (b'<' | b'>', b'=') => (format!("{}=", char::from(byte)), 2),
             (b'=', b'=') => ("=".to_owned(), 2),
             (b'.', _) if !self.names_follow() => return Err(self.error(LiteralFault::NoName)),
-            (b'=' | b'<' | b'>' | b'(' | b')' | b',' | b'.', _) => (char::from(byte).to_string(), 1),
+            (b'=' | b'<' | b'>' | b'(' | b')' | b',' | b'.', _) => {
+                (char::from(byte).to_string(), 1)
+            }
             _ => return Err(self.error(LiteralFault::NoMeaning(char::from(byte)))),
         };
         self.sign_text(&text, count);
@@ -449,8 +546,14 @@ impl<'a> Extractor<'a> {
 
     /// Does a name stand behind the dot here?
     fn names_follow(&self) -> bool {
-        let blanks = self.units.iter().skip(self.at + 1).take_while(|unit| unit.byte.is_ascii_whitespace()).count();
-        self.peek(1 + blanks).is_some_and(|unit| unit.byte == b'`' || self.is_of_name(unit))
+        let blanks = self
+            .units
+            .iter()
+            .skip(self.at + 1)
+            .take_while(|unit| unit.byte.is_ascii_whitespace())
+            .count();
+        self.peek(1 + blanks)
+            .is_some_and(|unit| unit.byte == b'`' || self.is_of_name(unit))
     }
 
     fn sign_text(&mut self, text: &str, count: usize) {
@@ -472,16 +575,27 @@ fn constant(word: &str) -> Option<AttributeValue> {
 
 /// Can a name begin with it? An escaped byte can be in one anywhere, save a digit and what has a meaning outside of names.
 fn begins_name(unit: Unit) -> bool {
-    let is_plain = unit.byte.is_ascii_alphabetic() || matches!(unit.byte, b'_' | b'$' | b'@') || !unit.byte.is_ascii();
+    let is_plain = unit.byte.is_ascii_alphabetic()
+        || matches!(unit.byte, b'_' | b'$' | b'@')
+        || !unit.byte.is_ascii();
     let has_meaning = unit.byte.is_ascii_whitespace()
         || unit.byte.is_ascii_digit()
-        || matches!(unit.byte, b'\'' | b'"' | b'`' | b'=' | b'<' | b'>' | b'!' | b'(' | b')' | b',' | b'-');
+        || matches!(
+            unit.byte,
+            b'\'' | b'"' | b'`' | b'=' | b'<' | b'>' | b'!' | b'(' | b')' | b',' | b'-'
+        );
     is_plain || (unit.is_escaped && !has_meaning)
 }
 
 /// Bytes of the number that `text` begins with, its sign included.
 fn number_len(text: &[u8]) -> usize {
-    let digits = |from: usize| from + text.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        from + text
+            .iter()
+            .skip(from)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
     let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     let mut end = digits(usize::from(text.starts_with(b"-")));
     if text.get(end) == Some(&b'.') && is_digit(end + 1) {
@@ -503,17 +617,30 @@ mod tests {
     use super::*;
 
     fn units(text: &str) -> Vec<Unit> {
-        text.bytes().map(|byte| Unit { byte, is_escaped: false }).collect()
+        text.bytes()
+            .map(|byte| Unit {
+                byte,
+                is_escaped: false,
+            })
+            .collect()
     }
 
     /// Expression, condition after ` IF `, then names and values as `alias=…`.
     fn shown(update: Option<&str>, condition: Option<&str>, placeholders: &Placeholders) -> String {
         let mut parts = vec![update.unwrap_or("-").to_owned()];
         parts.extend(condition.map(|condition| format!("IF {condition}")));
-        let names = placeholders.names.iter().flatten().map(|(alias, name)| format!("{alias}={name}"));
+        let names = placeholders
+            .names
+            .iter()
+            .flatten()
+            .map(|(alias, name)| format!("{alias}={name}"));
         let values = placeholders.values.iter().flatten().map(|(alias, value)| {
             let mut line = Vec::new();
-            plain_json::write_line(&crate::model::Item::from([("v", value.clone())]), &[], &mut line);
+            plain_json::write_line(
+                &crate::model::Item::from([("v", value.clone())]),
+                &[],
+                &mut line,
+            );
             let line = String::from_utf8(line).unwrap();
             format!("{alias}={}", &line[5..line.len() - 2])
         });
@@ -526,38 +653,66 @@ mod tests {
     fn table_of_updates() {
         let check = |text: &str, expected: &str| {
             let found = match update(text) {
-                Ok(found) => shown(found.update.as_deref(), found.condition.as_deref(), &found.placeholders),
+                Ok(found) => shown(
+                    found.update.as_deref(),
+                    found.condition.as_deref(),
+                    &found.placeholders,
+                ),
                 Err(error) => error.to_string(),
             };
             assert_eq!(found, expected, "{text}");
         };
-        check("SET n = n + 1 REMOVE tmp IF n < 10", "SET n = n + :1 REMOVE tmp | IF n < :10 | :1=1 | :10=10");
+        check(
+            "SET n = n + 1 REMOVE tmp IF n < 10",
+            "SET n = n + :1 REMOVE tmp | IF n < :10 | :1=1 | :10=10",
+        );
         check("set a=1,b=a-1", "set a=:1,b=a-:1 | :1=1");
         check("SET a = -1.50e2", "SET a = :150e2 | :150e2=-150");
-        check("SET a = \"x\\ny\", b = 'it''s'", "SET a = :xny, b = :its | :its=\"it's\" | :xny=\"x\\ny\"");
-        check("SET a = 'x', b = \"x!\"", "SET a = :x, b = :x_2 | :x=\"x\" | :x_2=\"x!\"");
+        check(
+            "SET a = \"x\\ny\", b = 'it''s'",
+            "SET a = :xny, b = :its | :its=\"it's\" | :xny=\"x\\ny\"",
+        );
+        check(
+            "SET a = 'x', b = \"x!\"",
+            "SET a = :x, b = :x_2 | :x=\"x\" | :x_2=\"x!\"",
+        );
         check(
             "SET status = true, d.status[0].name = null",
             "SET #status = :true, d.#status[0].#name = :null | #name=name | #status=status | :null=null | :true=true",
         );
-        check("SET l[1] = [1, \"]\", {\"a\":2}]", "SET l[1] = :1a2 | :1a2=[1,\"]\",{\"a\":2}]");
+        check(
+            "SET l[1] = [1, \"]\", {\"a\":2}]",
+            "SET l[1] = :1a2 | :1a2=[1,\"]\",{\"a\":2}]",
+        );
         check(
             "ADD views -1, tags {\"$ss\":[\"a\"]} DELETE old {\"$ns\":[1]}",
             "ADD #views :1, tags :ssa DELETE #old :ns1 | #old=old | #views=views | :1=-1 | :ns1={\"$ns\":[1]} | :ssa={\"$ss\":[\"a\"]}",
         );
-        check("ADD views 1 IF attribute_exists(pk)", "ADD #views :1 | IF attribute_exists(pk) | #views=views | :1=1");
+        check(
+            "ADD views 1 IF attribute_exists(pk)",
+            "ADD #views :1 | IF attribute_exists(pk) | #views=views | :1=1",
+        );
         check(
             "REMOVE if, set IF NOT contains(tags, 'a') AND n IN (1,2)",
             "REMOVE #if, #set | IF NOT contains(tags, :a) AND n IN (:1,:2) | #if=if | #set=set | :1=1 | :2=2 | :a=\"a\"",
         );
-        check("IF n BETWEEN 1 AND 2 OR (n = 5)", "- | IF n BETWEEN :1 AND :2 OR (n = :5) | :1=1 | :2=2 | :5=5");
+        check(
+            "IF n BETWEEN 1 AND 2 OR (n = 5)",
+            "- | IF n BETWEEN :1 AND :2 OR (n = :5) | :1=1 | :2=2 | :5=5",
+        );
         check(
             "SET `my-name` = if_not_exists(`my-name`, 0) + 1",
             "SET #myname = if_not_exists(#myname, :0) + :1 | #myname=my-name | :0=0 | :1=1",
         );
         check("SET _a = é", "SET #_a = #v | #_a=_a | #v=é");
-        check("SET a = #b", "there are no placeholders where values stand in the text at byte 8");
-        check("SET a = :b", "there are no placeholders where values stand in the text at byte 8");
+        check(
+            "SET a = #b",
+            "there are no placeholders where values stand in the text at byte 8",
+        );
+        check(
+            "SET a = :b",
+            "there are no placeholders where values stand in the text at byte 8",
+        );
         check("SET a = 'x", "the closing quote is missing at byte 8");
         check("SET a = [1,", "the closing bracket is missing at byte 8");
         check("SET a = [1,,]", "expected a JSON value at byte 11");
@@ -565,37 +720,67 @@ mod tests {
             "SET a = 1e999",
             "Number overflow. Attempting to store a number with magnitude larger than supported range at byte 8",
         );
-        check("SET not = 1 IF NOT not = 2", "SET #not = :1 | IF NOT #not = :2 | #not=not | :1=1 | :2=2");
+        check(
+            "SET not = 1 IF NOT not = 2",
+            "SET #not = :1 | IF NOT #not = :2 | #not=not | :1=1 | :2=2",
+        );
     }
 
     /// What stands in a condition means the same behind `IF` and in `where=`.
     #[test]
     fn one_dialect() {
         let check = |text: &str, expected: &str| {
-            let found = condition(&units(text)).map(|found| shown(Some(&found.text), None, &found.placeholders));
+            let found = condition(&units(text))
+                .map(|found| shown(Some(&found.text), None, &found.placeholders));
             let found = found.unwrap_or_else(|error| error.fault.to_string());
             assert_eq!(found, expected, "{text}");
             let updated = update(&format!("IF {text}"));
-            let updated = updated.map(|found| shown(found.condition.as_deref(), None, &found.placeholders));
-            assert_eq!(updated.unwrap_or_else(|error| error.fault.to_string()), expected, "IF {text}");
+            let updated =
+                updated.map(|found| shown(found.condition.as_deref(), None, &found.placeholders));
+            assert_eq!(
+                updated.unwrap_or_else(|error| error.fault.to_string()),
+                expected,
+                "IF {text}"
+            );
         };
         check(r#"a = "say ""hi""""#, r#"a = :sayhi | :sayhi="say \"hi\"""#);
-        check(r#"a = "x\n\u00e9\"""#, r#"a = :xnu00e9 | :xnu00e9="x\né\"""#);
+        check(
+            r#"a = "x\n\u00e9\"""#,
+            r#"a = :xnu00e9 | :xnu00e9="x\né\"""#,
+        );
         check(r#"a = "C:\dir""#, r#"a = :Cdir | :Cdir="C:\\dir""#);
         check(r"a = 'x\n'", r#"a = :xn | :xn="x\\n""#);
         check("a == 1 AND b != 2", "a = :1 AND b <> :2 | :1=1 | :2=2");
         check("h = b'a'", r#"h = :ba | :ba={"$b64":"YQ=="}"#);
-        check("tags = [1,\"]\"] OR m = {\"$ss\":[\"a\"]}", r#"tags = :1 OR m = :ssa | :1=[1,"]"] | :ssa={"$ss":["a"]}"#);
-        check("ship-date = 1 AND $x < .5", "#shipdate = :1 AND #x < :5 | #shipdate=ship-date | #x=$x | :1=1 | :5=0.5");
-        check("`a``b`.`c d` = null", "#ab.#cd = :null | #ab=a`b | #cd=c d | :null=null");
+        check(
+            "tags = [1,\"]\"] OR m = {\"$ss\":[\"a\"]}",
+            r#"tags = :1 OR m = :ssa | :1=[1,"]"] | :ssa={"$ss":["a"]}"#,
+        );
+        check(
+            "ship-date = 1 AND $x < .5",
+            "#shipdate = :1 AND #x < :5 | #shipdate=ship-date | #x=$x | :1=1 | :5=0.5",
+        );
+        check(
+            "`a``b`.`c d` = null",
+            "#ab.#cd = :null | #ab=a`b | #cd=c d | :null=null",
+        );
         check(
             "in = 1 AND not = 2 AND NOT and IN (3)",
             "#in = :1 AND #not = :2 AND NOT #and IN (:3) | #and=and | #in=in | #not=not | :1=1 | :2=2 | :3=3",
         );
-        check("true = a AND null.b[ 0 ] = false", ":true = a AND #null.b[ 0 ] = :false | #null=null | :false=false | :true=true");
+        check(
+            "true = a AND null.b[ 0 ] = false",
+            ":true = a AND #null.b[ 0 ] = :false | #null=null | :false=false | :true=true",
+        );
         check("a . b = 1", "a . b = :1 | :1=1");
-        check("d > 2024-01-01", "The parameter cannot be converted to a numeric value: 2024-01-01");
-        check("a = #b", "there are no placeholders where values stand in the text");
+        check(
+            "d > 2024-01-01",
+            "The parameter cannot be converted to a numeric value: 2024-01-01",
+        );
+        check(
+            "a = #b",
+            "there are no placeholders where values stand in the text",
+        );
         check("a[x] = 1", "between [ and ] is the number of an element");
         check("a. = 1", "a name is missing after '.'");
         check("a & b", "'&' has no meaning here");
@@ -623,11 +808,22 @@ mod tests {
     #[test]
     fn table_of_conditions() {
         let check = |text: &str, expected: &str| {
-            let found = condition(&units(text)).map(|found| shown(Some(&found.text), None, &found.placeholders));
-            assert_eq!(found.unwrap_or_else(|error| error.to_string()), expected, "{text}");
+            let found = condition(&units(text))
+                .map(|found| shown(Some(&found.text), None, &found.placeholders));
+            assert_eq!(
+                found.unwrap_or_else(|error| error.to_string()),
+                expected,
+                "{text}"
+            );
         };
-        check("status IN (\"open\",\"held\")", "#status IN (:open,:held) | #status=status | :held=\"held\" | :open=\"open\"");
-        check("a.b[2] >= 3 and if = 1", "a.b[2] >= :3 and #if = :1 | #if=if | :1=1 | :3=3");
+        check(
+            "status IN (\"open\",\"held\")",
+            "#status IN (:open,:held) | #status=status | :held=\"held\" | :open=\"open\"",
+        );
+        check(
+            "a.b[2] >= 3 and if = 1",
+            "a.b[2] >= :3 and #if = :1 | #if=if | :1=1 | :3=3",
+        );
         check(
             "begins_with(name, 'x') OR flag = true",
             "begins_with(#name, :x) OR flag = :true | #name=name | :true=true | :x=\"x\"",

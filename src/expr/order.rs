@@ -64,7 +64,9 @@ impl Comparator {
 #[must_use]
 pub fn compare(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {
     match (left, right) {
-        (AttributeValue::S(left), AttributeValue::S(right)) => Some(left.as_bytes().cmp(right.as_bytes())),
+        (AttributeValue::S(left), AttributeValue::S(right)) => {
+            Some(left.as_bytes().cmp(right.as_bytes()))
+        }
         (AttributeValue::N(left), AttributeValue::N(right)) => Some(left.cmp(right)),
         (AttributeValue::B(left), AttributeValue::B(right)) => Some(left.cmp(right)),
         _ => None,

@@ -60,9 +60,17 @@ pub(super) const UPDATE_FUNCTIONS: [&str; 2] = [IF_NOT_EXISTS, LIST_APPEND];
 ///
 /// # Errors
 /// `OperandCount`.
-pub(super) fn exactly<T, const N: usize>(function: &str, operands: Vec<T>) -> Result<[T; N], ExpressionFault> {
+pub(super) fn exactly<T, const N: usize>(
+    function: &str,
+    operands: Vec<T>,
+) -> Result<[T; N], ExpressionFault> {
     let count = operands.len();
-    operands.try_into().map_err(|_| ExpressionFault::OperandCount { function: function.to_owned(), count })
+    operands
+        .try_into()
+        .map_err(|_| ExpressionFault::OperandCount {
+            function: function.to_owned(),
+            count,
+        })
 }
 
 /// An operand as written. What its calls mean is for the language to say.
@@ -100,13 +108,23 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     ///
     /// # Errors
     /// It is too long, or empty.
-    pub fn new(text: &'a str, language: &'static Language, scope: &'s mut Scope<'p>) -> Result<Self, ExpressionFault> {
+    pub fn new(
+        text: &'a str,
+        language: &'static Language,
+        scope: &'s mut Scope<'p>,
+    ) -> Result<Self, ExpressionFault> {
         match text.len() {
             0 => Err(ExpressionFault::Empty),
             bytes if bytes > EXPRESSION_BYTES_MAX => Err(ExpressionFault::TooLong(bytes)),
             _ => {
                 scope.begin();
-                Ok(Self { tokens: Tokens::new(text), operators: 0, language, scope, noted: None })
+                Ok(Self {
+                    tokens: Tokens::new(text),
+                    operators: 0,
+                    language,
+                    scope,
+                    noted: None,
+                })
             }
         }
     }
@@ -115,24 +133,39 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     ///
     /// # Errors
     /// Of the faults noted and that of `made`, the one that comes first.
-    pub fn finish<T>(mut self, stage: Stage, made: Result<T, ExpressionFault>) -> Result<T, ExpressionFault> {
+    pub fn finish<T>(
+        mut self,
+        stage: Stage,
+        made: Result<T, ExpressionFault>,
+    ) -> Result<T, ExpressionFault> {
         if self.operators > EXPRESSION_OPERATORS_MAX {
-            self.note(Stage::Operators, 0, ExpressionFault::TooManyOperators(self.operators));
+            self.note(
+                Stage::Operators,
+                0,
+                ExpressionFault::TooManyOperators(self.operators),
+            );
         }
-        let earlier = self.noted.filter(|(first, ..)| made.is_ok() || *first <= stage);
+        let earlier = self
+            .noted
+            .filter(|(first, ..)| made.is_ok() || *first <= stage);
         earlier.map_or(made, |(_, _, fault)| Err(fault))
     }
 
     /// Notes a fault of the token with that number.
     pub fn note(&mut self, stage: Stage, at: usize, fault: ExpressionFault) {
-        if self.noted.as_ref().is_none_or(|(first, place, _)| (stage, at) < (*first, *place)) {
+        if self
+            .noted
+            .as_ref()
+            .is_none_or(|(first, place, _)| (stage, at) < (*first, *place))
+        {
             self.noted = Some((stage, at, fault));
         }
     }
 
     /// What was made of the tokens before this one; `None` where there is a fault, which is noted.
     pub fn noted<T>(&mut self, stage: Stage, made: Result<T, ExpressionFault>) -> Option<T> {
-        made.map_err(|fault| self.note(stage, self.tokens.position(), fault)).ok()
+        made.map_err(|fault| self.note(stage, self.tokens.position(), fault))
+            .ok()
     }
 
     /// A document path. An index out of range, too many levels, reserved words and undefined names are noted.
@@ -158,9 +191,10 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     fn name(&mut self) -> Result<String, ExpressionFault> {
         let token = self.tokens.peek();
         let name = match token.kind {
-            TokenKind::Identifier if is_reserved(token.text) => {
-                self.noted(self.language.reserved, Err(ExpressionFault::ReservedWord(token.text.to_owned())))
-            }
+            TokenKind::Identifier if is_reserved(token.text) => self.noted(
+                self.language.reserved,
+                Err(ExpressionFault::ReservedWord(token.text.to_owned())),
+            ),
             TokenKind::Identifier => Some(token.text.to_owned()),
             TokenKind::NameRef => {
                 let name = self.scope.name(token.text).map(str::to_owned);
@@ -180,7 +214,9 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         }
         let digits = self.tokens.expect(TokenKind::Digits)?.text;
         self.tokens.expect(TokenKind::CloseBracket)?;
-        Ok(self.noted(Stage::Limits, check_index(digits.parse().ok(), digits)).unwrap_or_default())
+        Ok(self
+            .noted(Stage::Limits, check_index(digits.parse().ok(), digits))
+            .unwrap_or_default())
     }
 
     /// A value by its placeholder. An undefined one is noted.
@@ -190,7 +226,9 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     pub fn value(&mut self) -> Result<AttributeValue, ExpressionFault> {
         let alias = self.tokens.expect(TokenKind::ValueRef)?.text;
         let value = self.scope.value(alias).cloned();
-        Ok(self.noted(self.language.values, value).unwrap_or(AttributeValue::Null))
+        Ok(self
+            .noted(self.language.values, value)
+            .unwrap_or(AttributeValue::Null))
     }
 
     /// An operand in any number of parentheses, `depth` calls deep.
@@ -210,7 +248,8 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     /// As [`Self::operand`].
     pub fn bare_operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
         let token = self.tokens.peek();
-        let is_call = token.kind == TokenKind::Identifier && self.tokens.peek_second().kind == TokenKind::Open;
+        let is_call = token.kind == TokenKind::Identifier
+            && self.tokens.peek_second().kind == TokenKind::Open;
         match token.kind {
             TokenKind::ValueRef => self.value().map(Operand::Value),
             _ if (self.language.is_keyword)(token, is_call) => Err(self.tokens.syntax_error()),
@@ -225,8 +264,15 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         if depth >= self.language.call_depth_max {
             return Err(ExpressionFault::FunctionMisused(function.to_owned()));
         }
-        if !functions().chain(UPDATE_FUNCTIONS).any(|known| known == function) {
-            self.note(Stage::Functions, at, ExpressionFault::UnknownFunction(function.to_owned()));
+        if !functions()
+            .chain(UPDATE_FUNCTIONS)
+            .any(|known| known == function)
+        {
+            self.note(
+                Stage::Functions,
+                at,
+                ExpressionFault::UnknownFunction(function.to_owned()),
+            );
         }
         let operands = if self.tokens.peek_second().kind == TokenKind::Close {
             self.tokens.advance();
@@ -235,7 +281,12 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         } else {
             self.list(depth + 1)?
         };
-        Ok(Call { function, at, end: self.tokens.position(), operands })
+        Ok(Call {
+            function,
+            at,
+            end: self.tokens.position(),
+            operands,
+        })
     }
 
     /// `( operand, … )`, at least one.
@@ -265,7 +316,8 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     pub fn close(&mut self, open: usize, is_argument: bool) -> Result<(), ExpressionFault> {
         for closed in 1..=open {
             self.tokens.expect(TokenKind::Close)?;
-            let may_end = !is_argument || matches!(self.tokens.peek().kind, TokenKind::Comma | TokenKind::Close);
+            let may_end = !is_argument
+                || matches!(self.tokens.peek().kind, TokenKind::Comma | TokenKind::Close);
             if closed > 1 && may_end {
                 return Err(ExpressionFault::RedundantParentheses);
             }

@@ -16,7 +16,11 @@ pub(super) const LIST_INDEX_MAX: usize = 2_147_483_647;
 /// `PathTooDeep`.
 pub(super) fn check_levels(path: &DocumentPath) -> Result<(), ExpressionFault> {
     let levels = 1 + path.rest.len();
-    if levels > DOCUMENT_PATH_LEVELS_MAX { Err(ExpressionFault::PathTooDeep(levels)) } else { Ok(()) }
+    if levels > DOCUMENT_PATH_LEVELS_MAX {
+        Err(ExpressionFault::PathTooDeep(levels))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks a list index that is written as `digits`; `None` is larger than any number.
@@ -24,7 +28,9 @@ pub(super) fn check_levels(path: &DocumentPath) -> Result<(), ExpressionFault> {
 /// # Errors
 /// `IndexRange`.
 pub(super) fn check_index(index: Option<usize>, digits: &str) -> Result<usize, ExpressionFault> {
-    index.filter(|index| *index <= LIST_INDEX_MAX).ok_or_else(|| ExpressionFault::IndexRange(digits.to_owned()))
+    index
+        .filter(|index| *index <= LIST_INDEX_MAX)
+        .ok_or_else(|| ExpressionFault::IndexRange(digits.to_owned()))
 }
 
 /// Checks a path that no expression was parsed for, as the parser does.
@@ -60,7 +66,12 @@ pub(super) struct PathNode {
 
 impl PathNode {
     fn new(first: usize) -> Self {
-        Self { first, ends: false, map: BTreeMap::new(), list: BTreeMap::new() }
+        Self {
+            first,
+            ends: false,
+            map: BTreeMap::new(),
+            list: BTreeMap::new(),
+        }
     }
 
     /// The first path that takes this place for the other kind of container than `element` does.
@@ -73,7 +84,10 @@ impl PathNode {
 
     fn child(&mut self, element: &PathElement, path: usize) -> &mut Self {
         match element {
-            PathElement::Name(name) => self.map.entry(name.clone()).or_insert_with(|| Self::new(path)),
+            PathElement::Name(name) => self
+                .map
+                .entry(name.clone())
+                .or_insert_with(|| Self::new(path)),
             PathElement::Index(index) => self.list.entry(*index).or_insert_with(|| Self::new(path)),
         }
     }
@@ -85,12 +99,18 @@ impl PathNode {
         }
         match value {
             AttributeValue::M(map) => {
-                let children = self.map.iter().filter_map(|(name, node)| Some((name.clone(), node.select(map.get(name)?)?)));
+                let children = self
+                    .map
+                    .iter()
+                    .filter_map(|(name, node)| Some((name.clone(), node.select(map.get(name)?)?)));
                 let selected: BTreeMap<String, AttributeValue> = children.collect();
                 (!selected.is_empty()).then_some(AttributeValue::M(selected))
             }
             AttributeValue::L(list) => {
-                let children = self.list.iter().filter_map(|(index, node)| node.select(list.get(*index)?));
+                let children = self
+                    .list
+                    .iter()
+                    .filter_map(|(index, node)| node.select(list.get(*index)?));
                 let selected: Vec<AttributeValue> = children.collect();
                 (!selected.is_empty()).then_some(AttributeValue::L(selected))
             }
@@ -107,12 +127,23 @@ impl PathTree {
     pub fn new(paths: &[DocumentPath]) -> Result<Self, ExpressionFault> {
         let mut tree = Self::default();
         let mut conflict = None;
-        let text = |number: usize| paths.get(number).map(ToString::to_string).unwrap_or_default();
+        let text = |number: usize| {
+            paths
+                .get(number)
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        };
         for (number, path) in paths.iter().enumerate() {
-            let mut node = tree.heads.entry(path.head.clone()).or_insert_with(|| PathNode::new(number));
+            let mut node = tree
+                .heads
+                .entry(path.head.clone())
+                .or_insert_with(|| PathNode::new(number));
             for element in &path.rest {
                 if node.ends {
-                    return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
+                    return Err(ExpressionFault::PathsOverlap {
+                        one: text(node.first),
+                        two: text(number),
+                    });
                 }
                 // Kept: an overlap anywhere is told first, also one of later paths.
                 conflict = conflict.or(node.contradicts(element).map(|earlier| (earlier, number)));
@@ -120,12 +151,18 @@ impl PathTree {
             }
             // An earlier path ends here or goes on from here.
             if node.first != number {
-                return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
+                return Err(ExpressionFault::PathsOverlap {
+                    one: text(node.first),
+                    two: text(number),
+                });
             }
             node.ends = true;
         }
         match conflict {
-            Some((one, two)) => Err(ExpressionFault::PathsConflict { one: text(one), two: text(two) }),
+            Some((one, two)) => Err(ExpressionFault::PathsConflict {
+                one: text(one),
+                two: text(two),
+            }),
             None => Ok(tree),
         }
     }
@@ -133,8 +170,18 @@ impl PathTree {
     /// The tree of some top-level attributes.
     #[must_use]
     pub fn of_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
-        let heads = names.enumerate().map(|(number, name)| (name.to_owned(), PathNode { ends: true, ..PathNode::new(number) }));
-        Self { heads: heads.collect() }
+        let heads = names.enumerate().map(|(number, name)| {
+            (
+                name.to_owned(),
+                PathNode {
+                    ends: true,
+                    ..PathNode::new(number)
+                },
+            )
+        });
+        Self {
+            heads: heads.collect(),
+        }
     }
 
     /// The top-level attributes that the paths begin with, by name.
@@ -145,7 +192,10 @@ impl PathTree {
     /// A new item of what the paths select; what an item lacks is left out.
     #[must_use]
     pub fn select(&self, item: &Item) -> Item {
-        let selected = self.heads.iter().filter_map(|(name, node)| Some((name.clone(), node.select(item.get(name)?)?)));
+        let selected = self
+            .heads
+            .iter()
+            .filter_map(|(name, node)| Some((name.clone(), node.select(item.get(name)?)?)));
         Item(selected.collect())
     }
 }

@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 use crate::model::api::Placeholders;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, ValueError};
-use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, EXPRESSION_VALUES_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDERS_BYTES_MAX};
+use crate::model::limits::{
+    ATTRIBUTE_NAME_BYTES_MAX, EXPRESSION_VALUES_BYTES_MAX, NESTING_LEVELS_MAX,
+    PLACEHOLDERS_BYTES_MAX,
+};
 use crate::model::{AttributeValue, Error};
 
 /// The aliases were checked where the request was made.
@@ -30,40 +33,73 @@ fn check(
 }
 
 fn check_size(placeholders: &Placeholders) -> Result<(), ExpressionError> {
-    let names = placeholders.names.iter().flatten().map(|(alias, name)| alias.len() + name.len());
-    let values = placeholders.values.iter().flatten().map(|(alias, value)| alias.len() + value.size());
+    let names = placeholders
+        .names
+        .iter()
+        .flatten()
+        .map(|(alias, name)| alias.len() + name.len());
+    let values = placeholders
+        .values
+        .iter()
+        .flatten()
+        .map(|(alias, value)| alias.len() + value.size());
     match names.chain(values).sum::<usize>() {
-        bytes if bytes > PLACEHOLDERS_BYTES_MAX => Err(ExpressionError::PlaceholdersTooLarge(bytes)),
+        bytes if bytes > PLACEHOLDERS_BYTES_MAX => {
+            Err(ExpressionError::PlaceholdersTooLarge(bytes))
+        }
         _ => Ok(()),
     }
 }
 
 fn check_names(placeholders: &Placeholders) -> Result<(), ExpressionError> {
-    let Some(names) = &placeholders.names else { return Ok(()) };
+    let Some(names) = &placeholders.names else {
+        return Ok(());
+    };
     if names.is_empty() {
         return Err(ExpressionError::NamesEmpty);
     }
-    match names.iter().find(|(_, name)| name.len() > ATTRIBUTE_NAME_BYTES_MAX) {
-        Some((alias, _)) => Err(ExpressionError::InvalidName { alias: alias.clone(), fault: ValueError::AttributeNameTooLong }),
+    match names
+        .iter()
+        .find(|(_, name)| name.len() > ATTRIBUTE_NAME_BYTES_MAX)
+    {
+        Some((alias, _)) => Err(ExpressionError::InvalidName {
+            alias: alias.clone(),
+            fault: ValueError::AttributeNameTooLong,
+        }),
         None => Ok(()),
     }
 }
 
 fn check_values(placeholders: &Placeholders) -> Result<(), ExpressionError> {
-    let Some(values) = &placeholders.values else { return Ok(()) };
+    let Some(values) = &placeholders.values else {
+        return Ok(());
+    };
     if values.is_empty() {
         return Err(ExpressionError::ValuesEmpty);
     }
-    match values.iter().find(|(_, value)| value.nesting() > NESTING_LEVELS_MAX) {
-        Some((alias, _)) => Err(ExpressionError::InvalidValue { alias: alias.clone(), fault: ValueError::Nesting }),
+    match values
+        .iter()
+        .find(|(_, value)| value.nesting() > NESTING_LEVELS_MAX)
+    {
+        Some((alias, _)) => Err(ExpressionError::InvalidValue {
+            alias: alias.clone(),
+            fault: ValueError::Nesting,
+        }),
         None => Ok(()),
     }
 }
 
 /// The unused keys as `{#a, #b}`, if there are any.
 fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<&str>) -> Option<String> {
-    let left: Vec<&str> = keys.map(String::as_str).filter(|key| !used.contains(key)).collect();
-    if left.is_empty() { None } else { Some(format!("{{{}}}", left.join(", "))) }
+    let left: Vec<&str> = keys
+        .map(String::as_str)
+        .filter(|key| !used.contains(key))
+        .collect();
+    if left.is_empty() {
+        None
+    } else {
+        Some(format!("{{{}}}", left.join(", ")))
+    }
 }
 
 /// The placeholders of a request, while its expressions are read: those that are looked up count as used.
@@ -78,7 +114,12 @@ pub struct Scope<'p> {
 
 impl<'p> Scope<'p> {
     pub fn new(placeholders: &'p Placeholders) -> Self {
-        Self { placeholders, used_names: BTreeSet::new(), used_values: BTreeSet::new(), value_bytes: 0 }
+        Self {
+            placeholders,
+            used_names: BTreeSet::new(),
+            used_values: BTreeSet::new(),
+            value_bytes: 0,
+        }
     }
 
     /// With names and values checked, as before any expression is parsed. `any_expression`: the request has an expression at all.
@@ -105,8 +146,13 @@ impl<'p> Scope<'p> {
     /// # Errors
     /// Not defined.
     pub fn name(&mut self, alias: &str) -> Result<&'p str, ExpressionFault> {
-        let found = self.placeholders.names.as_ref().and_then(|names| names.get_key_value(alias));
-        let (alias, name) = found.ok_or_else(|| ExpressionFault::UndefinedName(alias.to_owned()))?;
+        let found = self
+            .placeholders
+            .names
+            .as_ref()
+            .and_then(|names| names.get_key_value(alias));
+        let (alias, name) =
+            found.ok_or_else(|| ExpressionFault::UndefinedName(alias.to_owned()))?;
         self.used_names.insert(alias);
         Ok(name)
     }
@@ -116,8 +162,13 @@ impl<'p> Scope<'p> {
     /// # Errors
     /// Not defined.
     pub fn value(&mut self, alias: &str) -> Result<&'p AttributeValue, ExpressionFault> {
-        let found = self.placeholders.values.as_ref().and_then(|values| values.get_key_value(alias));
-        let (alias, value) = found.ok_or_else(|| ExpressionFault::UndefinedValue(alias.to_owned()))?;
+        let found = self
+            .placeholders
+            .values
+            .as_ref()
+            .and_then(|values| values.get_key_value(alias));
+        let (alias, value) =
+            found.ok_or_else(|| ExpressionFault::UndefinedValue(alias.to_owned()))?;
         self.used_values.insert(alias);
         self.value_bytes += value.size();
         if self.value_bytes > EXPRESSION_VALUES_BYTES_MAX {
@@ -131,12 +182,22 @@ impl<'p> Scope<'p> {
     /// # Errors
     /// Unused names, else unused values.
     pub fn finish(&self) -> Result<(), Error> {
-        let names = self.placeholders.names.iter().flat_map(|names| names.keys());
+        let names = self
+            .placeholders
+            .names
+            .iter()
+            .flat_map(|names| names.keys());
         if let Some(keys) = unused(names, &self.used_names) {
             return Err(ExpressionError::NamesUnused(keys).into());
         }
-        let values = self.placeholders.values.iter().flat_map(|values| values.keys());
-        unused(values, &self.used_values).map_or(Ok(()), |keys| Err(ExpressionError::ValuesUnused(keys).into()))
+        let values = self
+            .placeholders
+            .values
+            .iter()
+            .flat_map(|values| values.keys());
+        unused(values, &self.used_values).map_or(Ok(()), |keys| {
+            Err(ExpressionError::ValuesUnused(keys).into())
+        })
     }
 }
 
@@ -146,13 +207,27 @@ mod tests {
 
     fn placeholders(names: Option<&[(&str, &str)]>, values: Option<&[&str]>) -> Placeholders {
         Placeholders {
-            names: names.map(|list| list.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()),
-            values: values.map(|list| list.iter().map(|k| ((*k).to_owned(), AttributeValue::Null)).collect()),
+            names: names.map(|list| {
+                list.iter()
+                    .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                    .collect()
+            }),
+            values: values.map(|list| {
+                list.iter()
+                    .map(|k| ((*k).to_owned(), AttributeValue::Null))
+                    .collect()
+            }),
         }
     }
 
-    fn check_text(given: &Placeholders, any: bool, missing: Option<&'static [ExpressionParameter]>, expected: &str) {
-        let text = check(given, any, missing).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+    fn check_text(
+        given: &Placeholders,
+        any: bool,
+        missing: Option<&'static [ExpressionParameter]>,
+        expected: &str,
+    ) {
+        let text =
+            check(given, any, missing).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
         assert_eq!(text, expected);
     }
 
@@ -162,8 +237,18 @@ mod tests {
         check_text(&placeholders(None, None), false, null, "ok");
         let names = placeholders(Some(&[("#a", "x")]), None);
         check_text(&names, true, null, "ok");
-        check_text(&names, false, null, "ExpressionAttributeNames can only be specified when using expressions");
-        check_text(&placeholders(Some(&[]), None), true, null, "ExpressionAttributeNames must not be empty");
+        check_text(
+            &names,
+            false,
+            null,
+            "ExpressionAttributeNames can only be specified when using expressions",
+        );
+        check_text(
+            &placeholders(Some(&[]), None),
+            true,
+            null,
+            "ExpressionAttributeNames must not be empty",
+        );
         let values = placeholders(None, Some(&[":v"]));
         check_text(&values, true, None, "ok");
         check_text(
@@ -172,7 +257,12 @@ mod tests {
             null,
             "ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null",
         );
-        check_text(&placeholders(None, Some(&[])), true, None, "ExpressionAttributeValues must not be empty");
+        check_text(
+            &placeholders(None, Some(&[])),
+            true,
+            None,
+            "ExpressionAttributeValues must not be empty",
+        );
     }
 
     #[test]
@@ -188,14 +278,32 @@ mod tests {
 
     #[test]
     fn unused_placeholders_are_listed() {
-        let given = placeholders(Some(&[("#a", "x"), ("#b", "y"), ("#c", "z")]), Some(&[":v"]));
+        let given = placeholders(
+            Some(&[("#a", "x"), ("#b", "y"), ("#c", "z")]),
+            Some(&[":v"]),
+        );
         let mut scope = Scope::new(&given);
         assert_eq!(scope.name("#c"), Ok("z"));
-        assert_eq!(scope.value(":w"), Err(ExpressionFault::UndefinedValue(":w".into())));
+        assert_eq!(
+            scope.value(":w"),
+            Err(ExpressionFault::UndefinedValue(":w".into()))
+        );
         let text = |scope: &Scope<'_>| scope.finish().map_err(|error| error.to_string());
-        assert_eq!(text(&scope), Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#a, #b}".into()));
+        assert_eq!(
+            text(&scope),
+            Err(
+                "Value provided in ExpressionAttributeNames unused in expressions: keys: {#a, #b}"
+                    .into()
+            )
+        );
         scope.used_names.extend(["#a", "#b"]);
-        assert_eq!(text(&scope), Err("Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}".into()));
+        assert_eq!(
+            text(&scope),
+            Err(
+                "Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}"
+                    .into()
+            )
+        );
         scope.used_values.insert(":v");
         assert_eq!(text(&scope), Ok(()));
     }

@@ -38,7 +38,10 @@ pub(super) const SIZE: &str = "size";
 
 /// The names of the functions of conditions.
 pub fn functions() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.into_iter().map(Predicate::word).chain(std::iter::once(SIZE))
+    FUNCTIONS
+        .into_iter()
+        .map(Predicate::word)
+        .chain(std::iter::once(SIZE))
 }
 
 impl Predicate {
@@ -62,7 +65,9 @@ impl Predicate {
     pub fn text(self, operands: &[String]) -> String {
         match (self, operands) {
             (Self::Compare(_), [left, right]) => format!("{left} {} {right}", self.word()),
-            (Self::Between, [operand, bounds @ ..]) => format!("{operand} BETWEEN {}", bounds.join(" AND ")),
+            (Self::Between, [operand, bounds @ ..]) => {
+                format!("{operand} BETWEEN {}", bounds.join(" AND "))
+            }
             (Self::In, [operand, list @ ..]) => format!("{operand} IN ({})", list.join(", ")),
             _ => format!("{}({})", self.word(), operands.join(", ")),
         }
@@ -71,12 +76,18 @@ impl Predicate {
     /// The condition that calls of the function of this name are. Names are case-sensitive.
     #[must_use]
     pub fn of_function(name: &str) -> Option<Self> {
-        FUNCTIONS.into_iter().find(|function| function.word() == name)
+        FUNCTIONS
+            .into_iter()
+            .find(|function| function.word() == name)
     }
 
     /// How many operands a function has.
     pub(super) fn operand_count(self) -> usize {
-        if matches!(self, Self::AttributeExists | Self::AttributeNotExists) { 1 } else { 2 }
+        if matches!(self, Self::AttributeExists | Self::AttributeNotExists) {
+            1
+        } else {
+            2
+        }
     }
 
     /// May the operand at this place be of the type?
@@ -84,10 +95,19 @@ impl Predicate {
         match self {
             Self::Compare(Comparator::Equal | Comparator::NotEqual) | Self::In => true,
             Self::AttributeExists | Self::AttributeNotExists | Self::AttributeType => true,
-            Self::Compare(_) | Self::Between => matches!(of, AttributeType::S | AttributeType::N | AttributeType::B),
+            Self::Compare(_) | Self::Between => {
+                matches!(of, AttributeType::S | AttributeType::N | AttributeType::B)
+            }
             Self::BeginsWith => matches!(of, AttributeType::S | AttributeType::B),
             Self::Contains => {
-                place > 0 || !matches!(of, AttributeType::N | AttributeType::Bool | AttributeType::Null | AttributeType::M)
+                place > 0
+                    || !matches!(
+                        of,
+                        AttributeType::N
+                            | AttributeType::Bool
+                            | AttributeType::Null
+                            | AttributeType::M
+                    )
             }
         }
     }

@@ -27,7 +27,10 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, Error
 }
 
 fn invalid(fault: ExpressionFault) -> ExpressionError {
-    ExpressionError::Invalid { parameter: ExpressionParameter::Projection, fault }
+    ExpressionError::Invalid {
+        parameter: ExpressionParameter::Projection,
+        fault,
+    }
 }
 
 fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, ExpressionFault> {
@@ -56,7 +59,11 @@ impl ProjectionPaths {
     /// # Errors
     /// `Invalid ProjectionExpression: …`, as for the same paths written out.
     pub fn of_paths(paths: Vec<DocumentPath>) -> Result<Self, ExpressionError> {
-        paths.iter().try_for_each(path::check).and_then(|()| Self::new(paths)).map_err(invalid)
+        paths
+            .iter()
+            .try_for_each(path::check)
+            .and_then(|()| Self::new(paths))
+            .map_err(invalid)
     }
 
     /// Whole top-level attributes; a name that comes twice counts once.
@@ -97,19 +104,32 @@ mod tests {
     }
 
     fn parse_with_names(text: &str) -> Result<ProjectionPaths, String> {
-        let names = [("#n".to_owned(), "m".to_owned()), ("#dot".to_owned(), "m.p".to_owned())];
-        let placeholders = Placeholders { names: Some(names.into()), values: None };
+        let names = [
+            ("#n".to_owned(), "m".to_owned()),
+            ("#dot".to_owned(), "m.p".to_owned()),
+        ];
+        let placeholders = Placeholders {
+            names: Some(names.into()),
+            values: None,
+        };
         parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn top_level_names_are_distinct() {
         let paths = parse_with_names("m.p, a, m.s").expect("legal");
-        assert_eq!(paths.top_level_names().into_iter().collect::<Vec<_>>(), ["a", "m"]);
+        assert_eq!(
+            paths.top_level_names().into_iter().collect::<Vec<_>>(),
+            ["a", "m"]
+        );
     }
 
     /// Every place of `value`, as path and whether something selected is there, found without a tree.
-    fn select_slowly(value: &AttributeValue, here: &DocumentPath, paths: &[DocumentPath]) -> Option<AttributeValue> {
+    fn select_slowly(
+        value: &AttributeValue,
+        here: &DocumentPath,
+        paths: &[DocumentPath],
+    ) -> Option<AttributeValue> {
         if paths.contains(here) {
             return Some(value.clone());
         }
@@ -122,17 +142,30 @@ mod tests {
             AttributeValue::M(map) => {
                 let mut kept = std::collections::BTreeMap::new();
                 for (name, inner) in map {
-                    if let Some(found) = select_slowly(inner, &child(PathElement::Name(name.clone())), paths) {
+                    if let Some(found) =
+                        select_slowly(inner, &child(PathElement::Name(name.clone())), paths)
+                    {
                         kept.insert(name.clone(), found);
                     }
                 }
-                if kept.is_empty() { None } else { Some(AttributeValue::M(kept)) }
+                if kept.is_empty() {
+                    None
+                } else {
+                    Some(AttributeValue::M(kept))
+                }
             }
             AttributeValue::L(list) => {
                 let numbered = list.iter().enumerate();
-                let kept: Vec<_> =
-                    numbered.filter_map(|(i, inner)| select_slowly(inner, &child(PathElement::Index(i)), paths)).collect();
-                if kept.is_empty() { None } else { Some(AttributeValue::L(kept)) }
+                let kept: Vec<_> = numbered
+                    .filter_map(|(i, inner)| {
+                        select_slowly(inner, &child(PathElement::Index(i)), paths)
+                    })
+                    .collect();
+                if kept.is_empty() {
+                    None
+                } else {
+                    Some(AttributeValue::L(kept))
+                }
             }
             _ => None,
         }
@@ -153,8 +186,12 @@ mod tests {
     }
 
     fn any_path() -> impl Strategy<Value = DocumentPath> {
-        let element = prop_oneof!["[ab]".prop_map(PathElement::Name), (0..3usize).prop_map(PathElement::Index)];
-        ("[ab]", proptest::collection::vec(element, 0..4)).prop_map(|(head, rest)| DocumentPath { head, rest })
+        let element = prop_oneof![
+            "[ab]".prop_map(PathElement::Name),
+            (0..3usize).prop_map(PathElement::Index)
+        ];
+        ("[ab]", proptest::collection::vec(element, 0..4))
+            .prop_map(|(head, rest)| DocumentPath { head, rest })
     }
 
     proptest! {

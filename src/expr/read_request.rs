@@ -44,7 +44,10 @@ impl ReadRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadRange {
     /// Those of a key condition, by sort key.
-    Query { condition: KeyConditionShape, forward: bool },
+    Query {
+        condition: KeyConditionShape,
+        forward: bool,
+    },
     /// All, in hash order, or those of one segment.
     Scan { segment: Option<Segment> },
 }
@@ -61,6 +64,9 @@ impl ReadFilter {
     /// What a FilterExpression says.
     #[must_use]
     pub fn of_expression(condition: Condition) -> Self {
-        Self { condition, parameter: "Filter Expression" }
+        Self {
+            condition,
+            parameter: "Filter Expression",
+        }
     }
 }

@@ -8,33 +8,51 @@ use crate::model::{AttributeValue, DocumentPath, Item};
 
 /// An item of plain JSON without its brackets.
 fn item(text: &str) -> Item {
-    plain_json::parse(format!("{{{text}}}").as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    plain_json::parse(format!("{{{text}}}").as_bytes())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn line(item: &Item) -> String {
     let mut out = Vec::new();
     plain_json::write_line(item, &[], &mut out);
     let text = String::from_utf8(out).expect("JSON is text");
-    text.trim_end().trim_start_matches('{').trim_end_matches('}').to_owned()
+    text.trim_end()
+        .trim_start_matches('{')
+        .trim_end_matches('}')
+        .to_owned()
 }
 
 fn parse_with(text: &str, values: &str) -> Result<Update, String> {
     let names = [("#a", "a"), ("#dot", "a.b"), ("#status", "status")];
     let names = names.map(|(alias, name)| (alias.to_owned(), name.to_owned()));
-    let placeholders = Placeholders { names: Some(names.into()), values: Some(item(values).0) };
+    let placeholders = Placeholders {
+        names: Some(names.into()),
+        values: Some(item(values).0),
+    };
     let invalid = "Invalid UpdateExpression: ";
-    parse(text, &mut Scope::new(&placeholders))
-        .map_err(|error| error.to_string().strip_prefix(invalid).map_or("no prefix".to_owned(), str::to_owned))
+    parse(text, &mut Scope::new(&placeholders)).map_err(|error| {
+        error
+            .to_string()
+            .strip_prefix(invalid)
+            .map_or("no prefix".to_owned(), str::to_owned)
+    })
 }
 
 fn run(old: &str, text: &str, values: &str) -> Result<String, String> {
     let update = parse_with(text, values)?;
-    update.apply(&item(old), true).map(|new| line(&new)).map_err(|error| error.to_string())
+    update
+        .apply(&item(old), true)
+        .map(|new| line(&new))
+        .map_err(|error| error.to_string())
 }
 
 #[track_caller]
 fn fails(old: &str, text: &str, values: &str, expected: &str) {
-    assert_eq!(run(old, text, values), Err(expected.to_owned()), "{text} on {old}");
+    assert_eq!(
+        run(old, text, values),
+        Err(expected.to_owned()),
+        "{text} on {old}"
+    );
 }
 
 const PATH: &str = "The document path provided in the update expression is invalid for update";
@@ -43,30 +61,48 @@ const PATH: &str = "The document path provided in the update expression is inval
 fn removals_make_no_item() {
     let removed = parse_with("REMOVE x.y", "").and_then(|update| {
         assert!(update.only_removes());
-        update.apply(&item(""), false).map_err(|error| error.to_string())
+        update
+            .apply(&item(""), false)
+            .map_err(|error| error.to_string())
     });
     assert_eq!(removed, Ok(Item::default()));
-    let set = parse_with("SET a = :x REMOVE x.y DELETE y.z :s", r#"":x":1,":s":{"$ss":["a"]}"#);
+    let set = parse_with(
+        "SET a = :x REMOVE x.y DELETE y.z :s",
+        r#"":x":1,":s":{"$ss":["a"]}"#,
+    );
     let set = set.map(|update| (update.only_removes(), update.apply(&item(""), false)));
     assert_eq!(set, Ok((false, Ok(item(r#""a":1"#)))));
 }
 
 #[test]
 fn targets_that_are_not_there() {
-    for path in ["s.a", "s[0]", "l.a", "m[0]", "gone.a", "gone[0]", "m.gone.a", "l[5].a", "l[0].a"] {
+    for path in [
+        "s.a", "s[0]", "l.a", "m[0]", "gone.a", "gone[0]", "m.gone.a", "l[5].a", "l[0].a",
+    ] {
         let old = r#""s":"text","l":[1],"m":{}"#;
         fails(old, &format!("SET {path} = :x"), r#"":x":1"#, PATH);
         fails(old, &format!("REMOVE {path}"), "", PATH);
         fails(old, &format!("ADD {path} :x"), r#"":x":1"#, PATH);
-        fails(old, &format!("DELETE {path} :x"), r#"":x":{"$ns":[1]}"#, PATH);
+        fails(
+            old,
+            &format!("DELETE {path} :x"),
+            r#"":x":{"$ns":[1]}"#,
+            PATH,
+        );
     }
 }
 
 #[test]
 fn operators_are_counted() {
-    let sums = (0..301).map(|n| format!("a{n}=b+c")).collect::<Vec<_>>().join(",");
+    let sums = (0..301)
+        .map(|n| format!("a{n}=b+c"))
+        .collect::<Vec<_>>()
+        .join(",");
     let found = parse_with(&format!("SET {sums}"), "").err();
-    assert_eq!(found.as_deref(), Some("The expression contains too many operators; operator count: 301"));
+    assert_eq!(
+        found.as_deref(),
+        Some("The expression contains too many operators; operator count: 301")
+    );
 }
 
 #[test]
@@ -75,18 +111,41 @@ fn touched_paths_come_in_their_skeleton() {
         let update = parse_with(text, r#"":x":1"#).expect("legal");
         line(&update.touched(&item(of)))
     };
-    assert_eq!(touched("SET a.b = :x", r#""a":{"b":1,"c":2},"d":3"#), r#""a":{"b":1"#.to_owned());
+    assert_eq!(
+        touched("SET a.b = :x", r#""a":{"b":1,"c":2},"d":3"#),
+        r#""a":{"b":1"#.to_owned()
+    );
     assert_eq!(touched("REMOVE l[1]", r#""l":[1,3]"#), r#""l":[3]"#);
-    assert_eq!(touched("SET l[9] = :x, l[0] = :x", r#""l":[1,2,1]"#), r#""l":[1]"#);
+    assert_eq!(
+        touched("SET l[9] = :x, l[0] = :x", r#""l":[1,2,1]"#),
+        r#""l":[1]"#
+    );
     assert_eq!(touched("REMOVE x", r#""a":1"#), "");
 }
 
 #[test]
 fn read_and_written_paths() {
-    let update = parse_with("SET a = if_not_exists(b.c, d) + f, h = list_append(e, i) REMOVE g", "").expect("legal");
-    let paths: Vec<String> = update.paths().into_iter().map(ToString::to_string).collect();
-    assert_eq!(paths, ["[a]", "[b, c]", "[d]", "[f]", "[h]", "[e]", "[i]", "[g]"]);
-    assert_eq!(update.targets().map(|path| path.head.as_str()).collect::<Vec<_>>(), ["a", "h", "g"]);
+    let update = parse_with(
+        "SET a = if_not_exists(b.c, d) + f, h = list_append(e, i) REMOVE g",
+        "",
+    )
+    .expect("legal");
+    let paths: Vec<String> = update
+        .paths()
+        .into_iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        paths,
+        ["[a]", "[b, c]", "[d]", "[f]", "[h]", "[e]", "[i]", "[g]"]
+    );
+    assert_eq!(
+        update
+            .targets()
+            .map(|path| path.head.as_str())
+            .collect::<Vec<_>>(),
+        ["a", "h", "g"]
+    );
 }
 
 /// Updates applied one list element, one member at a time: removals of list elements leave a hole until the end.
@@ -94,12 +153,17 @@ mod slowly {
     use super::*;
 
     /// The value at a path, holes included.
-    fn place<'v>(value: &'v mut AttributeValue, steps: &[PathElement]) -> Option<&'v mut AttributeValue> {
-        steps.iter().try_fold(value, |value, step| match (value, step) {
-            (AttributeValue::M(map), PathElement::Name(name)) => map.get_mut(name),
-            (AttributeValue::L(list), PathElement::Index(index)) => list.get_mut(*index),
-            _ => None,
-        })
+    fn place<'v>(
+        value: &'v mut AttributeValue,
+        steps: &[PathElement],
+    ) -> Option<&'v mut AttributeValue> {
+        steps
+            .iter()
+            .try_fold(value, |value, step| match (value, step) {
+                (AttributeValue::M(map), PathElement::Name(name)) => map.get_mut(name),
+                (AttributeValue::L(list), PathElement::Index(index)) => list.get_mut(*index),
+                _ => None,
+            })
     }
 
     /// A binary that no generated value has.
@@ -122,10 +186,15 @@ mod slowly {
         let mut root = AttributeValue::M(old.0.clone());
         let steps = |path: &DocumentPath| {
             let head = PathElement::Name(path.head.clone());
-            std::iter::once(head).chain(path.rest.clone()).collect::<Vec<_>>()
+            std::iter::once(head)
+                .chain(path.rest.clone())
+                .collect::<Vec<_>>()
         };
         // Beyond-end elements in the order of their indexes: the lower one is pushed first.
-        let mut sorted: Vec<_> = actions.iter().map(|(path, value)| (steps(path), value)).collect();
+        let mut sorted: Vec<_> = actions
+            .iter()
+            .map(|(path, value)| (steps(path), value))
+            .collect();
         let index = |steps: &[PathElement]| match steps.last() {
             Some(PathElement::Index(index)) => *index,
             _ => 0,
@@ -141,12 +210,14 @@ mod slowly {
                     Some(value) => drop(map.insert(name.clone(), value.clone())),
                     None => drop(map.remove(name)),
                 },
-                (AttributeValue::L(list), PathElement::Index(index), AttributeValue::L(before)) => match value {
-                    Some(value) if *index < before.len() => list[*index] = value.clone(),
-                    Some(value) => list.push(value.clone()),
-                    None if *index < before.len() => list[*index] = hole(),
-                    None => {}
-                },
+                (AttributeValue::L(list), PathElement::Index(index), AttributeValue::L(before)) => {
+                    match value {
+                        Some(value) if *index < before.len() => list[*index] = value.clone(),
+                        Some(value) => list.push(value.clone()),
+                        None if *index < before.len() => list[*index] = hole(),
+                        None => {}
+                    }
+                }
                 _ => return None,
             }
         }
@@ -169,8 +240,12 @@ fn any_value() -> impl Strategy<Value = AttributeValue> {
 }
 
 fn any_path() -> impl Strategy<Value = DocumentPath> {
-    let element = prop_oneof!["[ab]".prop_map(PathElement::Name), (0..5usize).prop_map(PathElement::Index)];
-    ("[ab]", prop::collection::vec(element, 0..3)).prop_map(|(head, rest)| DocumentPath { head, rest })
+    let element = prop_oneof![
+        "[ab]".prop_map(PathElement::Name),
+        (0..5usize).prop_map(PathElement::Index)
+    ];
+    ("[ab]", prop::collection::vec(element, 0..3))
+        .prop_map(|(head, rest)| DocumentPath { head, rest })
 }
 
 proptest! {

@@ -23,15 +23,26 @@ impl Writer {
     /// A writer whose placeholders may stand beside those of others: `mark` is in all of them.
     #[must_use]
     pub fn marked(mark: &'static str) -> Self {
-        Self { mark, ..Self::default() }
+        Self {
+            mark,
+            ..Self::default()
+        }
     }
 
     /// What the expressions refer to.
     #[must_use]
     pub fn placeholders(self) -> Placeholders {
         let mark = self.mark;
-        let names: BTreeMap<_, _> = self.names.into_iter().map(|(name, number)| (format!("#{mark}n{number}"), name)).collect();
-        let values = self.values.into_iter().enumerate().map(|(number, value)| (format!(":{mark}v{number}"), value));
+        let names: BTreeMap<_, _> = self
+            .names
+            .into_iter()
+            .map(|(name, number)| (format!("#{mark}n{number}"), name))
+            .collect();
+        let values = self
+            .values
+            .into_iter()
+            .enumerate()
+            .map(|(number, value)| (format!(":{mark}v{number}"), value));
         Placeholders::of(names, values.collect())
     }
 
@@ -52,7 +63,12 @@ impl Writer {
 
     /// A ProjectionExpression.
     pub fn projection(&mut self, projection: &ProjectionPaths) -> String {
-        projection.paths().iter().map(|path| self.path(path)).collect::<Vec<_>>().join(", ")
+        projection
+            .paths()
+            .iter()
+            .map(|path| self.path(path))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// A KeyConditionExpression.
@@ -61,7 +77,9 @@ impl Writer {
     /// `Unavailable` of an operator that no key is found by.
     pub fn key_condition(&mut self, shape: &KeyConditionShape) -> Result<String, Error> {
         let conditions = shape.conditions().map(|(name, range)| {
-            range.map(|range| range.condition(name)).ok_or(Error::Unavailable("a key is not found by this operator"))
+            range
+                .map(|range| range.condition(name))
+                .ok_or(Error::Unavailable("a key is not found by this operator"))
         });
         let all = conditions.collect::<Result<Vec<_>, _>>()?;
         self.joined(&all, " AND ", |_| false)
@@ -74,23 +92,44 @@ impl Writer {
     pub fn condition(&mut self, condition: &Condition) -> Result<String, Error> {
         Ok(match condition {
             Condition::Test(predicate, operands) => {
-                let operands = operands.iter().map(|operand| self.operand(operand)).collect::<Result<Vec<_>, _>>()?;
+                let operands = operands
+                    .iter()
+                    .map(|operand| self.operand(operand))
+                    .collect::<Result<Vec<_>, _>>()?;
                 predicate.text(&operands)
             }
-            Condition::And(list) => self.joined(list, " AND ", |part| matches!(part, Condition::Or(_)))?,
+            Condition::And(list) => {
+                self.joined(list, " AND ", |part| matches!(part, Condition::Or(_)))?
+            }
             Condition::Or(list) => self.joined(list, " OR ", |_| false)?,
             Condition::Not(inner) => {
-                let is_simple = !matches!(**inner, Condition::And(_) | Condition::Or(_) | Condition::Not(_));
+                let is_simple = !matches!(
+                    **inner,
+                    Condition::And(_) | Condition::Or(_) | Condition::Not(_)
+                );
                 let inner = self.condition(inner)?;
-                if is_simple { format!("NOT {inner}") } else { format!("NOT ({inner})") }
+                if is_simple {
+                    format!("NOT {inner}")
+                } else {
+                    format!("NOT ({inner})")
+                }
             }
         })
     }
 
-    fn joined(&mut self, list: &[Condition], word: &str, needs_parentheses: fn(&Condition) -> bool) -> Result<String, Error> {
+    fn joined(
+        &mut self,
+        list: &[Condition],
+        word: &str,
+        needs_parentheses: fn(&Condition) -> bool,
+    ) -> Result<String, Error> {
         let parts = list.iter().map(|part| {
             let text = self.condition(part)?;
-            Ok(if needs_parentheses(part) { format!("({text})") } else { text })
+            Ok(if needs_parentheses(part) {
+                format!("({text})")
+            } else {
+                text
+            })
         });
         Ok(parts.collect::<Result<Vec<_>, Error>>()?.join(word))
     }
@@ -100,7 +139,9 @@ impl Writer {
             Operand::Path(path) => self.path(path),
             Operand::Value(value) => self.value(value),
             Operand::Size(inner) => format!("size({})", self.operand(inner)?),
-            Operand::Truth(_) => return Err(Error::Unavailable("only PartiQL compares with a condition")),
+            Operand::Truth(_) => {
+                return Err(Error::Unavailable("only PartiQL compares with a condition"));
+            }
         })
     }
 }
@@ -114,9 +155,18 @@ mod tests {
     use crate::model::error::expression::ExpressionParameter;
 
     fn given() -> Placeholders {
-        let names = [("#a".to_owned(), "size".to_owned()), ("#d".to_owned(), "a.b".to_owned())];
-        let values = [(":s".to_owned(), AttributeValue::S("x".to_owned())), (":t".to_owned(), AttributeValue::S("S".to_owned()))];
-        Placeholders { names: Some(names.into()), values: Some(values.into()) }
+        let names = [
+            ("#a".to_owned(), "size".to_owned()),
+            ("#d".to_owned(), "a.b".to_owned()),
+        ];
+        let values = [
+            (":s".to_owned(), AttributeValue::S("x".to_owned())),
+            (":t".to_owned(), AttributeValue::S("S".to_owned())),
+        ];
+        Placeholders {
+            names: Some(names.into()),
+            values: Some(values.into()),
+        }
     }
 
     fn parsed(text: &str, placeholders: &Placeholders) -> Condition {
@@ -138,7 +188,11 @@ mod tests {
             let condition = parsed(text, &given());
             let mut writer = Writer::marked("_");
             let written = writer.condition(&condition).unwrap();
-            assert_eq!(parsed(&written, &writer.placeholders()), condition, "{text} became {written}");
+            assert_eq!(
+                parsed(&written, &writer.placeholders()),
+                condition,
+                "{text} became {written}"
+            );
         }
     }
 
@@ -146,14 +200,27 @@ mod tests {
     fn a_name_is_one_placeholder_in_all_expressions() {
         let paths = projection::parse("#a, b.#d[2], b.c", &mut Scope::new(&given())).unwrap();
         let key = KeyConditionShape::new([
-            ("size".to_owned(), SortRange::Equal(AttributeValue::S("x".to_owned()))),
-            ("c".to_owned(), SortRange::BeginsWith(AttributeValue::S("y".to_owned()))),
+            (
+                "size".to_owned(),
+                SortRange::Equal(AttributeValue::S("x".to_owned())),
+            ),
+            (
+                "c".to_owned(),
+                SortRange::BeginsWith(AttributeValue::S("y".to_owned())),
+            ),
         ]);
         let mut writer = Writer::default();
-        assert_eq!(writer.key_condition(&key).unwrap(), "#n0 = :v0 AND begins_with(#n1, :v1)");
+        assert_eq!(
+            writer.key_condition(&key).unwrap(),
+            "#n0 = :v0 AND begins_with(#n1, :v1)"
+        );
         assert_eq!(writer.projection(&paths), "#n0, #n2.#n3[2], #n2.#n1");
-        let names: Vec<(String, String)> = writer.placeholders().names.unwrap().into_iter().collect();
+        let names: Vec<(String, String)> =
+            writer.placeholders().names.unwrap().into_iter().collect();
         let expected = [("#n0", "size"), ("#n1", "c"), ("#n2", "b"), ("#n3", "a.b")];
-        assert_eq!(names, expected.map(|(alias, name)| (alias.to_owned(), name.to_owned())));
+        assert_eq!(
+            names,
+            expected.map(|(alias, name)| (alias.to_owned(), name.to_owned()))
+        );
     }
 }

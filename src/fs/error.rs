@@ -8,8 +8,8 @@ use crate::codec::wire::WireError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
 use crate::model::error::{
-    CancellationReason, KeyError, LimitError, QueryError, RemoteCause, RemoteError, StatementError, StoreError, StreamError,
-    Throttled, UpdateError, ValueError,
+    CancellationReason, KeyError, LimitError, QueryError, RemoteCause, RemoteError, StatementError,
+    StoreError, StreamError, Throttled, UpdateError, ValueError,
 };
 
 /// The failure of a filesystem call.
@@ -20,7 +20,11 @@ pub enum FsError {
     Database(#[from] Error),
     /// A request of the API failed: the exception and the sentence of its answer, which depend on the operation.
     #[error("{text}")]
-    Answered { failure: Box<FsError>, exception: &'static str, text: String },
+    Answered {
+        failure: Box<FsError>,
+        exception: &'static str,
+        text: String,
+    },
     /// A body that is not one JSON object of DynamoDB values.
     #[error("{0}")]
     Json(#[from] PlainJsonError),
@@ -48,7 +52,9 @@ pub enum FsError {
     #[error("the directory has items")]
     NotEmpty,
     /// A write below gsi/, lsi/, query/ or on a derived file.
-    #[error("this path is derived from the items and read-only; write the item under items/ instead")]
+    #[error(
+        "this path is derived from the items and read-only; write the item under items/ instead"
+    )]
     Derived,
     #[error("the item was changed by somebody else since it was read")]
     Stale,
@@ -67,15 +73,23 @@ pub enum FsError {
     TooLarge,
     #[error("the name or key is too long")]
     NameTooLong,
-    #[error("a query path has at most 64 clauses; put several conditions into one: where=a = 1 AND b = 2")]
+    #[error(
+        "a query path has at most 64 clauses; put several conditions into one: where=a = 1 AND b = 2"
+    )]
     TooManyClauses,
-    #[error("scratch files are full: 8 MiB a file, 64 MiB in all; ls -l .ddb/scratch lists them, rm there frees them")]
+    #[error(
+        "scratch files are full: 8 MiB a file, 64 MiB in all; ls -l .ddb/scratch lists them, rm there frees them"
+    )]
     ScratchFull,
     /// A write would make an open file hold more.
-    #[error("open files hold all the memory that they may (512 MiB, or a quarter of the process's); close some")]
+    #[error(
+        "open files hold all the memory that they may (512 MiB, or a quarter of the process's); close some"
+    )]
     OpenFull,
     /// A result that is too long for memory and finds no room on disk.
-    #[error("there is no room to keep this result, so its size is not known: {0}; reading it with cat through a pipe works")]
+    #[error(
+        "there is no room to keep this result, so its size is not known: {0}; reading it with cat through a pipe works"
+    )]
     SpoolFull(&'static str),
     /// One more cannot be opened.
     #[error(
@@ -203,8 +217,16 @@ impl FsError {
         let errno = match self {
             Self::Database(error) => return (database_errno(error), Some(error.exception())),
             Self::Json(error) => {
-                let is_too_large = matches!(error.fault, PlainJsonFault::Value(ValueError::ItemTooLarge));
-                return (if is_too_large { Errno::FileTooLarge } else { Errno::Invalid }, Some(VALIDATION));
+                let is_too_large =
+                    matches!(error.fault, PlainJsonFault::Value(ValueError::ItemTooLarge));
+                return (
+                    if is_too_large {
+                        Errno::FileTooLarge
+                    } else {
+                        Errno::Invalid
+                    },
+                    Some(VALIDATION),
+                );
             }
             Self::Moved(error) => match error.told() {
                 (Errno::Invalid, exception) => return (Errno::BadMessage, exception),
@@ -213,7 +235,9 @@ impl FsError {
             Self::Answered { exception, .. } if exception.ends_with("NotFoundException") => {
                 return (Errno::NotFound, Some(exception));
             }
-            Self::Answered { failure, exception, .. } => return (failure.errno(), Some(exception)),
+            Self::Answered {
+                failure, exception, ..
+            } => return (failure.errno(), Some(exception)),
             Self::Line(_, error) | Self::Again(error) => return error.told(),
             Self::Body(_) => return (Errno::Invalid, Some(VALIDATION)),
             Self::TooLarge => return (Errno::FileTooLarge, Some(VALIDATION)),
@@ -248,7 +272,10 @@ impl FsError {
     pub fn is_remarkable(&self) -> bool {
         // Nobody probes with a batch or a request.
         // And what is refused with a sentence is to be read.
-        if matches!(self, Self::Line(..) | Self::Answered { .. } | Self::Database(Error::Unavailable(_))) {
+        if matches!(
+            self,
+            Self::Line(..) | Self::Answered { .. } | Self::Database(Error::Unavailable(_))
+        ) {
             return true;
         }
         !matches!(
@@ -269,7 +296,10 @@ impl FsError {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         use FsError::{Again, Forgotten, Interrupted, NoAttribute, NotSupported, Stale};
-        matches!(self, Again(_) | Stale | Forgotten | NotSupported | NoAttribute | Interrupted)
+        matches!(
+            self,
+            Again(_) | Stale | Forgotten | NotSupported | NoAttribute | Interrupted
+        )
     }
 
     /// The explanation below the first line of `.ddb/errors/last`, each line with its newline.
@@ -277,14 +307,20 @@ impl FsError {
     pub fn explanation(&self) -> String {
         match self {
             Self::Stale | Self::OtherVersion => format!("  {self}\n  hint: {}\n", what_to_do(self)),
-            Self::Clause { message, hint } if !hint.is_empty() => format!("  {message}\n  hint: {hint}\n"),
+            Self::Clause { message, hint } if !hint.is_empty() => {
+                format!("  {message}\n  hint: {hint}\n")
+            }
             Self::Line(number, error) => {
                 let inner = error.explanation();
                 let rest = "  hint: the other lines are done; batch/result.json tells of each that is not\n";
                 format!("  line {number}: {}{rest}", inner.trim_start())
             }
             other => match other.throttled() {
-                Some(throttled) => format!("  {other}\n  {}.\n  hint: {}\n", throttled.whereabouts(), what_to_do(other)),
+                Some(throttled) => format!(
+                    "  {other}\n  {}.\n  hint: {}\n",
+                    throttled.whereabouts(),
+                    what_to_do(other)
+                ),
                 None => format!("  {other}\n"),
             },
         }
@@ -296,10 +332,12 @@ impl FsError {
         match self {
             Self::Answered { failure, .. } => failure.throttled(),
             Self::Database(Error::Throttled(throttled)) => Some(throttled),
-            Self::Database(Error::TransactionCanceled(cancellation)) => cancellation.0.iter().find_map(|reason| match reason {
-                CancellationReason::Throttled(throttled) => Some(&**throttled),
-                _ => None,
-            }),
+            Self::Database(Error::TransactionCanceled(cancellation)) => {
+                cancellation.0.iter().find_map(|reason| match reason {
+                    CancellationReason::Throttled(throttled) => Some(&**throttled),
+                    _ => None,
+                })
+            }
             _ => None,
         }
     }
@@ -310,9 +348,14 @@ impl FsError {
 pub fn what_to_do(error: &FsError) -> Cow<'static, str> {
     match error {
         FsError::Stale => "read it again, then write; with -o lww the last writer wins.".into(),
-        FsError::OtherVersion => "its etag is in X.meta; with -o lww X.json takes any text, whatever the version.".into(),
+        FsError::OtherVersion => {
+            "its etag is in X.meta; with -o lww X.json takes any text, whatever the version.".into()
+        }
         FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.".into(),
-        _ => error.throttled().map(|throttled| format!("{}.", throttled.hint()).into()).unwrap_or_default(),
+        _ => error
+            .throttled()
+            .map(|throttled| format!("{}.", throttled.hint()).into())
+            .unwrap_or_default(),
     }
 }
 
@@ -322,7 +365,9 @@ fn database_errno(error: &Error) -> Errno {
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
         Error::Update(UpdateError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound) => Errno::NotFound,
-        Error::Query(QueryError::Backfilling(_)) | Error::Throttled(_) | Error::TooManyValues => Errno::Busy,
+        Error::Query(QueryError::Backfilling(_)) | Error::Throttled(_) | Error::TooManyValues => {
+            Errno::Busy
+        }
         Error::Stream(StreamError::Trimmed | StreamError::ExpiredIterator) => Errno::Stale,
         Error::Statement(StatementError::Duplicate) => Errno::Exists,
         Error::Value(_)
@@ -356,7 +401,9 @@ fn database_errno(error: &Error) -> Errno {
         Error::DeletionProtected => Errno::NotPermitted,
         Error::Remote(error) => remote_errno(error),
         Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_) => Errno::Canceled,
-        Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => Errno::NoSpace,
+        Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => {
+            Errno::NoSpace
+        }
         Error::Store(
             StoreError::Io(_)
             | StoreError::Corrupt(_)
@@ -389,7 +436,10 @@ mod tests {
     fn table_of_errnos() {
         let cases: &[(FsError, &str)] = &[
             (FsError::Body("x".to_owned()), "EINVAL"),
-            (FsError::Moved(Box::new(FsError::Body("x".to_owned()))), "EBADMSG"),
+            (
+                FsError::Moved(Box::new(FsError::Body("x".to_owned()))),
+                "EBADMSG",
+            ),
             (FsError::Moved(Box::new(FsError::TooLarge)), "EFBIG"),
             (FsError::NotFound, "ENOENT"),
             (FsError::Database(Error::ResourceNotFound), "ENOENT"),
@@ -398,24 +448,66 @@ mod tests {
             (FsError::OtherVersion, "ESTALE"),
             (FsError::Forgotten, "ESTALE"),
             (FsError::TokenExpired, "ESTALE"),
-            (FsError::Database(Error::ConditionalCheckFailed { item: None }), "ECANCELED"),
-            (FsError::Database(Error::TransactionCanceled(Cancellation(Vec::new()))), "ECANCELED"),
-            (FsError::Database(Error::Value(ValueError::ItemTooLarge)), "EFBIG"),
-            (FsError::Database(Error::Key(KeyError::SortTooLarge)), "ENAMETOOLONG"),
-            (FsError::Database(Error::Store(StoreError::NoSpace)), "ENOSPC"),
-            (FsError::Database(Error::Store(StoreError::Corrupt("x"))), "EIO"),
-            (FsError::Database(Error::Query(QueryError::ConsistentOnGlobal)), "EINVAL"),
-            (FsError::Database(Error::Query(QueryError::Backfilling("x".to_owned()))), "EBUSY"),
+            (
+                FsError::Database(Error::ConditionalCheckFailed { item: None }),
+                "ECANCELED",
+            ),
+            (
+                FsError::Database(Error::TransactionCanceled(Cancellation(Vec::new()))),
+                "ECANCELED",
+            ),
+            (
+                FsError::Database(Error::Value(ValueError::ItemTooLarge)),
+                "EFBIG",
+            ),
+            (
+                FsError::Database(Error::Key(KeyError::SortTooLarge)),
+                "ENAMETOOLONG",
+            ),
+            (
+                FsError::Database(Error::Store(StoreError::NoSpace)),
+                "ENOSPC",
+            ),
+            (
+                FsError::Database(Error::Store(StoreError::Corrupt("x"))),
+                "EIO",
+            ),
+            (
+                FsError::Database(Error::Query(QueryError::ConsistentOnGlobal)),
+                "EINVAL",
+            ),
+            (
+                FsError::Database(Error::Query(QueryError::Backfilling("x".to_owned()))),
+                "EBUSY",
+            ),
             (FsError::Database(Error::DeletionProtected), "EPERM"),
             (FsError::Database(Error::Unavailable("x")), "EOPNOTSUPP"),
             (FsError::Database(Error::Budget("x".to_owned())), "EDQUOT"),
             (FsError::Database(Error::ReadOnly), "EROFS"),
-            (FsError::Database(RemoteError::new("ThrottlingException", 400, "x").into()), "EBUSY"),
-            (FsError::Database(RemoteError::new("AccessDeniedException", 400, "x").into()), "EACCES"),
-            (FsError::Database(RemoteError::new("ValidationException", 400, "x").into()), "EINVAL"),
-            (FsError::Database(RemoteError::new("UnknownOperationException", 400, "x").into()), "EOPNOTSUPP"),
-            (FsError::Database(RemoteError::new("", 503, "x").into()), "EIO"),
-            (FsError::Database(RemoteError::unreachable("x").into()), "EIO"),
+            (
+                FsError::Database(RemoteError::new("ThrottlingException", 400, "x").into()),
+                "EBUSY",
+            ),
+            (
+                FsError::Database(RemoteError::new("AccessDeniedException", 400, "x").into()),
+                "EACCES",
+            ),
+            (
+                FsError::Database(RemoteError::new("ValidationException", 400, "x").into()),
+                "EINVAL",
+            ),
+            (
+                FsError::Database(RemoteError::new("UnknownOperationException", 400, "x").into()),
+                "EOPNOTSUPP",
+            ),
+            (
+                FsError::Database(RemoteError::new("", 503, "x").into()),
+                "EIO",
+            ),
+            (
+                FsError::Database(RemoteError::unreachable("x").into()),
+                "EIO",
+            ),
             (FsError::ScratchFull, "ENOSPC"),
             (FsError::OpenFull, "ENOSPC"),
             (FsError::TooManyOpen, "ENFILE"),

@@ -50,10 +50,16 @@ impl Process {
     /// The process of a thread; `None` when that is gone, or in another pid namespace.
     pub fn of_thread(thread: u32) -> Option<Self> {
         if !*IS_PROC_OURS {
-            return Some(Self { id: thread, started: 0 });
+            return Some(Self {
+                id: thread,
+                started: 0,
+            });
         }
         let id = status_field(thread, "Tgid:")?;
-        Some(Self { id, started: stat_field(id, STARTED)? })
+        Some(Self {
+            id,
+            started: stat_field(id, STARTED)?,
+        })
     }
 
     /// Is it there still? True where that cannot be found out.
@@ -92,7 +98,9 @@ impl Processes {
 /// The session of a process or thread; 0 when it cannot be found out (another pid namespace, gone).
 #[must_use]
 pub fn session_of(pid: u32) -> u32 {
-    status_field(pid, "NSsid:").or_else(|| stat_field(pid, 3)).unwrap_or(0)
+    status_field(pid, "NSsid:")
+        .or_else(|| stat_field(pid, 3))
+        .unwrap_or(0)
 }
 
 /// The first number in a line of `/proc/<pid>/status`.
@@ -101,7 +109,13 @@ fn status_field(pid: u32, name: &str) -> Option<u32> {
         return None;
     }
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
+    status.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    })
 }
 
 /// A numeric field of `/proc/<pid>/stat`, counted from the state.
@@ -119,15 +133,22 @@ const FILES_MAX: usize = 256;
 /// May a thread's process have a file of this inode number open? Yes where it cannot be found out.
 #[must_use]
 pub fn may_hold_open(thread: u32, ino: u64) -> bool {
-    let Ok(files) = std::fs::read_dir(format!("/proc/{thread}/fdinfo")) else { return true };
+    let Ok(files) = std::fs::read_dir(format!("/proc/{thread}/fdinfo")) else {
+        return true;
+    };
     let other = |info: std::io::Result<std::fs::DirEntry>| {
         let info = std::fs::read_to_string(info.ok()?.path()).ok()?;
-        let own: u64 = info.lines().find_map(|line| line.strip_prefix("ino:")?.trim().parse().ok())?;
+        let own: u64 = info
+            .lines()
+            .find_map(|line| line.strip_prefix("ino:")?.trim().parse().ok())?;
         (own != ino).then_some(())
     };
     !*IS_PROC_OURS
         || thread == 0
-        || files.take(FILES_MAX + 1).enumerate().any(|(at, info)| at == FILES_MAX || other(info).is_none())
+        || files
+            .take(FILES_MAX + 1)
+            .enumerate()
+            .any(|(at, info)| at == FILES_MAX || other(info).is_none())
 }
 
 /// The fields of `/proc/<pid>/stat` from the state on, which follows the command's name in parentheses.
@@ -140,7 +161,10 @@ fn stat_fields(pid: u32) -> Option<String> {
         // Nobody listens any more when it took too long.
         let _ = sender.send(std::fs::read_to_string(format!("/proc/{pid}/stat")));
     };
-    std::thread::Builder::new().name("ddbfs-stat".to_owned()).spawn(read).ok()?;
+    std::thread::Builder::new()
+        .name("ddbfs-stat".to_owned())
+        .spawn(read)
+        .ok()?;
     let stat = receiver.recv_timeout(STAT_PATIENCE).ok()?.ok()?;
     stat.rsplit_once(')').map(|(_, fields)| fields.to_owned())
 }
@@ -156,7 +180,9 @@ pub fn was_killed(thread: u32) -> bool {
     if status_field(thread, "VmSize:").is_some() {
         return false;
     }
-    let Some(fields) = stat_fields(thread) else { return false };
+    let Some(fields) = stat_fields(thread) else {
+        return false;
+    };
     let has = |index, bits| field(&fields, index).is_some_and(|value: u32| value & bits != 0);
     has(6, EXITING) && has(49, SIGNAL)
 }
@@ -168,9 +194,16 @@ pub fn has_open(thread: u32, path: &str) -> Option<bool> {
     if thread == 0 {
         return None;
     }
-    let links = std::fs::read_dir(format!("/proc/{thread}/fd")).ok()?.map_while(Result::ok);
+    let links = std::fs::read_dir(format!("/proc/{thread}/fd"))
+        .ok()?
+        .map_while(Result::ok);
     let mut targets = links.filter_map(|link| std::fs::read_link(link.path()).ok());
-    let is_it = |target: std::path::PathBuf| target.to_string_lossy().trim_end_matches(" (deleted)").ends_with(path);
+    let is_it = |target: std::path::PathBuf| {
+        target
+            .to_string_lossy()
+            .trim_end_matches(" (deleted)")
+            .ends_with(path)
+    };
     Some(targets.any(is_it))
 }
 
@@ -205,7 +238,9 @@ pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
 /// The same of the text of `/proc/<thread>/status`.
 fn pending_signal(status: &str) -> Option<bool> {
     let mask = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         u64::from_str_radix(line.trim(), 16).ok()
     };
     let (own, shared) = (mask("SigPnd")?, mask("ShdPnd")?);
@@ -226,7 +261,8 @@ mod tests {
             (thread, processes.of(thread))
         };
         let (one, of_one) = of_this_thread();
-        let (other, of_other) = std::thread::scope(|scope| scope.spawn(of_this_thread).join().unwrap());
+        let (other, of_other) =
+            std::thread::scope(|scope| scope.spawn(of_this_thread).join().unwrap());
         assert_ne!(one, other);
         assert_eq!(of_one, of_other);
         assert_eq!(of_one.unwrap().id, std::process::id());
@@ -237,7 +273,10 @@ mod tests {
     #[test]
     fn a_later_process_of_the_same_number_is_another() {
         let me = Processes::default().of(std::process::id()).unwrap();
-        let before = Process { started: me.started - 1, ..me };
+        let before = Process {
+            started: me.started - 1,
+            ..me
+        };
         assert!(me != before && !before.is_there());
     }
 

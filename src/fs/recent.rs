@@ -46,13 +46,19 @@ pub struct Recent<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u
     entries: LruCache<K, (V, u64)>,
 }
 
-impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Default for Recent<K, V, ENTRIES_MAX, AGE_MS_MAX> {
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Default
+    for Recent<K, V, ENTRIES_MAX, AGE_MS_MAX>
+{
     fn default() -> Self {
-        Self { entries: LruCache::unbounded() }
+        Self {
+            entries: LruCache::unbounded(),
+        }
     }
 }
 
-impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Recent<K, V, ENTRIES_MAX, AGE_MS_MAX> {
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
+    Recent<K, V, ENTRIES_MAX, AGE_MS_MAX>
+{
     /// Keeps a value as the newest; the one before it under this key.
     pub fn keep(&mut self, key: K, value: V, now_ms: u64) -> Option<V> {
         self.forget_old(now_ms);
@@ -65,7 +71,11 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> R
 
     /// Drops what is too old: only so does a memory become empty.
     pub fn forget_old(&mut self, now_ms: u64) {
-        while self.entries.peek_lru().is_some_and(|(_, (_, at))| is_old(*at, now_ms, AGE_MS_MAX)) {
+        while self
+            .entries
+            .peek_lru()
+            .is_some_and(|(_, (_, at))| is_old(*at, now_ms, AGE_MS_MAX))
+        {
             self.entries.pop_lru();
         }
     }
@@ -74,14 +84,20 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> R
     where
         K: Borrow<Q>,
     {
-        self.entries.peek(key).filter(|(_, at)| !is_old(*at, now_ms, AGE_MS_MAX)).map(|(value, _)| value)
+        self.entries
+            .peek(key)
+            .filter(|(_, at)| !is_old(*at, now_ms, AGE_MS_MAX))
+            .map(|(value, _)| value)
     }
 
     pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, now_ms: u64) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
-        self.entries.peek_mut(key).filter(|(_, at)| !is_old(*at, now_ms, AGE_MS_MAX)).map(|(value, _)| value)
+        self.entries
+            .peek_mut(key)
+            .filter(|(_, at)| !is_old(*at, now_ms, AGE_MS_MAX))
+            .map(|(value, _)| value)
     }
 
     /// Makes a value the newest.
@@ -105,14 +121,24 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> R
 
     /// Is there one whose key is so?
     pub fn any(&self, is_it: impl Fn(&K) -> bool, now_ms: u64) -> bool {
-        self.entries.iter().any(|(key, (_, at))| !is_old(*at, now_ms, AGE_MS_MAX) && is_it(key))
+        self.entries
+            .iter()
+            .any(|(key, (_, at))| !is_old(*at, now_ms, AGE_MS_MAX) && is_it(key))
     }
 
     /// Takes out the entries that are so, the oldest first.
     pub fn take_if(&mut self, is_it: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
-        let keys: Vec<K> =
-            self.entries.iter().rev().filter(|(key, (value, _))| is_it(key, value)).map(|(key, _)| key.clone()).collect();
-        keys.into_iter().filter_map(|key| self.entries.pop_entry(&key)).map(|(key, (value, _))| (key, value)).collect()
+        let keys: Vec<K> = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|(key, (value, _))| is_it(key, value))
+            .map(|(key, _)| key.clone())
+            .collect();
+        keys.into_iter()
+            .filter_map(|key| self.entries.pop_entry(&key))
+            .map(|(key, (value, _))| (key, value))
+            .collect()
     }
 
     pub fn values(&self) -> impl Iterator<Item = &V> {
@@ -142,13 +168,20 @@ pub struct Weighed<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: u
     bytes: usize,
 }
 
-impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Default for Weighed<K, V, ENTRIES_MAX, BYTES_MAX> {
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Default
+    for Weighed<K, V, ENTRIES_MAX, BYTES_MAX>
+{
     fn default() -> Self {
-        Self { entries: Recent::default(), bytes: 0 }
+        Self {
+            entries: Recent::default(),
+            bytes: 0,
+        }
     }
 }
 
-impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Weighed<K, V, ENTRIES_MAX, BYTES_MAX> {
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize>
+    Weighed<K, V, ENTRIES_MAX, BYTES_MAX>
+{
     /// Keeps a value of so many bytes as the newest.
     pub fn keep(&mut self, key: K, value: V, bytes: usize) {
         let before = self.entries.keep(key, (value, bytes), 0);
@@ -198,7 +231,9 @@ impl<T> Content for Vec<T> {
     }
 }
 
-impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Content for Recent<K, V, ENTRIES_MAX, AGE_MS_MAX> {
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Content
+    for Recent<K, V, ENTRIES_MAX, AGE_MS_MAX>
+{
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -242,7 +277,10 @@ mod tests {
         }
         recent.renew(&2, 1);
         recent.keep(5, 5, 1);
-        assert_eq!([2, 3, 4, 5].map(|number| recent.get(&number, u64::MAX - 1).copied()), [Some(2), None, Some(4), Some(5)]);
+        assert_eq!(
+            [2, 3, 4, 5].map(|number| recent.get(&number, u64::MAX - 1).copied()),
+            [Some(2), None, Some(4), Some(5)]
+        );
         assert_eq!(recent.take_if(|number, _| *number != 2), [(4, 4), (5, 5)]);
         assert_eq!((recent.remove_oldest(), recent.len()), (Some(2), 0));
     }
@@ -252,7 +290,11 @@ mod tests {
         let mut recent: Recent<u32, (), 3, 100> = Recent::default();
         recent.keep(1, (), 1_000);
         recent.keep(2, (), 1_050);
-        assert!(recent.get(&1, 1_099).is_some() && recent.get(&1, 1_100).is_none() && recent.get(&2, 1_100).is_some());
+        assert!(
+            recent.get(&1, 1_099).is_some()
+                && recent.get(&1, 1_100).is_none()
+                && recent.get(&2, 1_100).is_some()
+        );
         assert!(recent.renew(&1, 1_100).is_none() && recent.renew(&2, 1_100).is_some());
         recent.forget_old(1_199);
         assert!(!recent.is_empty());
@@ -268,6 +310,9 @@ mod tests {
         assert!(seldom.is_empty() && !seldom.is_any(|_| true));
         seldom.change(|list| list.push(1));
         assert!(seldom.is_any(|list| list == &[1]) && !seldom.is_any(|list| list == &[2]));
-        assert_eq!((seldom.change(Vec::pop), seldom.is_empty()), (Some(1), true));
+        assert_eq!(
+            (seldom.change(Vec::pop), seldom.is_empty()),
+            (Some(1), true)
+        );
     }
 }

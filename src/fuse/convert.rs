@@ -31,7 +31,11 @@ impl Owner {
     pub fn new(options: &MountOptions) -> Self {
         // SAFETY: two system calls without arguments that cannot fail.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-        Self { uid: options.uid.unwrap_or(uid), gid: options.gid.unwrap_or(gid), umask: options.umask }
+        Self {
+            uid: options.uid.unwrap_or(uid),
+            gid: options.gid.unwrap_or(gid),
+            umask: options.umask,
+        }
     }
 }
 
@@ -78,7 +82,12 @@ pub fn errno(error: &FsError) -> Errno {
 }
 
 pub fn caller(request: &Request, wait: WaitPolicy) -> Caller {
-    Caller { pid: request.pid(), uid: request.uid(), gid: request.gid(), wait }
+    Caller {
+        pid: request.pid(),
+        uid: request.uid(),
+        gid: request.gid(),
+        wait,
+    }
 }
 
 pub fn open_flags(flags: i32) -> OpenFlags {
@@ -94,7 +103,11 @@ pub fn rename_flags(flags: fuser::RenameFlags) -> RenameFlags {
     let no_replace = fuser::RenameFlags::RENAME_NOREPLACE;
     let exchange = fuser::RenameFlags::RENAME_EXCHANGE;
     let other = !(flags - no_replace - exchange).is_empty();
-    RenameFlags { no_replace: flags.contains(no_replace), exchange: flags.contains(exchange), other }
+    RenameFlags {
+        no_replace: flags.contains(no_replace),
+        exchange: flags.contains(exchange),
+        other,
+    }
 }
 
 /// Milliseconds since the epoch; `None` for "now".
@@ -106,5 +119,10 @@ pub fn time_ms(time: TimeOrNow) -> Option<u64> {
 }
 
 fn system_time_ms(time: SystemTime) -> u64 {
-    u64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(
+        time.duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_millis(),
+    )
+    .unwrap_or(u64::MAX)
 }

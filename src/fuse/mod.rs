@@ -62,8 +62,8 @@ use notify::Notifier;
 use shell::Shell;
 
 pub use mountpoint::{
-    Connection, EVENT_THREADS_REMOTE, Listed, MountCopy, MountOptions, MountState, UMASK, all as mounts, connection, detach, place,
-    state, unmount,
+    Connection, EVENT_THREADS_REMOTE, Listed, MountCopy, MountOptions, MountState, UMASK,
+    all as mounts, connection, detach, place, state, unmount,
 };
 
 /// How often [`Mounted::end`] looks whether the kernel has let go.
@@ -121,27 +121,46 @@ impl WhenFinished {
 /// # Errors
 /// No such directory, something is mounted there, files are in it, the data is below it, or the kernel refuses.
 pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
-    let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref(), options.nonempty)?;
+    let mountpoint = mountpoint::prepare(
+        &options.mountpoint,
+        options.data.as_deref(),
+        options.nonempty,
+    )?;
     // Mounted from here on; requests wait in the kernel until the session runs.
-    let mut session = Session::new(Shell::new(view.clone(), options), &mountpoint, &config(options))?;
+    let mut session = Session::new(
+        Shell::new(view.clone(), options),
+        &mountpoint,
+        &config(options),
+    )?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
     let notifier = Notifier::new(device, options.notify_timeout)?;
-    let tell = move |invalidations, wait, ended, then| notifier.invalidate(invalidations, wait, ended, then);
-    view.kernel_cache().mounted(Arc::new(tell), mountpoint::remains(&mountpoint));
+    let tell = move |invalidations, wait, ended, then| {
+        notifier.invalidate(invalidations, wait, ended, then)
+    };
+    view.kernel_cache()
+        .mounted(Arc::new(tell), mountpoint::remains(&mountpoint));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);
-    let session = std::thread::Builder::new().name("ddbfs-fuse".to_owned()).spawn(move || {
-        let ended = session.run();
-        of_session.finish();
-        of_unmount(ended)
-    })?;
+    let session = std::thread::Builder::new()
+        .name("ddbfs-fuse".to_owned())
+        .spawn(move || {
+            let ended = session.run();
+            of_session.finish();
+            of_unmount(ended)
+        })?;
     if !options.no_keep
         && let Err(error) = view.kernel_cache().keep_while_alone()
     {
         log::warn!("the kernel keeps nothing: {error}");
     }
-    Ok(Mounted { view, mountpoint, unmounter, session: Some(session), when_finished })
+    Ok(Mounted {
+        view,
+        mountpoint,
+        unmounter,
+        session: Some(session),
+        when_finished,
+    })
 }
 
 /// An event thread that had just taken a request when the mount ended reads ECONNABORTED instead of ENODEV (`fuse_dev_do_read` in
@@ -206,7 +225,9 @@ impl Mounted {
     }
 
     fn finish(&mut self, patience: Duration) -> io::Result<()> {
-        let Some(session) = self.session.take() else { return Ok(()) };
+        let Some(session) = self.session.take() else {
+            return Ok(());
+        };
         // Else their programs would hold the mount for ever.
         self.view.end_waiting();
         self.view.kernel_cache().stop();
@@ -221,7 +242,9 @@ impl Mounted {
             std::thread::sleep(POLL);
         }
         let ended = if session.is_finished() {
-            session.join().unwrap_or_else(|_| Err(io::Error::other("the FUSE session failed")))
+            session
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the FUSE session failed")))
         } else {
             log::warn!("{}: programs still use it", self.mountpoint.display());
             Ok(())
@@ -247,7 +270,10 @@ mod tests {
 
     #[test]
     fn a_request_cut_off_by_the_unmount_is_its_end_and_other_errors_stay() {
-        let ended = |errno| of_unmount(Err(io::Error::from_raw_os_error(errno))).map_err(|error| error.raw_os_error());
+        let ended = |errno| {
+            of_unmount(Err(io::Error::from_raw_os_error(errno)))
+                .map_err(|error| error.raw_os_error())
+        };
         assert_eq!(ended(libc::ECONNABORTED), Ok(()));
         assert_eq!(ended(libc::EIO), Err(Some(libc::EIO)));
     }

@@ -14,8 +14,7 @@ use std::time::Duration;
 const FILESYSTEM_TYPES: [&str; 2] = ["fuse.ddbfs", "fuse"];
 /// The source that all our mounts name, alone or before `#` and the data directory, as in fstab.
 const FILESYSTEM_SOURCE: &str = "ddbfs";
-const NOT_EMPTY: &str =
-    "holds files, which the mount would hide; choose an empty directory, or mount with -o nonempty to hide them for the while";
+const NOT_EMPTY: &str = "holds files, which the mount would hide; choose an empty directory, or mount with -o nonempty to hide them for the while";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// Has an entry for each filesystem that the kernel has anything of, mounted or detached, live or dead, by its device's number.
 const FILESYSTEMS: &str = "/sys/class/bdi";
@@ -101,13 +100,22 @@ pub enum MountState {
 /// The path, or the list of mounts, cannot be read.
 pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     let path = absolute(mountpoint)?;
-    let Some(line) = topmost(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
+    let Some(line) = topmost(&std::fs::read(MOUNTINFO)?, &path) else {
+        return Ok(MountState::Nothing);
+    };
     if !line.is_ours() {
         return Ok(MountState::Other(line.kind));
     }
     match std::fs::metadata(&path) {
         // The second: it ended while this waited.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTCONN | libc::ECONNABORTED)) => Ok(MountState::Dead),
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::ENOTCONN | libc::ECONNABORTED)
+            ) =>
+        {
+            Ok(MountState::Dead)
+        }
         _ => Ok(MountState::Live),
     }
 }
@@ -162,9 +170,20 @@ pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
     let path = absolute(mountpoint)?;
     let line = topmost(&std::fs::read(MOUNTINFO)?, &path);
     Ok(line.filter(Line::is_ours).map(|line| {
-        let data = line.source.split_once('#').map(|(_, data)| PathBuf::from(data));
-        let mut connection = Connection { path, data, device: line.device, id: line.id, ending: None };
-        connection.ending = connection.file().and_then(|file| OpenOptions::new().write(true).open(file).ok());
+        let data = line
+            .source
+            .split_once('#')
+            .map(|(_, data)| PathBuf::from(data));
+        let mut connection = Connection {
+            path,
+            data,
+            device: line.device,
+            id: line.id,
+            ending: None,
+        };
+        connection.ending = connection
+            .file()
+            .and_then(|file| OpenOptions::new().write(true).open(file).ok());
         connection
     }))
 }
@@ -174,24 +193,35 @@ impl Connection {
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
         let (_, minor) = self.device.split_once(':')?;
-        let file = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
+        let file = Path::new("/sys/fs/fuse/connections")
+            .join(minor)
+            .join("abort");
         file.exists().then_some(file)
     }
 
     /// The other mounts of the filesystem, in all mount namespaces that may be looked into.
     #[must_use]
     pub fn copies(&self) -> Vec<MountCopy> {
-        let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
         let (mut namespaces, mut copies) = (HashSet::new(), Vec::new());
         for directory in processes.map_while(Result::ok).map(|entry| entry.path()) {
-            let process = directory.file_name().and_then(|name| name.to_str()?.parse().ok());
+            let process = directory
+                .file_name()
+                .and_then(|name| name.to_str()?.parse().ok());
             let namespace = std::fs::read_link(directory.join("ns/mnt"));
             if let (Some(process), Ok(namespace)) = (process, namespace)
                 && namespaces.insert(namespace)
                 && let Ok(mountinfo) = std::fs::read(directory.join("mountinfo"))
             {
-                let others = lines(&mountinfo).filter(|line| line.device == self.device && line.id != self.id);
-                copies.extend(others.map(|line| MountCopy { id: line.id, process, path: line.path }));
+                let others = lines(&mountinfo)
+                    .filter(|line| line.device == self.device && line.id != self.id);
+                copies.extend(others.map(|line| MountCopy {
+                    id: line.id,
+                    process,
+                    path: line.path,
+                }));
             }
         }
         copies
@@ -212,7 +242,10 @@ impl Connection {
             return Ok(());
         }
         // Held, so that the mount itself stays; this asks nothing of it.
-        let held = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(&self.path)?;
+        let held = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_PATH)
+            .open(&self.path)?;
         let forced = umount2(&self.path, libc::MNT_FORCE);
         drop(held);
         match forced {
@@ -238,11 +271,15 @@ pub fn all() -> io::Result<Vec<Listed>> {
 pub fn place(path: &Path) -> io::Result<Option<(Listed, PathBuf)>> {
     let ours = all()?;
     let mut rest: Vec<OsString> = Vec::new();
-    let push = |rest: &mut Vec<OsString>, path: &Path| rest.extend(path.iter().rev().map(OsString::from));
+    let push =
+        |rest: &mut Vec<OsString>, path: &Path| rest.extend(path.iter().rev().map(OsString::from));
     push(&mut rest, &std::path::absolute(path)?);
     let (mut at, mut links) = (PathBuf::new(), 0);
-    let inside =
-        |at: &Path| ours.iter().filter(|mount| at.starts_with(&mount.path)).max_by_key(|mount| mount.path.as_os_str().len());
+    let inside = |at: &Path| {
+        ours.iter()
+            .filter(|mount| at.starts_with(&mount.path))
+            .max_by_key(|mount| mount.path.as_os_str().len())
+    };
     while let Some(name) = rest.pop() {
         if name == ".." {
             at.pop();
@@ -260,7 +297,8 @@ pub fn place(path: &Path) -> io::Result<Option<(Listed, PathBuf)>> {
             push(&mut rest, &target);
         }
     }
-    let found = inside(&at).and_then(|mount| Some((mount.clone(), at.strip_prefix(&mount.path).ok()?.to_owned())));
+    let found = inside(&at)
+        .and_then(|mount| Some((mount.clone(), at.strip_prefix(&mount.path).ok()?.to_owned())));
     Ok(found)
 }
 
@@ -278,22 +316,34 @@ fn ours(mountinfo: &[u8]) -> Vec<Listed> {
         topmost.retain(|below| below.path != line.path);
         topmost.push(line);
     }
-    topmost.into_iter().filter(Line::is_ours).map(Listed::from).collect()
+    topmost
+        .into_iter()
+        .filter(Line::is_ours)
+        .map(Listed::from)
+        .collect()
 }
 
 impl From<Line> for Listed {
     fn from(line: Line) -> Self {
         let mut options = line.options.split(',');
         let is_for_others = options.clone().any(|option| option == "allow_other");
-        let user = options.find_map(|option| option.strip_prefix("user_id=")).and_then(|id| id.parse().ok());
-        Self { path: line.path, user, is_for_others }
+        let user = options
+            .find_map(|option| option.strip_prefix("user_id="))
+            .and_then(|id| id.parse().ok());
+        Self {
+            path: line.path,
+            user,
+            is_for_others,
+        }
     }
 }
 
 /// What the list of mounts names as the source: `ddbfs#DIR`, so that `mount -a` knows the mount of such a line in fstab.
 #[must_use]
 pub fn source_name(data: Option<&Path>) -> String {
-    let data = data.and_then(|data| data.canonicalize().ok()).and_then(|data| data.to_str().map(str::to_owned));
+    let data = data
+        .and_then(|data| data.canonicalize().ok())
+        .and_then(|data| data.to_str().map(str::to_owned));
     match data {
         // The source is a word in a list of mount options.
         Some(data) if !data.contains([',', '\\']) => format!("{FILESYSTEM_SOURCE}#{data}"),
@@ -303,18 +353,32 @@ pub fn source_name(data: Option<&Path>) -> String {
 
 /// Checks a directory before it is mounted on; its absolute path.
 pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Result<PathBuf> {
-    let refuse = |why: String| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", mountpoint.display()));
+    let refuse = |why: String| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{}: {why}", mountpoint.display()),
+        )
+    };
     match state(mountpoint)? {
         MountState::Nothing => {}
         MountState::Dead => {
             log::info!("{}: clearing a dead mount", mountpoint.display());
             detach(&absolute(mountpoint)?)?;
         }
-        MountState::Live => return Err(refuse("a ddbfs is mounted here already; end it with: ddbfs umount".to_owned())),
-        MountState::Other(kind) => return Err(refuse(format!("a filesystem of type {kind} is mounted here"))),
+        MountState::Live => {
+            return Err(refuse(
+                "a ddbfs is mounted here already; end it with: ddbfs umount".to_owned(),
+            ));
+        }
+        MountState::Other(kind) => {
+            return Err(refuse(format!(
+                "a filesystem of type {kind} is mounted here"
+            )));
+        }
     }
-    let path =
-        mountpoint.canonicalize().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", mountpoint.display())))?;
+    let path = mountpoint.canonicalize().map_err(|error| {
+        io::Error::new(error.kind(), format!("{}: {error}", mountpoint.display()))
+    })?;
     if !path.is_dir() {
         return Err(refuse("is not a directory".to_owned()));
     }
@@ -322,7 +386,9 @@ pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Re
     if let Some(data) = data
         && absolute(data)?.starts_with(&path)
     {
-        return Err(refuse("the data directory is below it; choose another mountpoint".to_owned()));
+        return Err(refuse(
+            "the data directory is below it; choose another mountpoint".to_owned(),
+        ));
     }
     if !nonempty && holds_files(&path) {
         return Err(refuse(NOT_EMPTY.to_owned()));
@@ -343,8 +409,14 @@ pub fn unmount(mountpoint: &Path) -> io::Result<()> {
     let path = absolute(mountpoint)?;
     match topmost(&std::fs::read(MOUNTINFO)?, &path) {
         Some(line) if line.is_ours() => end(&path, false),
-        Some(line) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {}, not ddbfs", line.kind))),
-        None => Err(io::Error::new(io::ErrorKind::NotFound, "nothing is mounted here")),
+        Some(line) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("this is a mount of type {}, not ddbfs", line.kind),
+        )),
+        None => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "nothing is mounted here",
+        )),
     }
 }
 
@@ -367,21 +439,32 @@ fn umount2(path: &Path, flags: libc::c_int) -> io::Result<()> {
     // The path is canonical: a symlink there was put there since.
     let flags = libc::UMOUNT_NOFOLLOW | flags;
     // SAFETY: the path is a C string that lives through the call.
-    if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn fusermount(path: &Path, lazy: bool) -> io::Result<()> {
     let flags = if lazy { "-uz" } else { "-u" };
-    let output = Command::new("fusermount3").arg(flags).arg("--").arg(path).output()?;
+    let output = Command::new("fusermount3")
+        .arg(flags)
+        .arg("--")
+        .arg(path)
+        .output()?;
     if output.status.success() {
         return Ok(());
     }
-    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    Err(io::Error::other(
+        String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    ))
 }
 
 /// The absolute path without symlinks. What is mounted there is not asked, as it may be dead or not answer.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
-    let why = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let why =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let plain = std::path::absolute(path)?;
     if let (Some(parent), Some(name)) = (plain.parent(), plain.file_name())
         && let Ok(parent) = parent.canonicalize()
@@ -412,7 +495,8 @@ struct Line {
 impl Line {
     fn is_ours(&self) -> bool {
         let rest = self.source.strip_prefix(FILESYSTEM_SOURCE);
-        FILESYSTEM_TYPES.contains(&self.kind.as_str()) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+        FILESYSTEM_TYPES.contains(&self.kind.as_str())
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
     }
 }
 
@@ -426,7 +510,14 @@ fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
         // Any number of optional fields comes before the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
-        Some(Line { id, device, path, kind: text(after.next()?), source: text(after.next()?), options: text(after.next()?) })
+        Some(Line {
+            id,
+            device,
+            path,
+            kind: text(after.next()?),
+            source: text(after.next()?),
+            options: text(after.next()?),
+        })
     })
 }
 
@@ -484,19 +575,35 @@ mod tests {
         let over = b"44 22 0:44 / /mnt/d rw - tmpfs tmpfs rw\n45 22 0:45 / /mnt/e rw - fuse.ddbfs ddbfs rw,user_id=7,allow_other\n\
             46 22 0:46 / /mnt/f rw - fuse.sshfs ddbfs rw\n";
         let found = ours(&[MOUNTS, over].concat());
-        let told: Vec<_> = found.iter().map(|one| (one.path.to_str().unwrap(), one.user, one.is_for_others)).collect();
-        assert_eq!(told, [("/mnt/a b", Some(0), false), ("/mnt/c", None, false), ("/mnt/e", Some(7), true)]);
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.path.to_str().unwrap(), one.user, one.is_for_others))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("/mnt/a b", Some(0), false),
+                ("/mnt/c", None, false),
+                ("/mnt/e", Some(7), true)
+            ]
+        );
     }
 
     #[test]
-    fn a_directory_can_be_mounted_on_when_it_is_empty_or_that_is_allowed_and_the_data_is_not_below() {
+    fn a_directory_can_be_mounted_on_when_it_is_empty_or_that_is_allowed_and_the_data_is_not_below()
+    {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         let data = path.join("data");
         std::fs::create_dir(&data).unwrap();
         assert_eq!(state(&path).unwrap(), MountState::Nothing);
         assert_eq!(prepare(&path, None, true).unwrap(), path);
-        assert!(prepare(&path, None, false).unwrap_err().to_string().contains("-o nonempty"));
+        assert!(
+            prepare(&path, None, false)
+                .unwrap_err()
+                .to_string()
+                .contains("-o nonempty")
+        );
         assert!(prepare(&path, Some(&data), true).is_err());
         assert!(prepare(&data, Some(&path), false).is_ok());
         assert!(prepare(&path.join("none"), None, false).is_err());

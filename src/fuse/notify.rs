@@ -56,16 +56,30 @@ impl Notifier {
     /// # Errors
     /// There can be no thread.
     pub fn new(device: File, short: Duration) -> io::Result<Self> {
-        Self::telling(short, Arc::new(move |code, body: &[u8]| send_message(&device, code, body)))
+        Self::telling(
+            short,
+            Arc::new(move |code, body: &[u8]| send_message(&device, code, body)),
+        )
     }
 
     fn telling(short: Duration, tell: Arc<Tell>) -> io::Result<Self> {
         let patience = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&patience);
-        std::thread::Builder::new().name("ddbfs-patience".to_owned()).spawn(move || of_thread.watch())?;
+        std::thread::Builder::new()
+            .name("ddbfs-patience".to_owned())
+            .spawn(move || of_thread.watch())?;
         let pool = |name, threads_max| Pool::new(name, threads_max, WithoutThread::Waits);
-        let (attributes, names) = (pool("ddbfs-notify", ATTRIBUTES_MAX), Arc::new(pool("ddbfs-names", NAMES_MAX)));
-        Ok(Self { tell, attributes, names, patience, short })
+        let (attributes, names) = (
+            pool("ddbfs-notify", ATTRIBUTES_MAX),
+            Arc::new(pool("ddbfs-names", NAMES_MAX)),
+        );
+        Ok(Self {
+            tell,
+            attributes,
+            names,
+            patience,
+            short,
+        })
     }
 }
 
@@ -107,10 +121,14 @@ impl Deadlines {
             }
             let is_ended = list.is_ended;
             let now = Instant::now();
-            let due = list.all.extract_if(.., |(until, waiting)| is_ended || *until <= now || waiting.lock().is_none());
+            let due = list.all.extract_if(.., |(until, waiting)| {
+                is_ended || *until <= now || waiting.lock().is_none()
+            });
             let due: Vec<_> = due.collect();
             // Not under the lock: what is called may tell of something again.
-            MutexGuard::unlocked(&mut list, || due.iter().for_each(|(_, waiting)| call(waiting)));
+            MutexGuard::unlocked(&mut list, || {
+                due.iter().for_each(|(_, waiting)| call(waiting))
+            });
             if is_ended {
                 return;
             }
@@ -129,7 +147,13 @@ fn call(then: &Waiting) {
 
 impl Notifier {
     /// Tells the kernel all of these, then calls `ended`; calls `then` when nothing can be seen that is over, or when `wait` is. Never blocks.
-    pub fn invalidate(&self, invalidations: Vec<Invalidation>, wait: WaitPolicy, ended: Then, then: Then) {
+    pub fn invalidate(
+        &self,
+        invalidations: Vec<Invalidation>,
+        wait: WaitPolicy,
+        ended: Then,
+        then: Then,
+    ) {
         let waiting = Arc::new(Mutex::new(Some(then)));
         let until = match wait {
             WaitPolicy::Long => Some(LONG),
@@ -176,21 +200,40 @@ fn send(tell: &Tell, invalidation: &Invalidation) {
 
 /// The attributes, not the data: a negative offset (`fuse_reverse_inval_inode` in Linux). Waits for nothing. Does the kernel know the inode?
 fn send_inode(tell: &Tell, ino: u64) -> bool {
-    let body = [&ino.to_ne_bytes()[..], &(-1_i64).to_ne_bytes(), &0_i64.to_ne_bytes()].concat();
+    let body = [
+        &ino.to_ne_bytes()[..],
+        &(-1_i64).to_ne_bytes(),
+        &0_i64.to_ne_bytes(),
+    ]
+    .concat();
     tell(INVAL_INODE, &body)
 }
 
 /// Waits for the lock of the directory.
 fn send_entry(tell: &Tell, Name { parent, name }: &Name, flags: u32) -> bool {
-    let Ok(bytes) = u32::try_from(name.len()) else { return false };
-    let head = [&parent.to_ne_bytes()[..], &bytes.to_ne_bytes(), &flags.to_ne_bytes()].concat();
+    let Ok(bytes) = u32::try_from(name.len()) else {
+        return false;
+    };
+    let head = [
+        &parent.to_ne_bytes()[..],
+        &bytes.to_ne_bytes(),
+        &flags.to_ne_bytes(),
+    ]
+    .concat();
     tell(INVAL_ENTRY, &[&head, name.as_bytes(), &[0]].concat())
 }
 
 /// `struct fuse_out_header` and what follows. It is no fault that the kernel does not know what it is told of.
 fn send_message(mut device: &File, code: i32, body: &[u8]) -> bool {
-    let Ok(bytes) = u32::try_from(body.len() + 16) else { return false };
-    let head = [&bytes.to_ne_bytes()[..], &code.to_ne_bytes(), &0_u64.to_ne_bytes()].concat();
+    let Ok(bytes) = u32::try_from(body.len() + 16) else {
+        return false;
+    };
+    let head = [
+        &bytes.to_ne_bytes()[..],
+        &code.to_ne_bytes(),
+        &0_u64.to_ne_bytes(),
+    ]
+    .concat();
     let message = [&head, body].concat();
     match device.write(&message) {
         Ok(written) => written == message.len(),
@@ -215,7 +258,8 @@ mod tests {
     /// A kernel whose directory is held. Does who wrote wait for that? What is told in all when it is not held any more?
     fn check(knows: bool, invalidation: Invalidation, waits: bool, told: &[i32]) {
         let (directory, codes) = (Arc::new(Mutex::new(())), Arc::<Mutex<Vec<i32>>>::default());
-        let (held, of_kernel, of_codes) = (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
+        let (held, of_kernel, of_codes) =
+            (directory.lock(), Arc::clone(&directory), Arc::clone(&codes));
         let (arrives, arrived) = channel();
         let tell: Arc<Tell> = Arc::new(move |code, _: &[u8]| {
             if code == INVAL_ENTRY {
@@ -227,7 +271,11 @@ mod tests {
         });
         let (then, gone) = channel();
         let waiting: Waiting = Arc::new(Mutex::new(Some(Box::new(move || then.send(()).unwrap()))));
-        Notifier::telling(PATIENCE, tell).unwrap().tell_all(vec![invalidation.clone()], Box::new(|| {}), waiting);
+        Notifier::telling(PATIENCE, tell).unwrap().tell_all(
+            vec![invalidation.clone()],
+            Box::new(|| {}),
+            waiting,
+        );
         if waits {
             arrived.recv_timeout(PATIENCE).unwrap();
             assert!(gone.try_recv().is_err(), "{invalidation:?}");
@@ -239,11 +287,34 @@ mod tests {
 
     #[test]
     fn who_writes_an_item_that_the_kernel_knows_does_not_wait_for_its_directory() {
-        let name = || Name { parent: 1, name: "i.json".to_owned() };
-        check(true, Invalidation::Written(name(), 7), false, &[INVAL_INODE]);
+        let name = || Name {
+            parent: 1,
+            name: "i.json".to_owned(),
+        };
+        check(
+            true,
+            Invalidation::Written(name(), 7),
+            false,
+            &[INVAL_INODE],
+        );
         check(true, Invalidation::Dropped(name()), true, &[INVAL_ENTRY]);
-        check(true, Invalidation::Gone(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
-        check(true, Invalidation::Changed(name(), 7), true, &[INVAL_ENTRY, INVAL_INODE]);
-        check(false, Invalidation::Written(name(), 7), true, &[INVAL_INODE, INVAL_ENTRY, INVAL_INODE]);
+        check(
+            true,
+            Invalidation::Gone(name(), 7),
+            true,
+            &[INVAL_ENTRY, INVAL_INODE],
+        );
+        check(
+            true,
+            Invalidation::Changed(name(), 7),
+            true,
+            &[INVAL_ENTRY, INVAL_INODE],
+        );
+        check(
+            false,
+            Invalidation::Written(name(), 7),
+            true,
+            &[INVAL_INODE, INVAL_ENTRY, INVAL_INODE],
+        );
     }
 }

@@ -11,9 +11,10 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyCreate,
-    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll,
+    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents,
+    PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll,
     ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
@@ -58,7 +59,11 @@ pub struct Shell {
 
 impl Shell {
     pub fn new(view: View, options: &MountOptions) -> Self {
-        Self { view, owner: Owner::new(options), has_xattr: !options.no_xattr }
+        Self {
+            view,
+            owner: Owner::new(options),
+            has_xattr: !options.no_xattr,
+        }
     }
 
     /// A call on an inode or a name in it begins (`fs::view::calls`); `tell` says in the reply what it gave.
@@ -70,13 +75,19 @@ impl Shell {
         reply: R,
         tell: impl FnOnce(R, T) + Send + 'static,
     ) -> Asked<T> {
-        let call = self.view.begin(caller, operation, ino.0, name.map(OsStr::as_bytes));
+        let call = self
+            .view
+            .begin(caller, operation, ino.0, name.map(OsStr::as_bytes));
         let view = call.view.clone();
         let done = move |ended| match call.end(ended) {
             Ok(value) => tell(reply, value),
             Err(error) => reply.refuse(errno(&error)),
         };
-        Asked { view, operation, done: Box::new(done) }
+        Asked {
+            view,
+            operation,
+            done: Box::new(done),
+        }
     }
 }
 
@@ -100,7 +111,11 @@ impl<T: 'static> Asked<T> {
     }
 
     /// Makes a call that is answered when it has been worked out: on a thread for what takes long, if it may.
-    fn answer(self, place: Place<'_>, work: impl FnOnce(&View) -> Result<T, FsError> + Send + 'static) {
+    fn answer(
+        self,
+        place: Place<'_>,
+        work: impl FnOnce(&View) -> Result<T, FsError> + Send + 'static,
+    ) {
         self.start_at(place, move |view, done| done(work(view)));
     }
 
@@ -174,7 +189,11 @@ fn tell_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
 
 /// Direct I/O: each handle reads its own version, and two handles of one inode must not share pages. Readers need no flush.
 fn fopen_flags(write: bool) -> FopenFlags {
-    if write { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH }
+    if write {
+        FopenFlags::FOPEN_DIRECT_IO
+    } else {
+        FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH
+    }
 }
 
 impl Filesystem for Shell {
@@ -192,21 +211,44 @@ impl Filesystem for Shell {
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let (owner, owned) = (self.owner, name.as_bytes().to_vec());
         let tell = move |reply: ReplyEntry, attr: Attr| {
-            reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION);
+            reply.entry_with_ttls(
+                &attr.lasts.attr,
+                &attr.lasts.name,
+                &file_attr(&attr, owner),
+                GENERATION,
+            );
         };
-        let asked = self.ask(in_directory(request), "lookup", (parent, Some(name)), reply, tell);
-        asked.answer(Place::Name(parent.0, name.as_bytes()), move |view| view.lookup(parent.0, &owned));
+        let asked = self.ask(
+            in_directory(request),
+            "lookup",
+            (parent, Some(name)),
+            reply,
+            tell,
+        );
+        asked.answer(Place::Name(parent.0, name.as_bytes()), move |view| {
+            view.lookup(parent.0, &owned)
+        });
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, count: u64) {
         guard("forget", || self.view.forget(ino.0, count));
     }
 
-    fn getattr(&self, request: &Request, ino: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
+    fn getattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: Option<FileHandle>,
+        reply: ReplyAttr,
+    ) {
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
-        let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&attr.lasts.attr, &file_attr(&attr, owner));
+        let tell = move |reply: ReplyAttr, attr: Attr| {
+            reply.attr(&attr.lasts.attr, &file_attr(&attr, owner))
+        };
         let asked = self.ask(caller(request), "getattr", (ino, None), reply, tell);
-        asked.start_at(Place::Inode(ino.0), move |view, done| view.getattr_then(ino.0, handle, done));
+        asked.start_at(Place::Inode(ino.0), move |view, done| {
+            view.getattr_then(ino.0, handle, done)
+        });
     }
 
     fn setattr(
@@ -229,49 +271,122 @@ impl Filesystem for Shell {
     ) {
         // Owner, access and birth times are taken and dropped: cp -p, rsync and tar set them, and fail where they are refused.
         let touched = matches!(mtime, Some(TimeOrNow::Now));
-        let new = NewAttr { mode, size, modified_ms: mtime.and_then(time_ms), touched };
+        let new = NewAttr {
+            mode,
+            size,
+            modified_ms: mtime.and_then(time_ms),
+            touched,
+        };
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&TTL, &file_attr(&attr, owner));
         let asked = self.ask(caller(request), "setattr", (ino, None), reply, tell);
-        asked.start_at(Place::Inode(ino.0), move |view, done| view.setattr(ino.0, handle, new, done));
+        asked.start_at(Place::Inode(ino.0), move |view, done| {
+            view.setattr(ino.0, handle, new, done)
+        });
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let tell = |reply: ReplyData, target: String| reply.data(target.as_bytes());
-        self.ask(caller(request), "readlink", (ino, None), reply, tell).start(|view, done| done(view.readlink(ino.0)));
+        self.ask(caller(request), "readlink", (ino, None), reply, tell)
+            .start(|view, done| done(view.readlink(ino.0)));
     }
 
-    fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        _rdev: u32,
+        reply: ReplyEntry,
+    ) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.ask(in_directory(request), "mknod", (parent, Some(name)), reply, tell_entry(self.owner));
+        let asked = self.ask(
+            in_directory(request),
+            "mknod",
+            (parent, Some(name)),
+            reply,
+            tell_entry(self.owner),
+        );
         asked.answer(Place::Commit, move |view| match mode & libc::S_IFMT {
             libc::S_IFREG => view.mknod(parent.0, &owned, mode),
             // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
-            _ => Err(FsError::NotPermitted("files here are items; there are no pipes, sockets and devices")),
+            _ => Err(FsError::NotPermitted(
+                "files here are items; there are no pipes, sockets and devices",
+            )),
         });
     }
 
-    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        reply: ReplyEntry,
+    ) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.ask(in_directory(request), "mkdir", (parent, Some(name)), reply, tell_entry(self.owner));
-        asked.answer(Place::Directory(parent.0), move |view| view.mkdir(parent.0, &owned));
+        let asked = self.ask(
+            in_directory(request),
+            "mkdir",
+            (parent, Some(name)),
+            reply,
+            tell_entry(self.owner),
+        );
+        asked.answer(Place::Directory(parent.0), move |view| {
+            view.mkdir(parent.0, &owned)
+        });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let asked = self.ask(in_directory(request), "unlink", (parent, Some(name)), reply, tell_ok);
+        let asked = self.ask(
+            in_directory(request),
+            "unlink",
+            (parent, Some(name)),
+            reply,
+            tell_ok,
+        );
         asked.start(|view, done| view.unlink(parent.0, name.as_bytes(), done));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let owned = name.as_bytes().to_vec();
-        let asked = self.ask(in_directory(request), "rmdir", (parent, Some(name)), reply, tell_ok);
-        asked.answer(Place::Directory(parent.0), move |view| view.rmdir(parent.0, &owned));
+        let asked = self.ask(
+            in_directory(request),
+            "rmdir",
+            (parent, Some(name)),
+            reply,
+            tell_ok,
+        );
+        asked.answer(Place::Directory(parent.0), move |view| {
+            view.rmdir(parent.0, &owned)
+        });
     }
 
-    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        let (owned, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
-        let asked = self.ask(in_directory(request), "symlink", (parent, Some(name)), reply, tell_entry(self.owner));
-        asked.answer(Place::Directory(parent.0), move |view| view.symlink(parent.0, &owned, &target));
+    fn symlink(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        target: &Path,
+        reply: ReplyEntry,
+    ) {
+        let (owned, target) = (
+            name.as_bytes().to_vec(),
+            target.as_os_str().as_bytes().to_vec(),
+        );
+        let asked = self.ask(
+            in_directory(request),
+            "symlink",
+            (parent, Some(name)),
+            reply,
+            tell_entry(self.owner),
+        );
+        asked.answer(Place::Directory(parent.0), move |view| {
+            view.symlink(parent.0, &owned, &target)
+        });
     }
 
     fn rename(
@@ -284,19 +399,45 @@ impl Filesystem for Shell {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
-        let asked = self.ask(in_directory(request), "rename", (parent, Some(name)), reply, tell_ok);
+        let (from, to) = (
+            (parent.0, name.as_bytes()),
+            (newparent.0, newname.as_bytes()),
+        );
+        let asked = self.ask(
+            in_directory(request),
+            "rename",
+            (parent, Some(name)),
+            reply,
+            tell_ok,
+        );
         asked.start(|view, done| view.rename(from, to, rename_flags(flags), done));
     }
 
-    fn link(&self, request: &Request, _ino: INodeNo, newparent: INodeNo, newname: &OsStr, reply: ReplyEntry) {
-        let asked = self.ask(caller(request), "link", (newparent, Some(newname)), reply, tell_entry(self.owner));
-        asked.refuse(FsError::NotPermitted("an item has one name; cp makes another item"));
+    fn link(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        newparent: INodeNo,
+        newname: &OsStr,
+        reply: ReplyEntry,
+    ) {
+        let asked = self.ask(
+            caller(request),
+            "link",
+            (newparent, Some(newname)),
+            reply,
+            tell_entry(self.owner),
+        );
+        asked.refuse(FsError::NotPermitted(
+            "an item has one name; cp makes another item",
+        ));
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let flags = open_flags(flags.0);
-        let tell = move |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), fopen_flags(flags.write));
+        let tell = move |reply: ReplyOpen, handle: u64| {
+            reply.opened(FileHandle(handle), fopen_flags(flags.write))
+        };
         let asked = self.ask(caller(request), "open", (ino, None), reply, tell);
         asked.answer(Place::Inode(ino.0), move |view| view.open(ino.0, flags));
     }
@@ -331,15 +472,32 @@ impl Filesystem for Shell {
     ) {
         // After write(2) the kernel asks for the file's attributes; not so when it writes back what a mapping left.
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-        let wait = if is_mapped { WaitPolicy::Short } else { WaitPolicy::Settled };
+        let wait = if is_mapped {
+            WaitPolicy::Short
+        } else {
+            WaitPolicy::Settled
+        };
         // The kernel never sends more than WRITE_BYTES_MAX.
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let tell = move |reply: ReplyWrite, (): ()| reply.written(written);
-        let asked = self.ask(convert::caller(request, wait), "write", (ino, None), reply, tell);
+        let asked = self.ask(
+            convert::caller(request, wait),
+            "write",
+            (ino, None),
+            reply,
+            tell,
+        );
         asked.start(|view, done| view.write(handle.0, offset, data, done));
     }
 
-    fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
+    fn flush(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _lock_owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
         // Not the last close: a child's comes here too, with half a document written, and one before the first write.
         let asked = self.ask(caller(request), "flush", (ino, None), reply, tell_ok);
         asked.start(|view, done| view.flush(handle.0, done));
@@ -360,24 +518,46 @@ impl Filesystem for Shell {
         asked.start(|view, done| view.release(handle.0, done));
     }
 
-    fn fsync(&self, request: &Request, ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+    fn fsync(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _datasync: bool,
+        reply: ReplyEmpty,
+    ) {
         let asked = self.ask(caller(request), "fsync", (ino, None), reply, tell_ok);
         asked.start(|view, done| view.fsync(handle.0, done));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
-        let tell = |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
+        let tell =
+            |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
         let asked = self.ask(in_directory(request), "opendir", (ino, None), reply, tell);
         asked.start(|view, done| done(view.opendir(ino.0)));
     }
 
-    fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let call = self.view.begin(in_directory(request), "readdir", ino.0, None);
+    fn readdir(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let call = self
+            .view
+            .begin(in_directory(request), "readdir", ino.0, None);
         let view = call.view.clone();
         let list = move || {
             let read = view.readdir(handle.0, offset, &mut |entry, offset| {
-                reply.add(INodeNo(entry.ino), offset, file_type(entry.kind), entry.name)
+                reply.add(
+                    INodeNo(entry.ino),
+                    offset,
+                    file_type(entry.kind),
+                    entry.name,
+                )
             });
             match call.end(read) {
                 Ok(()) => reply.ok(),
@@ -387,13 +567,27 @@ impl Filesystem for Shell {
         guard("readdir", || self.view.run_listing(handle.0, list));
     }
 
-    fn readdirplus(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
+    fn readdirplus(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
         let call = self.view.begin(caller(request), "readdirplus", ino.0, None);
         let (view, owner) = (call.view.clone(), self.owner);
         let list = move || {
             let read = view.readdirplus(ino.0, handle.0, offset, &mut |name, offset, attr| {
                 let ttl = attr.lasts.name.min(attr.lasts.attr);
-                reply.add(INodeNo(attr.ino), offset, name, &ttl, &file_attr(attr, owner), GENERATION)
+                reply.add(
+                    INodeNo(attr.ino),
+                    offset,
+                    name,
+                    &ttl,
+                    &file_attr(attr, owner),
+                    GENERATION,
+                )
             });
             match call.end(read) {
                 Ok(()) => reply.ok(),
@@ -403,7 +597,14 @@ impl Filesystem for Shell {
         guard("readdirplus", || self.view.run_listing(handle.0, list));
     }
 
-    fn releasedir(&self, _request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
         guard("releasedir", || {
             self.view.releasedir(handle.0);
             reply.ok();
@@ -412,21 +613,47 @@ impl Filesystem for Shell {
 
     /// What a directory shows was durable before the call that made it returned.
     /// Not ENOSYS: the kernel would take it for success from then on, even of a daemon that is dead.
-    fn fsyncdir(&self, _request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+    fn fsyncdir(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _datasync: bool,
+        reply: ReplyEmpty,
+    ) {
         reply.ok();
     }
 
     fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         guard("statfs", || {
             let stat = self.view.statfs();
-            let (block, free, available) = (stat.block_bytes, stat.blocks_free, stat.blocks_available);
+            let (block, free, available) =
+                (stat.block_bytes, stat.blocks_free, stat.blocks_available);
             // No inodes and none free: there is no such bound.
-            reply.statfs(stat.blocks, free, available, 0, 0, block, stat.name_bytes_max, block);
+            reply.statfs(
+                stat.blocks,
+                free,
+                available,
+                0,
+                0,
+                block,
+                stat.name_bytes_max,
+                block,
+            );
         });
     }
 
     /// ENOSYS, where there are to be none: the kernel asks no more. So for the other three.
-    fn setxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
+    fn setxattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        name: &OsStr,
+        _value: &[u8],
+        _flags: i32,
+        _at: u32,
+        reply: ReplyEmpty,
+    ) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
@@ -434,11 +661,24 @@ impl Filesystem for Shell {
         asked.refuse(self.view.setxattr(name.as_bytes()));
     }
 
-    fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+    fn getxattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        name: &OsStr,
+        size: u32,
+        reply: ReplyXattr,
+    ) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "getxattr", (ino, None), reply, tell_xattr(size));
+        let asked = self.ask(
+            caller(request),
+            "getxattr",
+            (ino, None),
+            reply,
+            tell_xattr(size),
+        );
         asked.start(|view, done| done(view.getxattr(ino.0, name.as_bytes())));
     }
 
@@ -461,24 +701,58 @@ impl Filesystem for Shell {
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
         let view = self.view.called_by(caller(request));
         let ask = move || match view.getattr(ino.0, None) {
-            Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => reply.error(Errno::EROFS),
-            Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => reply.error(Errno::EACCES),
+            Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => {
+                reply.error(Errno::EROFS)
+            }
+            Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => {
+                reply.error(Errno::EACCES)
+            }
             Ok(_) => reply.ok(),
             Err(error) => reply.error(errno(&error)),
         };
-        guard("access", || self.view.run_call(Place::Inode(ino.0), move || guard("access", ask)));
+        guard("access", || {
+            self.view
+                .run_call(Place::Inode(ino.0), move || guard("access", ask))
+        });
     }
 
-    fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
         let (owner, owned, flags) = (self.owner, name.as_bytes().to_vec(), open_flags(flags));
         let tell = move |reply: ReplyCreate, created: Created| {
             let attr = file_attr(&created.attr, owner);
-            reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
+            reply.created(
+                &TTL,
+                &attr,
+                GENERATION,
+                FileHandle(created.handle),
+                fopen_flags(true),
+            );
         };
-        let asked = self.ask(in_directory(request), "create", (parent, Some(name)), reply, tell);
-        let make = move |view: &View, done: Reply<Created>| done(view.create(parent.0, &owned, mode, flags));
+        let asked = self.ask(
+            in_directory(request),
+            "create",
+            (parent, Some(name)),
+            reply,
+            tell,
+        );
+        let make = move |view: &View, done: Reply<Created>| {
+            done(view.create(parent.0, &owned, mode, flags))
+        };
         // Elsewhere what waits for a commit.
-        if flags.exclusive { asked.start_at(Place::Commit, make) } else { asked.start(make) }
+        if flags.exclusive {
+            asked.start_at(Place::Commit, make)
+        } else {
+            asked.start(make)
+        }
     }
 
     fn ioctl(
@@ -509,14 +783,33 @@ impl Filesystem for Shell {
         reply.error(Errno::ENOSYS);
     }
 
-    fn fallocate(&self, request: &Request, ino: INodeNo, _: FileHandle, _offset: u64, _length: u64, _mode: i32, reply: ReplyEmpty) {
+    fn fallocate(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        _offset: u64,
+        _length: u64,
+        _mode: i32,
+        reply: ReplyEmpty,
+    ) {
         // posix_fallocate(3) then writes zeros itself.
         let asked = self.ask(caller(request), "fallocate", (ino, None), reply, tell_ok);
-        asked.refuse(FsError::Unsupported("an item has the size of its text; write it as a whole"));
+        asked.refuse(FsError::Unsupported(
+            "an item has the size of its text; write it as a whole",
+        ));
     }
 
     /// ENOSYS: the kernel seeks by itself, and asks no more.
-    fn lseek(&self, _request: &Request, _ino: INodeNo, _handle: FileHandle, _offset: i64, _whence: i32, reply: ReplyLseek) {
+    fn lseek(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _offset: i64,
+        _whence: i32,
+        reply: ReplyLseek,
+    ) {
         reply.error(Errno::ENOSYS);
     }
 
@@ -534,11 +827,26 @@ impl Filesystem for Shell {
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        let from = RangeEnd { ino: ino_in.0, handle: handle_in.0, offset: offset_in };
-        let to = RangeEnd { ino: ino_out.0, handle: handle_out.0, offset: offset_out };
+        let from = RangeEnd {
+            ino: ino_in.0,
+            handle: handle_in.0,
+            offset: offset_in,
+        };
+        let to = RangeEnd {
+            ino: ino_out.0,
+            handle: handle_out.0,
+            offset: offset_out,
+        };
         // An item's text is far below.
-        let tell = |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let asked = self.ask(caller(request), "copy_file_range", (ino_out, None), reply, tell);
+        let tell =
+            |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let asked = self.ask(
+            caller(request),
+            "copy_file_range",
+            (ino_out, None),
+            reply,
+            tell,
+        );
         asked.start(|view, done| view.copy_file_range(from, to, length, done));
     }
 }

@@ -11,7 +11,9 @@ pub enum AuthError {
     #[error("Request is missing Authentication Token")]
     Missing,
     /// InvalidSignatureException.
-    #[error("Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.")]
+    #[error(
+        "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
+    )]
     Both,
     /// IncompleteSignatureException; the sentences, one after the other.
     #[error("{0}")]
@@ -37,8 +39,10 @@ pub struct Signature<'a> {
 /// [`AuthError`] in the service's order.
 pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
     // An empty value is no signature in the query: a header beside it counts then.
-    let in_query =
-        signature.query.split('&').any(|part| part.strip_prefix("X-Amz-Algorithm=").is_some_and(|value| !value.is_empty()));
+    let in_query = signature.query.split('&').any(|part| {
+        part.strip_prefix("X-Amz-Algorithm=")
+            .is_some_and(|value| !value.is_empty())
+    });
     match signature.header {
         Some(_) if in_query => Err(AuthError::Both),
         // To the service another scheme (Basic, Bearer) is no signature at all, not a wrong one.
@@ -53,38 +57,60 @@ fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
     let names = ["Credential", "Signature", "SignedHeaders"];
     let mut found = [false; 3];
     for (key, _) in parameters(header).filter(|(_, value)| !value.is_empty()) {
-        names.iter().zip(&mut found).filter(|(name, _)| **name == key).for_each(|(_, found)| *found = true);
+        names
+            .iter()
+            .zip(&mut found)
+            .filter(|(name, _)| **name == key)
+            .for_each(|(_, found)| *found = true);
     }
     let mut sentences = String::new();
     for (name, found) in names.iter().zip(found) {
         if !found {
-            sentences.push_str(&format!("Authorization header requires '{name}' parameter. "));
+            sentences.push_str(&format!(
+                "Authorization header requires '{name}' parameter. "
+            ));
         }
     }
     if !dated {
-        sentences.push_str("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ");
+        sentences.push_str(
+            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ",
+        );
     }
     if sentences.is_empty() {
         return Ok(());
     }
-    Err(AuthError::Incomplete(format!("{sentences}Authorization={header}")))
+    Err(AuthError::Incomplete(format!(
+        "{sentences}Authorization={header}"
+    )))
 }
 
 fn check_query(query: &str) -> Result<(), AuthError> {
     let mut sentences = String::new();
-    for name in ["X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date"] {
+    for name in [
+        "X-Amz-Algorithm",
+        "X-Amz-Credential",
+        "X-Amz-Signature",
+        "X-Amz-SignedHeaders",
+        "X-Amz-Date",
+    ] {
         if !has_parameter(query, name) {
-            sentences.push_str(&format!("AWS query-string parameters must include '{name}'. "));
+            sentences.push_str(&format!(
+                "AWS query-string parameters must include '{name}'. "
+            ));
         }
     }
     if sentences.is_empty() {
         return Ok(());
     }
-    Err(AuthError::Incomplete(format!("{sentences}Re-examine the query-string parameters.")))
+    Err(AuthError::Incomplete(format!(
+        "{sentences}Re-examine the query-string parameters."
+    )))
 }
 
 fn has_parameter(query: &str, name: &str) -> bool {
-    query.split('&').any(|part| part.split('=').next() == Some(name))
+    query
+        .split('&')
+        .any(|part| part.split('=').next() == Some(name))
 }
 
 #[cfg(test)]
@@ -93,8 +119,15 @@ mod tests {
 
     #[track_caller]
     fn check_text(header: Option<&str>, query: &str, dated: bool, expected: &str) {
-        let found = check(&Signature { header, query, dated });
-        assert_eq!(found.map_or_else(|error| error.to_string(), |()| String::new()), expected);
+        let found = check(&Signature {
+            header,
+            query,
+            dated,
+        });
+        assert_eq!(
+            found.map_or_else(|error| error.to_string(), |()| String::new()),
+            expected
+        );
     }
 
     #[test]
@@ -102,7 +135,12 @@ mod tests {
         let whole = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00";
         check_text(Some(whole), "", true, "");
         check_text(None, "", true, "Request is missing Authentication Token");
-        check_text(Some("Bearer x"), "", true, "Request is missing Authentication Token");
+        check_text(
+            Some("Bearer x"),
+            "",
+            true,
+            "Request is missing Authentication Token",
+        );
         check_text(
             Some(whole),
             "X-Amz-Algorithm=AWS4-HMAC-SHA256",
@@ -118,8 +156,18 @@ mod tests {
              Authorization=AWS4-HMAC-SHA256 Signature=a",
         );
         check_text(Some(&whole.replace(", ", " ")), "", true, "");
-        check_text(Some(&whole.replace(", ", ",")), "X-Amz-Algorithm=", true, "");
-        check_text(None, "X-Amz-Algorithm=&X-Amz-Credential=b", true, "Request is missing Authentication Token");
+        check_text(
+            Some(&whole.replace(", ", ",")),
+            "X-Amz-Algorithm=",
+            true,
+            "",
+        );
+        check_text(
+            None,
+            "X-Amz-Algorithm=&X-Amz-Credential=b",
+            true,
+            "Request is missing Authentication Token",
+        );
         check_text(
             Some("AWS4- Signature=b Credential=a"),
             "",

@@ -33,7 +33,12 @@ pub enum BodyError {
 ///
 /// # Errors
 /// [`BodyError`]; what was read is dropped.
-pub async fn read(mut incoming: Incoming, timeouts: Timeouts, bodies: &Budget, waits: bool) -> Result<(Bytes, Permit), BodyError> {
+pub async fn read(
+    mut incoming: Incoming,
+    timeouts: Timeouts,
+    bodies: &Budget,
+    waits: bool,
+) -> Result<(Bytes, Permit), BodyError> {
     let read = read_whole(&mut incoming, timeouts, bodies).await;
     if matches!(read, Err(BodyError::TooLarge)) && !waits {
         tokio::spawn(read_over(incoming, timeouts));
@@ -45,7 +50,8 @@ pub async fn read(mut incoming: Incoming, timeouts: Timeouts, bodies: &Budget, w
 async fn read_over(mut incoming: Incoming, timeouts: Timeouts) {
     let (started, mut bytes) = (Instant::now(), 0);
     while bytes < REFUSED_BYTES_MAX {
-        let deadline = (started + timeouts.allowed(bytes, false)).min(Instant::now() + timeouts.silence);
+        let deadline =
+            (started + timeouts.allowed(bytes, false)).min(Instant::now() + timeouts.silence);
         match next(&mut incoming, deadline).await {
             Ok(Some(more)) => bytes += more.len(),
             Ok(None) | Err(_) => return,
@@ -53,7 +59,11 @@ async fn read_over(mut incoming: Incoming, timeouts: Timeouts) {
     }
 }
 
-async fn read_whole(incoming: &mut Incoming, timeouts: Timeouts, bodies: &Budget) -> Result<(Bytes, Permit), BodyError> {
+async fn read_whole(
+    incoming: &mut Incoming,
+    timeouts: Timeouts,
+    bodies: &Budget,
+) -> Result<(Bytes, Permit), BodyError> {
     // What Content-Length says: a body that says itself that it is too large is not read at all.
     let hint = incoming.size_hint();
     if hint.lower() > BODY_BYTES_MAX as u64 {
@@ -68,8 +78,11 @@ async fn read_whole(incoming: &mut Incoming, timeouts: Timeouts, bodies: &Budget
     let mut all = Vec::new();
     let mut started = Instant::now();
     loop {
-        let deadline = (started + timeouts.allowed(all.len(), bodies.is_wanted())).min(Instant::now() + timeouts.silence);
-        let Some(more) = next(incoming, deadline).await? else { return Ok((all.into(), permit)) };
+        let deadline = (started + timeouts.allowed(all.len(), bodies.is_wanted()))
+            .min(Instant::now() + timeouts.silence);
+        let Some(more) = next(incoming, deadline).await? else {
+            return Ok((all.into(), permit));
+        };
         let held = all.len() + more.len();
         if held > BODY_BYTES_MAX {
             return Err(BodyError::TooLarge);
@@ -90,7 +103,10 @@ async fn read_whole(incoming: &mut Incoming, timeouts: Timeouts, bodies: &Budget
 }
 
 async fn reserved(bodies: &Budget, length: usize) -> Result<Permit, BodyError> {
-    bodies.wait(length, PATIENCE).await.map_err(|_| BodyError::Busy)
+    bodies
+        .wait(length, PATIENCE)
+        .await
+        .map_err(|_| BodyError::Busy)
 }
 
 /// The next part, if there is one. Trailers say nothing here.

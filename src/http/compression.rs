@@ -73,7 +73,10 @@ pub fn content_encoding(header: Option<&str>) -> ContentEncoding {
 pub fn accepted(header: Option<&str>) -> Option<Coding> {
     let codings = header?.split(',').filter_map(|part| {
         let (name, weight) = part.split_once(';').unwrap_or((part, ""));
-        let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |text| text.trim().parse::<f32>().ok());
+        let weight = weight
+            .trim()
+            .strip_prefix("q=")
+            .map_or(Some(1.0), |text| text.trim().parse::<f32>().ok());
         Coding::of(name.trim()).filter(|_| weight.is_some_and(|weight| weight > 0.0))
     });
     codings.into_iter().next()
@@ -103,7 +106,9 @@ fn read_all(mut decoder: impl Read) -> Result<Vec<u8>, InflateError> {
     let mut part = [0; PART_BYTES];
     loop {
         let read = decoder.read(&mut part).map_err(|_| InflateError::Broken)?;
-        let Some(part) = part.get(..read).filter(|part| !part.is_empty()) else { return Ok(out) };
+        let Some(part) = part.get(..read).filter(|part| !part.is_empty()) else {
+            return Ok(out);
+        };
         if out.len() + read > BODY_BYTES_MAX {
             return Err(InflateError::TooLarge);
         }
@@ -138,35 +143,54 @@ mod tests {
             assert_eq!(inflate(coding, &small), Ok(text.clone()));
         }
         let zlib = deflate(Coding::Deflate, &text).unwrap();
-        assert_eq!(inflate(Coding::Deflate, &zlib[2..zlib.len() - 4]), Ok(text.clone()));
+        assert_eq!(
+            inflate(Coding::Deflate, &zlib[2..zlib.len() - 4]),
+            Ok(text.clone())
+        );
         let gzip = deflate(Coding::Gzip, &text).unwrap();
-        assert_eq!(inflate(Coding::Gzip, &[gzip.clone(), gzip].concat()), Ok(text.repeat(2)));
+        assert_eq!(
+            inflate(Coding::Gzip, &[gzip.clone(), gzip].concat()),
+            Ok(text.repeat(2))
+        );
         assert_eq!(deflate(Coding::Gzip, b"{}"), None);
     }
 
     #[test]
     fn broken_and_huge_bodies_are_told() {
         let gzip = deflate(Coding::Gzip, &b"abc".repeat(100)).unwrap();
-        assert_eq!(inflate(Coding::Gzip, &gzip[..gzip.len() - 1]), Err(InflateError::Broken));
+        assert_eq!(
+            inflate(Coding::Gzip, &gzip[..gzip.len() - 1]),
+            Err(InflateError::Broken)
+        );
         assert_eq!(inflate(Coding::Gzip, b"{}"), Err(InflateError::Broken));
-        assert_eq!(inflate(Coding::Deflate, b"\xff\xff"), Err(InflateError::Broken));
+        assert_eq!(
+            inflate(Coding::Deflate, b"\xff\xff"),
+            Err(InflateError::Broken)
+        );
         let bomb = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX + 1]).unwrap();
         assert!(bomb.len() < 200_000);
         assert_eq!(inflate(Coding::Gzip, &bomb), Err(InflateError::TooLarge));
         let full = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX]).unwrap();
-        assert_eq!(inflate(Coding::Gzip, &full).map(|body| body.len()), Ok(BODY_BYTES_MAX));
+        assert_eq!(
+            inflate(Coding::Gzip, &full).map(|body| body.len()),
+            Ok(BODY_BYTES_MAX)
+        );
     }
 
     #[test]
     fn headers_name_codings() {
-        let check = |header: Option<&str>, expected: Option<Coding>| assert_eq!(accepted(header), expected, "{header:?}");
+        let check = |header: Option<&str>, expected: Option<Coding>| {
+            assert_eq!(accepted(header), expected, "{header:?}")
+        };
         check(None, None);
         check(Some("identity"), None);
         check(Some("gzip, deflate, br"), Some(Coding::Gzip));
         check(Some("br;q=1.0, Deflate;q=0.5"), Some(Coding::Deflate));
         check(Some("gzip;q=0, deflate; q=0.0"), None);
         check(Some("gzip;q=x"), None);
-        let check = |header: Option<&str>, expected| assert_eq!(content_encoding(header), expected, "{header:?}");
+        let check = |header: Option<&str>, expected| {
+            assert_eq!(content_encoding(header), expected, "{header:?}")
+        };
         check(None, ContentEncoding::Identity);
         check(Some("Identity"), ContentEncoding::Identity);
         check(Some(" GZIP "), ContentEncoding::Coded(Coding::Gzip));

@@ -44,7 +44,12 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { head: seconds(5), idle: seconds(60), silence: seconds(10), shutdown: seconds(10) }
+        Self {
+            head: seconds(5),
+            idle: seconds(60),
+            silence: seconds(10),
+            shutdown: seconds(10),
+        }
     }
 }
 
@@ -83,7 +88,10 @@ fn now() -> u64 {
 
 impl Default for Phase {
     fn default() -> Self {
-        Self(Arc::new(SharedPhase { phase: AtomicU8::new(NEW), idle_since: AtomicU64::new(now()) }))
+        Self(Arc::new(SharedPhase {
+            phase: AtomicU8::new(NEW),
+            idle_since: AtomicU64::new(now()),
+        }))
     }
 }
 
@@ -91,7 +99,8 @@ impl Phase {
     /// How long nothing was sent and nothing is owed; `None` while something is.
     #[must_use]
     fn idle_time(&self) -> Option<Duration> {
-        let since = matches!(self.get(), NEW | IDLE).then(|| self.0.idle_since.load(Ordering::Acquire))?;
+        let since =
+            matches!(self.get(), NEW | IDLE).then(|| self.0.idle_since.load(Ordering::Acquire))?;
         Some(Duration::from_micros(now().saturating_sub(since)))
     }
 
@@ -107,7 +116,12 @@ impl Phase {
 
     /// Bytes have come; whether they are the first after a pause.
     fn head_begins(&self) -> bool {
-        let step = |from: u8| self.0.phase.compare_exchange(from, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        let step = |from: u8| {
+            self.0
+                .phase
+                .compare_exchange(from, HEAD, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+        };
         // A new connection's time for its head runs already.
         !step(NEW) && step(IDLE)
     }
@@ -153,7 +167,16 @@ impl TimeoutStream {
     #[must_use]
     pub fn new(stream: TcpStream, phase: Phase, timeouts: Timeouts, answers: Budget) -> Self {
         let read_deadline = Box::pin(sleep_until(Instant::now() + timeouts.head));
-        Self { stream, phase, timeouts, waits_for: HEAD, read_deadline, write_deadline: None, behind: None, answers }
+        Self {
+            stream,
+            phase,
+            timeouts,
+            waits_for: HEAD,
+            read_deadline,
+            write_deadline: None,
+            behind: None,
+            answers,
+        }
     }
 
     fn wait(&mut self, phase: u8, timeout: Duration) {
@@ -179,13 +202,20 @@ impl TimeoutStream {
         let now = Instant::now();
         let (since, taken) = *self.behind.get_or_insert((now, 0));
         // A peer that takes a byte now and then is left too.
-        let latest = (now + self.timeouts.silence).min(since + self.timeouts.allowed(taken, self.answers.is_wanted()));
-        let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(latest)));
+        let latest = (now + self.timeouts.silence)
+            .min(since + self.timeouts.allowed(taken, self.answers.is_wanted()));
+        let deadline = self
+            .write_deadline
+            .get_or_insert_with(|| Box::pin(sleep_until(latest)));
         ready!(deadline.as_mut().poll(cx));
         Poll::Ready(io::ErrorKind::TimedOut.into())
     }
 
-    fn outcome(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn outcome(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(outcome) = written {
             // Whatever was taken, the next bytes have their time anew; the least rate counts on.
             self.write_deadline = None;
@@ -199,7 +229,11 @@ impl TimeoutStream {
 }
 
 impl AsyncRead for TimeoutStream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if Pin::new(&mut this.stream).poll_read(cx, buf)?.is_pending() {
             return this.poll_read_deadline(cx).map(Err);
@@ -214,13 +248,21 @@ impl AsyncRead for TimeoutStream {
 }
 
 impl AsyncWrite for TimeoutStream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);
         this.outcome(cx, written)
     }
 
-    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
         this.outcome(cx, written)
@@ -276,7 +318,11 @@ impl Connections {
     #[must_use]
     pub fn new() -> Arc<Self> {
         let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Arc::new(Self { slots, connected: Mutex::default(), next: AtomicU64::new(0) })
+        Arc::new(Self {
+            slots,
+            connected: Mutex::default(),
+            next: AtomicU64::new(0),
+        })
     }
 
     /// A place for a connection, once there is one.
@@ -294,9 +340,21 @@ impl Connections {
         // Relaxed: an id is only to be another's never.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (phase, dismissed) = (Phase::default(), Arc::default());
-        let slot =
-            Slot { connections: Arc::clone(self), id, phase: phase.clone(), dismissed: Arc::clone(&dismissed), _permit: permit };
-        self.connected.lock().insert(id, Connected { phase, is_served, dismissed });
+        let slot = Slot {
+            connections: Arc::clone(self),
+            id,
+            phase: phase.clone(),
+            dismissed: Arc::clone(&dismissed),
+            _permit: permit,
+        };
+        self.connected.lock().insert(
+            id,
+            Connected {
+                phase,
+                is_served,
+                dismissed,
+            },
+        );
         Some(slot)
     }
 
@@ -309,8 +367,12 @@ impl Connections {
     /// Who is not served goes first.
     fn dismiss_longest_idle(&self) {
         let connected = self.connected.lock();
-        let idle =
-            connected.values().filter_map(|one| one.phase.idle_time().filter(|time| *time >= IDLE_MIN).map(|time| (one, time)));
+        let idle = connected.values().filter_map(|one| {
+            one.phase
+                .idle_time()
+                .filter(|time| *time >= IDLE_MIN)
+                .map(|time| (one, time))
+        });
         if let Some((one, _)) = idle.max_by_key(|(one, time)| (!one.is_served, *time)) {
             one.dismissed.notify_one();
         }
@@ -319,7 +381,10 @@ impl Connections {
     /// Returns when nobody is connected.
     pub async fn gone(&self) {
         // An error is a semaphore that is closed, which nobody does.
-        let _ = self.slots.acquire_many(u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX)).await;
+        let _ = self
+            .slots
+            .acquire_many(u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX))
+            .await;
     }
 }
 

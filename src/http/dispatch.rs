@@ -38,19 +38,34 @@ pub fn begin(
     may_wait: bool,
 ) -> Result<Begun, Failure> {
     // A client that asks where the service is is to ask here again.
-    let operation = if operation.name == "DescribeEndpoints" { *operation } else { operation.on(&**database) };
-    let context = Context { operation: operation.name, database: database.as_ref(), host };
+    let operation = if operation.name == "DescribeEndpoints" {
+        *operation
+    } else {
+        operation.on(&**database)
+    };
+    let context = Context {
+        operation: operation.name,
+        database: database.as_ref(),
+        host,
+    };
     let (sender, mut receiver) = oneshot::channel();
     // The receiver is gone when the client is: nobody to tell.
     let by = match operation.way {
         Way::Writes if may_wait => CallContext::default().waited(),
         // The runtime moves the other connections away from this thread.
-        Way::Writes => {
-            CallContext { commit_inline: Some(CommitInline::Within(|commit| block_in_place(commit))), ..CallContext::default() }
-        }
+        Way::Writes => CallContext {
+            commit_inline: Some(CommitInline::Within(|commit| block_in_place(commit))),
+            ..CallContext::default()
+        },
         Way::Reads | Way::Controls | Way::Passes => CallContext::default(),
     };
-    let start = || (operation.handler)(json, &context, Answered::new(by, move |finish| drop(sender.send(finish))));
+    let start = || {
+        (operation.handler)(
+            json,
+            &context,
+            Answered::new(by, move |finish| drop(sender.send(finish))),
+        )
+    };
     match operation.way {
         Way::Controls | Way::Passes if !may_wait => block_in_place(start),
         _ => start(),
@@ -70,7 +85,9 @@ impl Begun {
     pub async fn ended(self) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Done(body) => Ok(body),
-            Self::Waits(receiver) => receiver.await.map_or_else(|_| Err(closed()), |finish| finish()),
+            Self::Waits(receiver) => receiver
+                .await
+                .map_or_else(|_| Err(closed()), |finish| finish()),
         }
     }
 }
@@ -88,7 +105,9 @@ pub struct LongRequests {
 impl Default for LongRequests {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
-        Self { turns: Arc::new(Semaphore::new(PER_PROCESSOR * processors)) }
+        Self {
+            turns: Arc::new(Semaphore::new(PER_PROCESSOR * processors)),
+        }
     }
 }
 
@@ -107,7 +126,10 @@ impl LongRequests {
     }
 
     /// Runs `work` on a thread of its own when it is its turn; `None` when it panicked.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         // Given back by the work, not by who waits for it: a client that leaves ends the waiting only.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
         let work = move || {
@@ -126,7 +148,11 @@ mod tests {
     #[test]
     fn a_page_without_a_filter_is_read_where_its_connection_is() {
         let check = |name: &str, body: &str, expected| {
-            assert_eq!(LongRequests::is_short(crate::protocol::find(name), body.as_bytes(), false), expected, "{name} {body}");
+            assert_eq!(
+                LongRequests::is_short(crate::protocol::find(name), body.as_bytes(), false),
+                expected,
+                "{name} {body}"
+            );
         };
         check("Query", r#"{"TableName":"T"}"#, true);
         check("Query", r#"{"FilterExpression":"a = b"}"#, false);

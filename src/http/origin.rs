@@ -77,22 +77,37 @@ impl Gate {
     }
 
     fn serves(&self, host: &str) -> bool {
-        let is_named = self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
+        let is_named = self
+            .hosts
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(host));
         is_named || is_loopback(host) || self.any_address && address_of(host).is_some()
     }
 
     fn trusts(&self, origin: &str) -> bool {
-        if self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
+        if self
+            .origins
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(origin))
+        {
             return true;
         }
         // `null`, which sandboxed pages and files send, has no host and is nobody's.
-        let Some((scheme, host)) = origin.split_once("://") else { return false };
-        ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) && is_loopback(without_port(host))
+        let Some((scheme, host)) = origin.split_once("://") else {
+            return false;
+        };
+        ["http", "https"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(scheme))
+            && is_loopback(without_port(host))
     }
 }
 
 fn address_of(host: &str) -> Option<IpAddr> {
-    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+    host.trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse()
+        .ok()
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -105,10 +120,16 @@ fn is_loopback(host: &str) -> bool {
 
 /// `[::1]:8000` to `[::1]`, `localhost:8000` to `localhost`.
 fn without_port(host: &str) -> &str {
-    let Some((name, port)) = host.rsplit_once(':') else { return host };
+    let Some((name, port)) = host.rsplit_once(':') else {
+        return host;
+    };
     // A bare IPv6 address has colons of its own.
     let is_host = !name.contains(':') || name.ends_with(']');
-    if is_host && port.bytes().all(|b| b.is_ascii_digit()) { name } else { host }
+    if is_host && port.bytes().all(|b| b.is_ascii_digit()) {
+        name
+    } else {
+        host
+    }
 }
 
 #[cfg(test)]
@@ -117,12 +138,22 @@ mod tests {
 
     #[test]
     fn hosts_and_origins() {
-        let gate =
-            Gate { hosts: vec!["box.example".to_owned()], origins: vec!["https://app.example".to_owned()], any_address: false };
+        let gate = Gate {
+            hosts: vec!["box.example".to_owned()],
+            origins: vec!["https://app.example".to_owned()],
+            any_address: false,
+        };
         let check = |host: Option<&str>, origin: Option<&str>, expected: bool| {
-            let hosts = Named { target: None, headers: host.into_iter().collect() };
+            let hosts = Named {
+                target: None,
+                headers: host.into_iter().collect(),
+            };
             let origins: Vec<&str> = origin.into_iter().collect();
-            assert_eq!(gate.check(&hosts, &origins).is_ok(), expected, "{host:?} {origin:?}");
+            assert_eq!(
+                gate.check(&hosts, &origins).is_ok(),
+                expected,
+                "{host:?} {origin:?}"
+            );
         };
         check(Some("localhost:8000"), None, true);
         check(Some("127.0.0.1:8000"), None, true);
@@ -138,14 +169,29 @@ mod tests {
         check(Some("localhost"), Some("http://localhost:3000"), true);
         check(Some("localhost"), Some("https://app.example"), true);
         check(Some("localhost"), Some("https://evil.example"), false);
-        check(Some("localhost"), Some("http://localhost.evil.example"), false);
+        check(
+            Some("localhost"),
+            Some("http://localhost.evil.example"),
+            false,
+        );
         check(Some("localhost"), Some("null"), false);
         check(Some("localhost"), Some("HTTPS://127.0.0.1:1"), true);
-        for origin in ["ftp://localhost", "chrome-extension://localhost", "://localhost", "file://"] {
+        for origin in [
+            "ftp://localhost",
+            "chrome-extension://localhost",
+            "://localhost",
+            "file://",
+        ] {
             check(Some("localhost"), Some(origin), false);
         }
-        let open = Gate { any_address: true, ..Gate::default() };
-        let at = |host: &'static str| Named { target: None, headers: vec![host] };
+        let open = Gate {
+            any_address: true,
+            ..Gate::default()
+        };
+        let at = |host: &'static str| Named {
+            target: None,
+            headers: vec![host],
+        };
         assert!(open.check(&at("192.168.0.7:8000"), &[]).is_ok());
         assert!(open.check(&at("evil.example"), &[]).is_err());
     }
@@ -153,8 +199,19 @@ mod tests {
     #[test]
     fn every_host_counts_and_nothing_is_named_twice() {
         let gate = Gate::default();
-        let check = |target: Option<&'static str>, headers: &[&'static str], origins: &[&str], expected: Option<Refused>| {
-            let found = gate.check(&Named { target, headers: headers.to_vec() }, origins).err();
+        let check = |target: Option<&'static str>,
+                     headers: &[&'static str],
+                     origins: &[&str],
+                     expected: Option<Refused>| {
+            let found = gate
+                .check(
+                    &Named {
+                        target,
+                        headers: headers.to_vec(),
+                    },
+                    origins,
+                )
+                .err();
             assert_eq!(found, expected, "{target:?} {headers:?} {origins:?}");
         };
         let evil = || Some(Refused::Host("evil.example".to_owned()));
@@ -163,7 +220,17 @@ mod tests {
         check(Some("evil.example"), &["localhost"], &[], evil());
         check(Some("localhost"), &["evil.example"], &[], evil());
         check(None, &["localhost", "localhost"], &[], Some(Refused::Hosts));
-        check(Some("localhost"), &["localhost", "evil.example"], &[], Some(Refused::Hosts));
-        check(None, &["localhost"], &["http://localhost", "http://localhost"], Some(Refused::Origins));
+        check(
+            Some("localhost"),
+            &["localhost", "evil.example"],
+            &[],
+            Some(Refused::Hosts),
+        );
+        check(
+            None,
+            &["localhost"],
+            &["http://localhost", "http://localhost"],
+            Some(Refused::Origins),
+        );
     }
 }

@@ -54,7 +54,10 @@ pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
 /// The user of the socket that is bound to `peer` and connected to `local`; `None` when there is none, or none that is open.
 fn user_of(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
     let (peer, local) = (canonical(peer), canonical(local));
-    diagnosed(peer, local).or_else(|_| listed(peer, local)).ok().flatten()
+    diagnosed(peer, local)
+        .or_else(|_| listed(peer, local))
+        .ok()
+        .flatten()
 }
 
 /// A socket of IPv6 that speaks IPv4 is known by its IPv4 address.
@@ -68,9 +71,14 @@ fn diagnosed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     let length = ask_kernel(&request(peer, local), &mut answer)?;
     let answer = answer.get(..length).unwrap_or_default();
     let number = |at: usize| field(answer, at).map(u32::from_ne_bytes);
-    let (kind, ports) = (field(answer, 4).map(u16::from_ne_bytes), field::<4>(answer, HEADER_BYTES + 4));
+    let (kind, ports) = (
+        field(answer, 4).map(u16::from_ne_bytes),
+        field::<4>(answer, HEADER_BYTES + 4),
+    );
     // The kernel falls back to whoever listens at that address.
-    let is_the_socket = kind == Some(SOCK_DIAG_BY_FAMILY) && length >= ANSWER_BYTES && ports == Some(port_pair(peer, local));
+    let is_the_socket = kind == Some(SOCK_DIAG_BY_FAMILY)
+        && length >= ANSWER_BYTES
+        && ports == Some(port_pair(peer, local));
     // idiag_uid and idiag_inode of inet_diag_msg.
     match (number(HEADER_BYTES + 64), number(HEADER_BYTES + 68)) {
         (Some(uid), Some(inode)) if is_the_socket => Ok((inode != 0).then_some(uid)),
@@ -88,9 +96,17 @@ fn port_pair(from: SocketAddr, to: SocketAddr) -> [u8; 4] {
 }
 
 /// An inet_diag_req_v2 for the socket from `peer` to `local`, of any cookie.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constants of the kernel, wider in C than on the wire")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "constants of the kernel, wider in C than on the wire"
+)]
 fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
-    let family = if peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let family = if peer.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    };
     let mut bytes = Vec::with_capacity(REQUEST_BYTES);
     bytes.extend((REQUEST_BYTES as u32).to_ne_bytes());
     bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
@@ -118,10 +134,15 @@ fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
 
 /// Sends a netlink request and takes the answer, which is there when the sending returns.
 fn ask_kernel(request: &[u8], answer: &mut [u8]) -> io::Result<usize> {
-    let checked = |result: libc::ssize_t| usize::try_from(result).map_err(|_| io::Error::last_os_error());
+    let checked =
+        |result: libc::ssize_t| usize::try_from(result).map_err(|_| io::Error::last_os_error());
     // SAFETY: takes no pointers; a descriptor that is not negative is ours alone.
     let socket = unsafe {
-        let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
+        let fd = libc::socket(
+            libc::AF_NETLINK,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC,
+            libc::NETLINK_SOCK_DIAG,
+        );
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -129,8 +150,18 @@ fn ask_kernel(request: &[u8], answer: &mut [u8]) -> io::Result<usize> {
     };
     // SAFETY: the slices live through the calls and are as long as said; an unbound netlink socket sends to the kernel.
     unsafe {
-        checked(libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), libc::MSG_DONTWAIT))?;
-        checked(libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), libc::MSG_DONTWAIT))
+        checked(libc::send(
+            socket.as_raw_fd(),
+            request.as_ptr().cast(),
+            request.len(),
+            libc::MSG_DONTWAIT,
+        ))?;
+        checked(libc::recv(
+            socket.as_raw_fd(),
+            answer.as_mut_ptr().cast(),
+            answer.len(),
+            libc::MSG_DONTWAIT,
+        ))
     }
 }
 
@@ -142,18 +173,28 @@ fn listed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     };
     if let (IpAddr::V4(from), IpAddr::V4(to)) = (peer.ip(), local.ip()) {
         let list = std::fs::read_to_string("/proc/net/tcp")?;
-        let found = find(&list, &listed_address(&from.octets(), peer.port()), &listed_address(&to.octets(), local.port()));
+        let found = find(
+            &list,
+            &listed_address(&from.octets(), peer.port()),
+            &listed_address(&to.octets(), local.port()),
+        );
         if found.is_some() {
             return Ok(found);
         }
     }
     let list = std::fs::read_to_string("/proc/net/tcp6")?;
-    Ok(find(&list, &listed_address(&v6(peer), peer.port()), &listed_address(&v6(local), local.port())))
+    Ok(find(
+        &list,
+        &listed_address(&v6(peer), peer.port()),
+        &listed_address(&v6(local), local.port()),
+    ))
 }
 
 /// An address as proc_net(5) writes it: the network's bytes, four at a time as a number of the machine, in hexadecimal.
 fn listed_address(octets: &[u8], port: u16) -> String {
-    let words = octets.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_ne_bytes));
+    let words = octets
+        .chunks_exact(4)
+        .map(|word| word.try_into().map_or(0, u32::from_ne_bytes));
     let text: String = words.map(|word| format!("{word:08X}")).collect();
     format!("{text}:{port:04X}")
 }
@@ -162,8 +203,14 @@ fn listed_address(octets: &[u8], port: u16) -> String {
 fn find(list: &str, from: &str, to: &str) -> Option<u32> {
     list.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let is_it = fields.get(1) == Some(&from) && fields.get(2) == Some(&to) && fields.get(9).is_some_and(|inode| *inode != "0");
-        if is_it { fields.get(7)?.parse().ok() } else { None }
+        let is_it = fields.get(1) == Some(&from)
+            && fields.get(2) == Some(&to)
+            && fields.get(9).is_some_and(|inode| *inode != "0");
+        if is_it {
+            fields.get(7)?.parse().ok()
+        } else {
+            None
+        }
     })
 }
 
@@ -180,7 +227,11 @@ mod tests {
         let client = TcpStream::connect(connect(listener.local_addr().unwrap().port())).unwrap();
         let (served, peer) = listener.accept().unwrap();
         let (peer, local) = (canonical(peer), canonical(served.local_addr().unwrap()));
-        assert_eq!(diagnosed(peer, local).unwrap_or(Some(own)), Some(own), "{listen}");
+        assert_eq!(
+            diagnosed(peer, local).unwrap_or(Some(own)),
+            Some(own),
+            "{listen}"
+        );
         assert_eq!(listed(peer, local).unwrap(), Some(own), "{listen}");
         assert_eq!(check(peer, local), Ok(()));
         // A client that will send no more is still one; a client that has closed is nobody.

@@ -53,13 +53,23 @@ pub struct Reply {
 impl Reply {
     #[must_use]
     pub fn new(status: StatusCode, content_type: HeaderValue, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, content_type: Some(content_type), body: body.into(), headers: Vec::new() }
+        Self {
+            status,
+            content_type: Some(content_type),
+            body: body.into(),
+            headers: Vec::new(),
+        }
     }
 
     /// No body and no type.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, content_type: None, body: Vec::new(), headers: Vec::new() }
+        Self {
+            status,
+            content_type: None,
+            body: Vec::new(),
+            headers: Vec::new(),
+        }
     }
 
     /// Reserves what the body holds until it is sent: as a part of what `permit` was for, or of `answers`. Small ones are counted with
@@ -85,14 +95,24 @@ impl Reply {
 
     /// The response with its headers, a long body in the coding `accepted`. `held` is let go when the body is sent.
     #[must_use]
-    pub fn into_response(self, ids: &RequestIds, mut held: Held, accepted: Option<Coding>) -> Response<ReplyBody> {
+    pub fn into_response(
+        self,
+        ids: &RequestIds,
+        mut held: Held,
+        accepted: Option<Coding>,
+    ) -> Response<ReplyBody> {
         // Of the body as it is before it is compressed (docs/dynamodb.md 1.2).
         let checksum = crc32fast::hash(&self.body);
         let coding = accepted.filter(|_| self.body.len() > COMPRESSED_ABOVE_BYTES);
-        let coded = coding.and_then(|coding| Some((coding.header(), compression::deflate(coding, &self.body)?)));
-        let (encoding, body) = coded.map_or((None, self.body), |(encoding, body)| (Some(encoding), body));
+        let coded = coding
+            .and_then(|coding| Some((coding.header(), compression::deflate(coding, &self.body)?)));
+        let (encoding, body) =
+            coded.map_or((None, self.body), |(encoding, body)| (Some(encoding), body));
         held.permit.shrink(body.capacity());
-        let mut response = Response::new(ReplyBody { rest: body.into(), _held: held });
+        let mut response = Response::new(ReplyBody {
+            rest: body.into(),
+            _held: held,
+        });
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(SERVER, HeaderValue::from_static("Server"));
@@ -128,7 +148,10 @@ impl Body for ReplyBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
         if this.rest.is_empty() {
             return Poll::Ready(None);
@@ -158,7 +181,10 @@ impl RequestIds {
     /// `seed` decides them all.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, count: AtomicU64::new(0) }
+        Self {
+            seed,
+            count: AtomicU64::new(0),
+        }
     }
 
     /// The next id.
@@ -216,15 +242,24 @@ impl From<WireError> for Failure {
 }
 
 /// The answer to a failed request; `operation` when it was known.
-pub fn failed(failure: &Failure, operation: Option<&Operation>, content_type: HeaderValue) -> Reply {
+pub fn failed(
+    failure: &Failure,
+    operation: Option<&Operation>,
+    content_type: HeaderValue,
+) -> Reply {
     let told = match failure {
         Failure::Protocol(failure) => failure.error_body(operation),
-        Failure::ContentEncoding => ErrorBody::new("SerializationException", "Content-Encoding must be gzip, deflate or identity"),
+        Failure::ContentEncoding => ErrorBody::new(
+            "SerializationException",
+            "Content-Encoding must be gzip, deflate or identity",
+        ),
         // A 500 though the client is at fault: the service's own answer.
         Failure::Inflate => ErrorBody::new(INTERNAL, "The compressed request body is broken"),
         Failure::Auth(error) => ErrorBody::new(auth_exception(error), error.to_string()),
         Failure::Body(error) => return body_reply(*error),
-        Failure::Panic => ErrorBody::new(INTERNAL, "ddbfs failed on this request; its log says where"),
+        Failure::Panic => {
+            ErrorBody::new(INTERNAL, "ddbfs failed on this request; its log says where")
+        }
     };
     let status = StatusCode::from_u16(told.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     Reply::new(status, content_type, told.json())
@@ -260,7 +295,11 @@ mod tests {
         let (one, two) = (ids.next(), ids.next());
         assert_ne!(one, two);
         assert_eq!(one.len(), REQUEST_ID_CHARS);
-        assert!(one.as_bytes().iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()));
+        assert!(
+            one.as_bytes()
+                .iter()
+                .all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+        );
         assert_eq!(RequestIds::new(7).next(), one);
     }
 }

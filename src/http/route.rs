@@ -9,9 +9,10 @@ use std::time::Instant;
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_ENCODING,
+    CONTENT_TYPE, DATE, EXPECT, HOST, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
@@ -41,8 +42,9 @@ const LITTLE_BYTES: usize = 256 * 1024;
 /// Request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-const EXPOSED_HEADERS: HeaderValue =
-    HeaderValue::from_static("x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date");
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
+    "x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date",
+);
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
 const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const X_AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -64,7 +66,9 @@ pub struct Service {
 
 impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Service").field("gate", &self.gate).finish_non_exhaustive()
+        f.debug_struct("Service")
+            .field("gate", &self.gate)
+            .finish_non_exhaustive()
     }
 }
 
@@ -76,7 +80,10 @@ impl Service {
         phase: &Phase,
         stranger: Option<&Stranger>,
     ) -> Response<ReplyBody> {
-        let mut held = Held { permit: Permit::default(), phase: phase.request() };
+        let mut held = Held {
+            permit: Permit::default(),
+            phase: phase.request(),
+        };
         let (head, incoming) = request.into_parts();
         let head = Arc::new(head);
         let has_origin = head.headers.contains_key(ORIGIN);
@@ -86,8 +93,12 @@ impl Service {
                 let mut reply = self.route(&head, incoming, &mut held.permit).await;
                 if has_origin {
                     // `*` is the service's own answer; which pages may ask was decided by `admit`.
-                    reply.headers.push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
-                    reply.headers.push((ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS));
+                    reply
+                        .headers
+                        .push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
+                    reply
+                        .headers
+                        .push((ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS));
                 }
                 reply
             }
@@ -96,7 +107,10 @@ impl Service {
             // Before the headers are made, which tell the length and checksum of what is sent.
             reply.body = Vec::new();
         }
-        if reply.reserve(&mut held.permit, &self.memory.answers).is_err() {
+        if reply
+            .reserve(&mut held.permit, &self.memory.answers)
+            .is_err()
+        {
             reply = reply::body_reply(BodyError::Busy);
         }
         let accepted = compression::accepted(header(&head, &ACCEPT_ENCODING));
@@ -108,29 +122,57 @@ impl Service {
         if let Some(stranger) = stranger {
             return Err(plain(StatusCode::FORBIDDEN, &format!("{stranger}\n")));
         }
-        let fields: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        let fields: usize = head
+            .headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len() + 4)
+            .sum();
+        let target = head
+            .uri
+            .path_and_query()
+            .map_or(0, |target| target.as_str().len());
         if fields + target > HEAD_BYTES_MAX {
-            return Err(plain(StatusCode::BAD_REQUEST, "The request line and headers are larger than 16 KB."));
+            return Err(plain(
+                StatusCode::BAD_REQUEST,
+                "The request line and headers are larger than 16 KB.",
+            ));
         }
         // What was coded otherwise too would be taken for the body as it is.
-        if head.headers.get_all(TRANSFER_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        if head
+            .headers
+            .get_all(TRANSFER_ENCODING)
+            .iter()
+            .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+        {
             return Err(plain(
                 StatusCode::NOT_IMPLEMENTED,
                 "Transfer-Encoding can only be chunked; compress with Content-Encoding.",
             ));
         }
-        let hosts = Named { target: head.uri.host(), headers: texts(head, &HOST) };
-        self.gate.check(&hosts, &texts(head, &ORIGIN)).map_err(|refused| plain(refused.status(), &refused.to_string()))
+        let hosts = Named {
+            target: head.uri.host(),
+            headers: texts(head, &HOST),
+        };
+        self.gate
+            .check(&hosts, &texts(head, &ORIGIN))
+            .map_err(|refused| plain(refused.status(), &refused.to_string()))
     }
 
-    async fn route(self: &Arc<Self>, head: &Arc<Parts>, incoming: Incoming, permit: &mut Permit) -> Reply {
+    async fn route(
+        self: &Arc<Self>,
+        head: &Arc<Parts>,
+        incoming: Incoming,
+        permit: &mut Permit,
+    ) -> Reply {
         if head.method == Method::OPTIONS && head.headers.contains_key(ORIGIN) {
             return preflight(head);
         }
         if head.method == Method::GET && head.uri.path() == "/" {
             // The blank at the end is the service's own.
-            return plain(StatusCode::OK, &format!("healthy: dynamodb.{REGION}.amazonaws.com "));
+            return plain(
+                StatusCode::OK,
+                &format!("healthy: dynamodb.{REGION}.amazonaws.com "),
+            );
         }
         if head.method == Method::GET && head.uri.path() == METRICS_PATH {
             return self.metrics();
@@ -140,22 +182,31 @@ impl Service {
         }
         // The body before its type: without one, any type is taken.
         let waits = head.headers.contains_key(EXPECT);
-        let (sent, _held) = match body::read(incoming, self.timeouts, &self.memory.bodies, waits).await {
-            Ok(read) => read,
-            Err(error) => return reply::body_reply(error),
+        let (sent, _held) =
+            match body::read(incoming, self.timeouts, &self.memory.bodies, waits).await {
+                Ok(read) => read,
+                Err(error) => return reply::body_reply(error),
+            };
+        let Some(content_type) = content_type(head, !sent.is_empty()) else {
+            return not_found();
         };
-        let Some(content_type) = content_type(head, !sent.is_empty()) else { return not_found() };
         let coding = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
             ContentEncoding::Identity => None,
-            ContentEncoding::Unknown => return reply::failed(&Failure::ContentEncoding, None, content_type),
+            ContentEncoding::Unknown => {
+                return reply::failed(&Failure::ContentEncoding, None, content_type);
+            }
             ContentEncoding::Coded(coding) => Some(coding),
         };
-        self.call(head, Body { sent, coding }, content_type, permit).await
+        self.call(head, Body { sent, coding }, content_type, permit)
+            .await
     }
 
     /// A request that is refused here never comes to the database, which counts its own refusals.
     fn count(&self, failure: &Failure) {
-        let is_refused_here = matches!(failure, Failure::Auth(_) | Failure::Protocol(protocol::Failure::Wire(_)));
+        let is_refused_here = matches!(
+            failure,
+            Failure::Auth(_) | Failure::Protocol(protocol::Failure::Wire(_))
+        );
         if let Some(layout) = self.database.layout().filter(|_| is_refused_here) {
             layout.count_user_error();
         }
@@ -170,16 +221,23 @@ impl Service {
 ",
             );
         }
-        let Some(layout) = self.database.layout() else { return not_found() };
+        let Some(layout) = self.database.layout() else {
+            return not_found();
+        };
         // Reads every table's; the other connections go on elsewhere.
         match tokio::task::block_in_place(|| layout.all_metrics()) {
-            Ok(metrics) => plain(StatusCode::OK, &(prometheus::render(&metrics) + &self.cache_metrics())),
+            Ok(metrics) => plain(
+                StatusCode::OK,
+                &(prometheus::render(&metrics) + &self.cache_metrics()),
+            ),
             Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
     }
 
     fn cache_metrics(&self) -> String {
-        let Some(counters) = self.database.cache_counters() else { return String::new() };
+        let Some(counters) = self.database.cache_counters() else {
+            return String::new();
+        };
         prometheus::render_cache(&[
             ("item", counters.item_hits, counters.item_misses),
             ("query", counters.query_hits, counters.query_misses),
@@ -187,7 +245,13 @@ impl Service {
     }
 
     /// The API proper: everything from here on is answered in JSON.
-    async fn call(self: &Arc<Self>, head: &Arc<Parts>, body: Body, content_type: HeaderValue, permit: &mut Permit) -> Reply {
+    async fn call(
+        self: &Arc<Self>,
+        head: &Arc<Parts>,
+        body: Body,
+        content_type: HeaderValue,
+        permit: &mut Permit,
+    ) -> Reply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
         let operation = operation_of(header(head, &X_AMZ_TARGET));
         let outcome = caught(self.run(head, body, operation, permit)).await;
@@ -196,12 +260,20 @@ impl Service {
             Err(failure) => {
                 self.count(&failure);
                 // Who is told without its operation is told without its prefix.
-                reply::failed(&failure, operation.filter(|_| !self.bare_texts), content_type)
+                reply::failed(
+                    &failure,
+                    operation.filter(|_| !self.bare_texts),
+                    content_type,
+                )
             }
         };
         if let Some(started) = started {
             let name = operation.map_or("-", |operation| operation.name);
-            log::debug!("{name} {} in {:?}", reply.status.as_u16(), started.elapsed());
+            log::debug!(
+                "{name} {} in {:?}",
+                reply.status.as_u16(),
+                started.elapsed()
+            );
         }
         reply
     }
@@ -217,28 +289,41 @@ impl Service {
         let is_coded = body.coding.is_some();
         let is_short = LongRequests::is_short(operation, &body.sent, is_coded);
         let is_read = operation.is_some_and(|operation| operation.way == Way::Reads);
-        let of = if is_short && is_read { &self.memory.short_reads } else { &self.memory.requests };
+        let of = if is_short && is_read {
+            &self.memory.short_reads
+        } else {
+            &self.memory.requests
+        };
         let needed = match memory::bytes_needed(operation, &body.sent, is_coded) {
             // Counted with the connection.
             needed if is_short && needed < memory::ITEM_BYTES => 0,
             needed if is_short => needed.min(memory::ITEM_BYTES),
             needed => needed,
         };
-        let mut reserved = of.wait(needed, PATIENCE).await.map_err(|_| Failure::Body(BodyError::Busy))?;
+        let mut reserved = of
+            .wait(needed, PATIENCE)
+            .await
+            .map_err(|_| Failure::Body(BodyError::Busy))?;
         let of_body = memory::bytes_of(body.sent.len(), is_coded);
         let begun = if is_short {
             self.begin(head, body, operation, self.connections.is_one())
         } else {
             let (service, head) = (Arc::clone(self), Arc::clone(head));
             let begin = move || service.begin(&head, body, operation, true);
-            self.long_requests.run(begin).await.unwrap_or(Err(Failure::Panic))
+            self.long_requests
+                .run(begin)
+                .await
+                .unwrap_or(Err(Failure::Panic))
         };
         let answer = match begun {
             Ok(begun) => begun.ended().await.map_err(Failure::from),
             Err(failure) => Err(failure),
         };
         // What was read was about as much as is answered: what it took is given back at once where that is little.
-        let taken = of_body + answer.as_ref().map_or(0, |answer| memory::READ_FACTOR * answer.capacity());
+        let taken = of_body
+            + answer
+                .as_ref()
+                .map_or(0, |answer| memory::READ_FACTOR * answer.capacity());
         reserved.shrink(if taken < LITTLE_BYTES { 0 } else { taken });
         // The short reads' is for nothing else: an answer of theirs that waits to be taken is counted among the answers.
         if !(is_short && is_read) {
@@ -249,7 +334,13 @@ impl Service {
 
     /// The checks between the HTTP request and the operation, and its beginning: signature, JSON, target, an object. Nothing is made of
     /// a body before it is known who sent it.
-    fn begin(&self, head: &Parts, body: Body, operation: Option<&'static Operation>, may_wait: bool) -> Result<Begun, Failure> {
+    fn begin(
+        &self,
+        head: &Parts,
+        body: Body,
+        operation: Option<&'static Operation>,
+        may_wait: bool,
+    ) -> Result<Begun, Failure> {
         if let Err(error) = self.authenticate(head, &body.sent) {
             return Err(body.fault(operation).unwrap_or(Failure::Auth(error)));
         }
@@ -259,18 +350,37 @@ impl Service {
             false => Some(Document::parse(text).map_err(|_| WireError::NotAnObject)?),
         };
         let operation = operation.ok_or(protocol::Failure::UnknownOperation)?;
-        let json = json.filter(|json| json.root().is_object()).ok_or(WireError::NotAnObject)?;
+        let json = json
+            .filter(|json| json.root().is_object())
+            .ok_or(WireError::NotAnObject)?;
         let host = header(head, &HOST).unwrap_or("localhost");
-        Ok(dispatch::begin(operation, json, (&self.database, host), may_wait)?)
+        Ok(dispatch::begin(
+            operation,
+            json,
+            (&self.database, host),
+            may_wait,
+        )?)
     }
 
     fn authenticate(&self, head: &Parts, sent: &[u8]) -> Result<(), AuthError> {
         let query = head.uri.query().unwrap_or_default();
         let dated = head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE);
-        auth::check(&Signature { header: header(head, &AUTHORIZATION), query, dated })?;
-        let Some(verifier) = &self.verifier else { return Ok(()) };
+        auth::check(&Signature {
+            header: header(head, &AUTHORIZATION),
+            query,
+            dated,
+        })?;
+        let Some(verifier) = &self.verifier else {
+            return Ok(());
+        };
         let method = head.method.as_str();
-        let signed = Signed { method, path: head.uri.path(), query, headers: &head.headers, body: sent };
+        let signed = Signed {
+            method,
+            path: head.uri.path(),
+            query,
+            headers: &head.headers,
+            body: sent,
+        };
         Ok(verifier.check(&signed)?)
     }
 }
@@ -283,7 +393,9 @@ struct Body {
 
 impl Body {
     fn text(self) -> Result<Vec<u8>, Failure> {
-        let Some(coding) = self.coding else { return Ok(Vec::from(self.sent)) };
+        let Some(coding) = self.coding else {
+            return Ok(Vec::from(self.sent));
+        };
         compression::inflate(coding, &self.sent).map_err(|error| match error {
             InflateError::Broken => Failure::Inflate,
             InflateError::TooLarge => Failure::Body(BodyError::TooLarge),
@@ -295,13 +407,19 @@ impl Body {
         if self.coding.is_none() && !self.sent.is_empty() && !document::is_json(&self.sent) {
             return Some(WireError::NotAnObject.into());
         }
-        operation.is_none().then_some(Failure::Protocol(protocol::Failure::UnknownOperation))
+        operation
+            .is_none()
+            .then_some(Failure::Protocol(protocol::Failure::UnknownOperation))
     }
 }
 
 /// Every value of a header; bytes that are no text are no host or origin of ours.
 fn texts<'a>(head: &'a Parts, name: &HeaderName) -> Vec<&'a str> {
-    head.headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
+    head.headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?"))
+        .collect()
 }
 
 fn header<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
@@ -310,7 +428,8 @@ fn header<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
 
 /// The type of the answer: the request's, where it is served. `None` is a body of another type.
 fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
-    let sent = header(head, &CONTENT_TYPE).map(|text| text.split(';').next().unwrap_or_default().trim());
+    let sent =
+        header(head, &CONTENT_TYPE).map(|text| text.split(';').next().unwrap_or_default().trim());
     match sent {
         Some("application/json") => Some(JSON),
         Some("application/x-amz-json-1.0") => Some(AMZ_JSON),
@@ -322,10 +441,12 @@ fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
 /// Runs a handler; a panic in it fails this request and no other.
 async fn caught<T>(handler: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let mut handler = pin!(handler);
-    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
-        Ok(poll) => poll,
-        Err(_) => Poll::Ready(Err(Failure::Panic)),
-    })
+    std::future::poll_fn(
+        |cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
+            Ok(poll) => poll,
+            Err(_) => Poll::Ready(Err(Failure::Panic)),
+        },
+    )
     .await
 }
 
@@ -341,7 +462,9 @@ fn not_found() -> Reply {
 /// The answer to a browser's question whether a page may send its request; the page's origin was checked before.
 fn preflight(head: &Parts) -> Reply {
     let mut reply = Reply::empty(StatusCode::OK);
-    reply.headers.push((ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS));
+    reply
+        .headers
+        .push((ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS));
     for (asked, allowed) in [
         (ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_ALLOW_HEADERS),
         (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
@@ -367,12 +490,22 @@ mod tests {
     #[test]
     fn targets() {
         let check = |header: Option<&str>, expected: Option<&str>| {
-            assert_eq!(operation_of(header).map(|operation| operation.name), expected, "{header:?}");
+            assert_eq!(
+                operation_of(header).map(|operation| operation.name),
+                expected,
+                "{header:?}"
+            );
         };
         check(Some("DynamoDB_20120810.PutItem"), Some("PutItem"));
         check(Some("DynamoDB_20120810.UpdateTable"), Some("UpdateTable"));
-        check(Some("DynamoDB_20120810.ListGlobalTables"), Some("ListGlobalTables"));
-        check(Some("DynamoDBStreams_20120810.ListStreams"), Some("ListStreams"));
+        check(
+            Some("DynamoDB_20120810.ListGlobalTables"),
+            Some("ListGlobalTables"),
+        );
+        check(
+            Some("DynamoDBStreams_20120810.ListStreams"),
+            Some("ListStreams"),
+        );
         check(Some("DynamoDB_20120810.ListStreams"), None);
         check(Some("DynamoDBStreams_20120810.PutItem"), None);
         check(Some("DynamoDB_20120810.putitem"), None);

@@ -92,7 +92,9 @@ pub struct RunningServer {
 
 impl fmt::Debug for RunningServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningServer").field("addr", &self.addr).finish_non_exhaustive()
+        f.debug_struct("RunningServer")
+            .field("addr", &self.addr)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,8 +119,14 @@ impl Server {
         let addr = listener.local_addr()?;
         // A key opens the port to whoever has it, an address of other machines to everybody.
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
-        let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
-        let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
+        let gate = Gate {
+            hosts: options.allowed_hosts,
+            origins: options.allowed_origins,
+            any_address: !loopback,
+        };
+        let verifier = options
+            .credentials
+            .map(|credentials| Verifier::new(credentials, options.clock));
         let (timeouts, connections) = (options.timeouts, Connections::new());
         let service = Arc::new(Service {
             database,
@@ -133,12 +141,26 @@ impl Server {
         });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_name("ddbfs-http").enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers)
+            .thread_name("ddbfs-http")
+            .enable_all()
+            .build()?;
         let (stop, stopped) = watch::channel(false);
-        let door = Door { checks_users, service, inside: runtime.handle().clone() };
+        let door = Door {
+            checks_users,
+            service,
+            inside: runtime.handle().clone(),
+        };
         let door = Some(door.open(listener, stopped)?);
-        Ok(RunningServer { addr, stop, connections, shutdown_timeout: timeouts.shutdown, door, runtime: Some(runtime) })
+        Ok(RunningServer {
+            addr,
+            stop,
+            connections,
+            shutdown_timeout: timeouts.shutdown,
+            door,
+            runtime: Some(runtime),
+        })
     }
 }
 
@@ -151,15 +173,22 @@ impl RunningServer {
 
     /// Accepts nothing more, lets requests in progress end, for at most [`Timeouts::shutdown`], and returns.
     pub fn shutdown(mut self) {
-        let Some(runtime) = self.runtime.take() else { return };
+        let Some(runtime) = self.runtime.take() else {
+            return;
+        };
         // The accept loop holds a receiver; without one there is nobody to tell.
         let _ = self.stop.send(true);
         if self.door.take().is_some_and(|door| door.join().is_err()) {
             log::error!("the thread that lets HTTP connections in ended by a panic");
         }
         let (gone, patience) = (self.connections.gone(), self.shutdown_timeout);
-        if runtime.block_on(async { tokio::time::timeout(patience, gone).await }).is_err() {
-            log::warn!("HTTP requests did not end within {patience:?}; their connections are broken off");
+        if runtime
+            .block_on(async { tokio::time::timeout(patience, gone).await })
+            .is_err()
+        {
+            log::warn!(
+                "HTTP requests did not end within {patience:?}; their connections are broken off"
+            );
         }
         runtime.shutdown_timeout(patience);
     }
@@ -175,8 +204,12 @@ impl Drop for RunningServer {
 
 /// Differs between runs, so that request ids do.
 fn seed() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.as_secs().rotate_left(32) ^ u64::from(now.subsec_nanos()) ^ u64::from(std::process::id()).rotate_left(48)
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    now.as_secs().rotate_left(32)
+        ^ u64::from(now.subsec_nanos())
+        ^ u64::from(std::process::id()).rotate_left(48)
 }
 
 /// Where connections come in.
@@ -190,29 +223,47 @@ struct Door {
 
 impl Door {
     /// Lets connections in, on a thread of its own: those inside may all wait, as one that is alone does for its own write.
-    fn open(self, listener: StdListener, stopped: watch::Receiver<bool>) -> io::Result<JoinHandle<()>> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    fn open(
+        self,
+        listener: StdListener,
+        stopped: watch::Receiver<bool>,
+    ) -> io::Result<JoinHandle<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         let listener = {
             // The listener belongs to the runtime within which it is made.
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };
         let run = move || runtime.block_on(self.accept(&listener, stopped));
-        std::thread::Builder::new().name("ddbfs-accept".to_owned()).spawn(run)
+        std::thread::Builder::new()
+            .name("ddbfs-accept".to_owned())
+            .spawn(run)
     }
 
     async fn accept(self, listener: &TcpListener, mut stopped: watch::Receiver<bool>) {
         loop {
             let next = async {
                 let (stream, stranger) = self.next(listener).await;
-                self.service.connections.slot(stranger.is_none()).await.map(|slot| (stream, stranger, slot))
+                self.service
+                    .connections
+                    .slot(stranger.is_none())
+                    .await
+                    .map(|slot| (stream, stranger, slot))
             };
             let (stream, stranger, slot) = tokio::select! {
                 Some(next) = next => next,
                 () = stop_of(&mut stopped) => return,
                 else => return,
             };
-            self.inside.spawn(connection(stream, Arc::clone(&self.service), stranger, slot, stopped.clone()));
+            self.inside.spawn(connection(
+                stream,
+                Arc::clone(&self.service),
+                stranger,
+                slot,
+                stopped.clone(),
+            ));
         }
     }
 
@@ -220,8 +271,17 @@ impl Door {
     async fn next(&self, listener: &TcpListener) -> (StdStream, Option<Stranger>) {
         loop {
             let accepted = listener.accept().await;
-            let error = match accepted.and_then(|(stream, peer)| Ok((stream.local_addr()?, stream.into_std()?, peer))) {
-                Ok((local, stream, peer)) => return (stream, self.checks_users.then(|| peer::check(peer, local).err()).flatten()),
+            let error = match accepted
+                .and_then(|(stream, peer)| Ok((stream.local_addr()?, stream.into_std()?, peer)))
+            {
+                Ok((local, stream, peer)) => {
+                    return (
+                        stream,
+                        self.checks_users
+                            .then(|| peer::check(peer, local).err())
+                            .flatten(),
+                    );
+                }
                 Err(error) => error,
             };
             log::warn!("HTTP accept failed: {error}");
@@ -243,20 +303,32 @@ async fn connection(
     slot: Slot,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    let Ok(stream) = TcpStream::from_std(stream) else {
+        return;
+    };
     // Answers are whole; waiting to join small ones only delays them.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone(), service.timeouts, service.memory.answers.clone()));
+    let io = TokioIo::new(TimeoutStream::new(
+        stream,
+        slot.phase.clone(),
+        service.timeouts,
+        service.memory.answers.clone(),
+    ));
     let is_served = stranger.is_none();
     let handler = service_fn(|request| {
-        let (service, phase, stranger) = (Arc::clone(&service), slot.phase.clone(), stranger.clone());
+        let (service, phase, stranger) =
+            (Arc::clone(&service), slot.phase.clone(), stranger.clone());
         async move { Ok::<_, Infallible>(service.answer(request, &phase, stranger.as_ref()).await) }
     });
     // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
     let mut builder = http1::Builder::new();
     // A client may end its side after a request (`nc -N`, HTTP/1.0); it is owed the answer.
     // hyper's own time-out of heads is off: TimeoutStream has one for heads and another for pauses.
-    builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None).half_close(true).keep_alive(is_served);
+    builder
+        .max_buf_size(2 * HEAD_BYTES_MAX)
+        .header_read_timeout(None)
+        .half_close(true)
+        .keep_alive(is_served);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),

@@ -78,7 +78,9 @@ pub struct Credentials {
 /// Without the secret: what is printed for debugging ends in logs.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()
+        f.debug_struct("Credentials")
+            .field("access_key", &self.access_key)
+            .finish_non_exhaustive()
     }
 }
 
@@ -96,7 +98,10 @@ impl FromStr for Credentials {
         if access_key.is_empty() || secret.is_empty() || !access_key.chars().all(legal) {
             return Err(BadCredentials);
         }
-        Ok(Self { access_key: access_key.to_owned(), secret: secret.to_owned() })
+        Ok(Self {
+            access_key: access_key.to_owned(),
+            secret: secret.to_owned(),
+        })
     }
 }
 
@@ -150,7 +155,8 @@ impl Verifier {
         if claim.algorithm != ALGORITHM {
             return Err(SignatureError::Algorithm);
         }
-        let time = SignTime::parse(&claim.date).ok_or_else(|| SignatureError::Date(claim.date.clone()))?;
+        let time =
+            SignTime::parse(&claim.date).ok_or_else(|| SignatureError::Date(claim.date.clone()))?;
         let scope = Scope::parse(&claim.credential)?;
         // The service's order: an expired date, the scope's date, headers that should be signed.
         self.check_time(time, claim.expires.as_deref())?;
@@ -160,25 +166,41 @@ impl Verifier {
         if scope.access_key != self.credentials.access_key {
             return Err(SignatureError::UnknownKey);
         }
-        let signature = HEXLOWER_PERMISSIVE.decode(claim.signature.as_bytes()).map_err(|_| SignatureError::Mismatch)?;
+        let signature = HEXLOWER_PERMISSIVE
+            .decode(claim.signature.as_bytes())
+            .map_err(|_| SignatureError::Mismatch)?;
         let canonical = canonical_request(request, &claim.signed_headers);
         let expected = signature_of(&canonical, &self.credentials.secret, &scope, time);
         // Compares in a time that does not depend on where the two differ.
-        expected.verify_slice(&signature).map_err(|_| SignatureError::Mismatch)
+        expected
+            .verify_slice(&signature)
+            .map_err(|_| SignatureError::Mismatch)
     }
 
     fn check_time(&self, time: SignTime, expires: Option<&str>) -> Result<(), SignatureError> {
         let now = SignTime::at(self.clock.now_ms() / 1000);
         if time.seconds() > now.seconds() + SKEW_SECONDS_MAX {
-            return Err(SignatureError::NotYetCurrent(time, now.later(SKEW_SECONDS_MAX), now));
+            return Err(SignatureError::NotYetCurrent(
+                time,
+                now.later(SKEW_SECONDS_MAX),
+                now,
+            ));
         }
         let Some(expires) = expires else {
             if time.seconds() + SKEW_SECONDS_MAX < now.seconds() {
-                return Err(SignatureError::Expired(time, now.earlier(SKEW_SECONDS_MAX), now));
+                return Err(SignatureError::Expired(
+                    time,
+                    now.earlier(SKEW_SECONDS_MAX),
+                    now,
+                ));
             }
             return Ok(());
         };
-        let seconds = expires.parse().ok().filter(|&seconds| seconds <= EXPIRES_SECONDS_MAX).ok_or(SignatureError::Expires)?;
+        let seconds = expires
+            .parse()
+            .ok()
+            .filter(|&seconds| seconds <= EXPIRES_SECONDS_MAX)
+            .ok_or(SignatureError::Expires)?;
         if time.seconds() + seconds < now.seconds() {
             return Err(SignatureError::PresignedExpired(time, seconds));
         }
@@ -204,7 +226,14 @@ impl<'a> Scope<'a> {
             return Err(SignatureError::Scope(credential.to_owned()));
         };
         let text = credential.get(access_key.len() + 1..).unwrap_or_default();
-        Ok(Self { access_key, day, region, service, terminator, text })
+        Ok(Self {
+            access_key,
+            day,
+            region,
+            service,
+            terminator,
+            text,
+        })
     }
 
     /// Is it of this service and of the day of `time`?
@@ -213,16 +242,28 @@ impl<'a> Scope<'a> {
             return Err(SignatureError::Terminator);
         }
         if self.day != time.day() {
-            return Err(SignatureError::ScopeDate { scope: self.day.to_owned(), time });
+            return Err(SignatureError::ScopeDate {
+                scope: self.day.to_owned(),
+                time,
+            });
         }
-        if self.service == SERVICE { Ok(()) } else { Err(SignatureError::Service) }
+        if self.service == SERVICE {
+            Ok(())
+        } else {
+            Err(SignatureError::Service)
+        }
     }
 }
 
 impl Claim {
     /// From the header where there is one, else from the query.
     fn of(request: &Signed<'_>) -> Self {
-        let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
+        let header = |name: &str| {
+            request
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
         match header("authorization") {
             Some(authorization) => {
                 let algorithm = authorization.split(' ').next().unwrap_or_default();
@@ -230,7 +271,11 @@ impl Claim {
                     let found = parameters(authorization).find(|(key, _)| *key == name);
                     found.map_or_else(String::new, |(_, value)| value.to_owned())
                 };
-                let date_header = if request.headers.contains_key("x-amz-date") { "x-amz-date" } else { "date" };
+                let date_header = if request.headers.contains_key("x-amz-date") {
+                    "x-amz-date"
+                } else {
+                    "date"
+                };
                 Self {
                     algorithm: algorithm.to_owned(),
                     credential: parameter("Credential"),
@@ -242,7 +287,11 @@ impl Claim {
                 }
             }
             None => {
-                let parameter = |name: &str| query_pairs(request.query).find(|(key, _)| key == name).map(|(_, value)| value);
+                let parameter = |name: &str| {
+                    query_pairs(request.query)
+                        .find(|(key, _)| key == name)
+                        .map(|(_, value)| value)
+                };
                 let text = |name: &str| parameter(name).unwrap_or_default();
                 Self {
                     algorithm: text("X-Amz-Algorithm"),
@@ -259,8 +308,18 @@ impl Claim {
 
     /// The headers that make a request this one and no other must be signed.
     fn covers(&self, headers: &HeaderMap) -> Result<(), SignatureError> {
-        let needed = [Some("host"), headers.contains_key("x-amz-target").then_some("x-amz-target"), self.date_header];
-        match needed.into_iter().flatten().find(|name| !self.signed_headers.split(';').any(|signed| signed == *name)) {
+        let needed = [
+            Some("host"),
+            headers
+                .contains_key("x-amz-target")
+                .then_some("x-amz-target"),
+            self.date_header,
+        ];
+        match needed
+            .into_iter()
+            .flatten()
+            .find(|name| !self.signed_headers.split(';').any(|signed| signed == *name))
+        {
             Some(name) => Err(SignatureError::NotSigned(name)),
             None => Ok(()),
         }
@@ -271,13 +330,27 @@ impl Claim {
 fn signature_of(canonical: &[u8], secret: &str, scope: &Scope<'_>, time: SignTime) -> Hmac<Sha256> {
     let start = format!("AWS4{secret}").into_bytes();
     let parts = [scope.day, scope.region, scope.service, TERMINATOR];
-    let key = parts.iter().fold(start, |key, part| hmac(&key, part).finalize().into_bytes().to_vec());
-    hmac(&key, &format!("{ALGORITHM}\n{time}\n{}\n{}", scope.text, HEXLOWER.encode(&Sha256::digest(canonical))))
+    let key = parts.iter().fold(start, |key, part| {
+        hmac(&key, part).finalize().into_bytes().to_vec()
+    });
+    hmac(
+        &key,
+        &format!(
+            "{ALGORITHM}\n{time}\n{}\n{}",
+            scope.text,
+            HEXLOWER.encode(&Sha256::digest(canonical))
+        ),
+    )
 }
 
 fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
-    let mut out =
-        format!("{}\n{}\n{}\n", request.method, canonical_path(request.path), canonical_query(request.query)).into_bytes();
+    let mut out = format!(
+        "{}\n{}\n{}\n",
+        request.method,
+        canonical_path(request.path),
+        canonical_query(request.query)
+    )
+    .into_bytes();
     for name in signed_headers.split(';') {
         out.extend_from_slice(name.as_bytes());
         out.push(b':');
@@ -298,7 +371,9 @@ fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
 
 /// Without blanks at the ends, and runs of blanks made one.
 fn extend_trimmed(out: &mut Vec<u8>, value: &[u8]) {
-    let words = value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let words = value
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
     for (at, word) in words.enumerate() {
         if at > 0 {
             out.push(b' ');
@@ -318,19 +393,30 @@ fn canonical_path(path: &str) -> String {
 /// The parameters but the signature, encoded anew and in order.
 fn canonical_query(query: &str) -> String {
     let pairs = query_pairs(query).filter(|(name, _)| name != SIGNATURE_PARAMETER);
-    let mut pairs: Vec<(String, String)> = pairs.map(|(name, value)| (encoded(&name), encoded(&value))).collect();
+    let mut pairs: Vec<(String, String)> = pairs
+        .map(|(name, value)| (encoded(&name), encoded(&value)))
+        .collect();
     pairs.sort();
-    let texts: Vec<String> = pairs.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let texts: Vec<String> = pairs
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     texts.join("&")
 }
 
 fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
     let parts = query.split('&').filter(|part| !part.is_empty());
-    parts.map(|part| part.split_once('=').unwrap_or((part, ""))).map(|(name, value)| (decoded(name), decoded(value)))
+    parts
+        .map(|part| part.split_once('=').unwrap_or((part, "")))
+        .map(|(name, value)| (decoded(name), decoded(value)))
 }
 
 /// RFC 3986: letters, digits and `-._~` stay.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
@@ -343,7 +429,8 @@ fn decoded(text: &str) -> String {
 
 fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
     // A key of any length is legal for HMAC; the type has no way to say so.
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
     mac.update(text.as_bytes());
     mac
 }
@@ -361,13 +448,19 @@ impl SignTime {
     /// `20150830T123600Z`, or as a `Date` header has it: `Sun, 30 Aug 2015 12:36:00 GMT`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let basic = DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok().and_then(Self::of).filter(|time| time.to_string() == text);
+        let basic = DateTime::strptime("%Y%m%dT%H%M%SZ", text)
+            .ok()
+            .and_then(Self::of)
+            .filter(|time| time.to_string() == text);
         basic.or_else(|| Self::parse_http(text))
     }
 
     fn parse_http(text: &str) -> Option<Self> {
         let (_weekday, rest) = text.trim().split_once(char::is_whitespace)?;
-        let (date, "GMT" | "UTC" | "+0000" | "-0000") = rest.rsplit_once(char::is_whitespace)? else { return None };
+        let (date, "GMT" | "UTC" | "+0000" | "-0000") = rest.rsplit_once(char::is_whitespace)?
+        else {
+            return None;
+        };
         Self::of(DateTime::strptime("%d %b %Y %H:%M:%S", date).ok()?)
     }
 
@@ -394,7 +487,11 @@ impl SignTime {
     /// `20150830`.
     #[must_use]
     pub fn day(self) -> String {
-        self.to_string().split('T').next().unwrap_or_default().to_owned()
+        self.to_string()
+            .split('T')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 
@@ -408,7 +505,9 @@ impl fmt::Display for SignTime {
 pub fn parameters(header: &str) -> impl Iterator<Item = (&str, &str)> {
     let members = header.split_once(' ').map_or("", |(_, members)| members);
     // By bytes: the ones that part are ASCII, and no part of another character is.
-    let parts = members.as_bytes().split(|byte| matches!(byte, b',' | b' ' | b'\t'));
+    let parts = members
+        .as_bytes()
+        .split(|byte| matches!(byte, b',' | b' ' | b'\t'));
     parts.filter_map(|part| std::str::from_utf8(part).ok()?.split_once('='))
 }
 
@@ -418,7 +517,11 @@ mod times {
 
     #[track_caller]
     fn check(text: &str, expected: Option<u64>) {
-        assert_eq!(SignTime::parse(text).map(SignTime::seconds), expected, "{text}");
+        assert_eq!(
+            SignTime::parse(text).map(SignTime::seconds),
+            expected,
+            "{text}"
+        );
     }
 
     #[test]
@@ -442,9 +545,13 @@ mod times {
         ] {
             check(bad, None);
         }
-        for bad in
-            ["Sun, 30 Foo 2015 12:36:00 GMT", "Sun, 30 Aug 2015 12:36 GMT", "Sun, 30 Aug 2015 12:36:00 CET", "TZ", "ééééT123456Z"]
-        {
+        for bad in [
+            "Sun, 30 Foo 2015 12:36:00 GMT",
+            "Sun, 30 Aug 2015 12:36 GMT",
+            "Sun, 30 Aug 2015 12:36:00 CET",
+            "TZ",
+            "ééééT123456Z",
+        ] {
             check(bad, None);
         }
     }

@@ -62,10 +62,16 @@ impl Minute {
 /// `start` units a second.
 #[must_use]
 pub fn run(load: &[(u64, f64)], policy: Policy, start: u64) -> Vec<Minute> {
-    let (Some(first), Some(last)) = (load.first(), load.last()) else { return Vec::new() };
+    let (Some(first), Some(last)) = (load.first(), load.last()) else {
+        return Vec::new();
+    };
     let mut sums = load.iter().copied().peekable();
-    let mut controller =
-        Controller { policy, capacity: start.clamp(policy.min, policy.max), seen: Vec::new(), decreases: Vec::new() };
+    let mut controller = Controller {
+        policy,
+        capacity: start.clamp(policy.min, policy.max),
+        seen: Vec::new(),
+        decreases: Vec::new(),
+    };
     (first.0..=last.0)
         .map(|minute| {
             // Metrics put together from several files may have a minute more than once.
@@ -73,8 +79,16 @@ pub fn run(load: &[(u64, f64)], policy: Policy, start: u64) -> Vec<Minute> {
             while let Some((_, units)) = sums.next_if(|(of, _)| *of <= minute) {
                 sum += units;
             }
-            let now = Minute { minute, consumed: sum / MINUTE_SECONDS, capacity: controller.capacity, action: None };
-            Minute { action: controller.minute(now), ..now }
+            let now = Minute {
+                minute,
+                consumed: sum / MINUTE_SECONDS,
+                capacity: controller.capacity,
+                action: None,
+            };
+            Minute {
+                action: controller.minute(now),
+                ..now
+            }
         })
         .collect()
 }
@@ -92,16 +106,26 @@ impl Controller {
     fn minute(&mut self, now: Minute) -> Option<Action> {
         self.seen.push(now);
         let target = f64::from(self.policy.target_percent);
-        let last = |count: usize| self.seen.len().checked_sub(count).map(|from| &self.seen[from..]);
-        let above = last(OUT_MINUTES).is_some_and(|minutes| minutes.iter().all(|minute| minute.utilisation() > target));
+        let last = |count: usize| {
+            self.seen
+                .len()
+                .checked_sub(count)
+                .map(|from| &self.seen[from..])
+        };
+        let above = last(OUT_MINUTES)
+            .is_some_and(|minutes| minutes.iter().all(|minute| minute.utilisation() > target));
         let low = target - IN_MARGIN_PERCENT;
-        let quiet = last(IN_MINUTES).filter(|minutes| minutes.iter().all(|minute| minute.utilisation() < low));
+        let quiet = last(IN_MINUTES)
+            .filter(|minutes| minutes.iter().all(|minute| minute.utilisation() < low));
         if above {
             let wanted = self.wanted(now.consumed);
             return (wanted > self.capacity).then(|| self.change(wanted, Action::Raise(wanted)));
         }
         // By the busiest of them: by the last one, the next such minute would raise it again.
-        let busiest = quiet?.iter().map(|minute| minute.consumed).fold(0.0, f64::max);
+        let busiest = quiet?
+            .iter()
+            .map(|minute| minute.consumed)
+            .fold(0.0, f64::max);
         let wanted = self.wanted(busiest);
         if wanted >= self.capacity {
             return None;
@@ -131,16 +155,25 @@ impl Controller {
     /// Four decreases in a UTC day are free; further ones need an hour since the last.
     fn may_decrease(&mut self, minute: u64) -> bool {
         let day = minute / DAY_MINUTES;
-        let today = self.decreases.iter().filter(|of| **of / DAY_MINUTES == day).count() as u64;
+        let today = self
+            .decreases
+            .iter()
+            .filter(|of| **of / DAY_MINUTES == day)
+            .count() as u64;
         let since_last = self.decreases.last().map(|last| minute - last);
-        today < FREE_DECREASES || since_last.is_none_or(|minutes| minutes >= DECREASE_INTERVAL_MINUTES)
+        today < FREE_DECREASES
+            || since_last.is_none_or(|minutes| minutes >= DECREASE_INTERVAL_MINUTES)
     }
 }
 
 /// Unit-hours of capacity over the minutes.
 #[must_use]
 pub fn unit_hours(minutes: &[Minute]) -> f64 {
-    minutes.iter().map(|minute| minute.capacity as f64).sum::<f64>() / MINUTE_SECONDS
+    minutes
+        .iter()
+        .map(|minute| minute.capacity as f64)
+        .sum::<f64>()
+        / MINUTE_SECONDS
 }
 
 #[cfg(test)]
@@ -149,20 +182,33 @@ mod tests {
 
     /// Units a second of each minute, and what was done at its end.
     fn check(load: &[f64], policy: Policy, expected: &[(u64, Action)]) {
-        let load: Vec<(u64, f64)> = (0..).zip(load).map(|(minute, units)| (minute, units * MINUTE_SECONDS)).collect();
-        let done: Vec<(u64, Action)> =
-            run(&load, policy, 10).iter().filter_map(|minute| Some((minute.minute, minute.action?))).collect();
+        let load: Vec<(u64, f64)> = (0..)
+            .zip(load)
+            .map(|(minute, units)| (minute, units * MINUTE_SECONDS))
+            .collect();
+        let done: Vec<(u64, Action)> = run(&load, policy, 10)
+            .iter()
+            .filter_map(|minute| Some((minute.minute, minute.action?)))
+            .collect();
         assert_eq!(done, expected, "{load:?}");
     }
 
-    const POLICY: Policy = Policy { min: 5, max: 100, target_percent: 70 };
+    const POLICY: Policy = Policy {
+        min: 5,
+        max: 100,
+        target_percent: 70,
+    };
 
     #[test]
     fn two_minutes_above_the_target_raise_it_to_the_target() {
         check(&[7.0, 7.0, 7.0], POLICY, &[]);
         check(&[8.0, 1.0, 8.0], POLICY, &[]);
         check(&[8.0, 14.0, 14.0, 14.0], POLICY, &[(1, Action::Raise(20))]);
-        check(&[50.0, 500.0, 500.0, 500.0], POLICY, &[(1, Action::Raise(100))]);
+        check(
+            &[50.0, 500.0, 500.0, 500.0],
+            POLICY,
+            &[(1, Action::Raise(100))],
+        );
     }
 
     #[test]
@@ -179,10 +225,18 @@ mod tests {
     fn decreases_are_few() {
         // Up and down every 17 minutes: the fifth decrease of the day has to wait for an hour since the fourth.
         let load: Vec<f64> = [[50.0; 2].as_slice(), &[1.0; 15]].concat().repeat(6);
-        let load: Vec<(u64, f64)> = (0..).zip(load).map(|(minute, units)| (minute, units * MINUTE_SECONDS)).collect();
+        let load: Vec<(u64, f64)> = (0..)
+            .zip(load)
+            .map(|(minute, units)| (minute, units * MINUTE_SECONDS))
+            .collect();
         let minutes = run(&load, POLICY, 10);
-        let count =
-            |wanted: fn(&Action) -> bool| minutes.iter().filter_map(|minute| minute.action.as_ref()).filter(|a| wanted(a)).count();
+        let count = |wanted: fn(&Action) -> bool| {
+            minutes
+                .iter()
+                .filter_map(|minute| minute.action.as_ref())
+                .filter(|a| wanted(a))
+                .count()
+        };
         assert_eq!(count(|action| matches!(action, Action::Lower(5))), 4);
         assert!(count(|action| matches!(action, Action::LowerRefused(5))) > 0);
     }

@@ -36,7 +36,12 @@ pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<
         let end = items.len() + wanted;
         let held_bytes_end = held_bytes + SAMPLE_HELD_BYTES_MAX.saturating_sub(held_bytes) / parts;
         let mut request = ReadRequest::scan(source.table.clone(), source.index.clone());
-        request.range = ReadRange::Scan { segment: Some(Segment { index, total: segments }) };
+        request.range = ReadRange::Scan {
+            segment: Some(Segment {
+                index,
+                total: segments,
+            }),
+        };
         request.limit = u32::try_from(wanted).ok();
         pages(database, request, &mut |row| {
             let more_bytes = row.values_bytes()?;
@@ -45,7 +50,11 @@ pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<
             }
             held_bytes += more_bytes;
             items.push(row.to_item()?);
-            Ok(if items.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if items.len() < end {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            })
         })?;
     }
     Ok(items)
@@ -90,7 +99,10 @@ impl Spread {
     }
 
     pub fn merge(&mut self, other: &Self) {
-        other.things.iter().for_each(|(size, things)| *self.things.entry(*size).or_default() += things);
+        other
+            .things
+            .iter()
+            .for_each(|(size, things)| *self.things.entry(*size).or_default() += things);
         self.count += other.count;
         self.sum += other.sum;
     }
@@ -131,18 +143,26 @@ impl Spread {
                 break;
             }
         }
-        (has * 100 + self.sum / 2).checked_div(self.sum).unwrap_or(0)
+        (has * 100 + self.sum / 2)
+            .checked_div(self.sum)
+            .unwrap_or(0)
     }
 
     /// Counts by powers of two: the first size of each class and how many are in it, without empty ones at both ends.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64)> {
         let class = |size: u64| size.max(1).ilog2();
-        let (Some((least, _)), most) = (self.things.first_key_value(), self.max()) else { return Vec::new() };
+        let (Some((least, _)), most) = (self.things.first_key_value(), self.max()) else {
+            return Vec::new();
+        };
         let of = |number: u32| {
             let first = 1_u64 << number;
             // Those of no size are with those of one.
-            (first, self.at_least(if number == 0 { 0 } else { first }) - self.at_least(first.saturating_mul(2)))
+            (
+                first,
+                self.at_least(if number == 0 { 0 } else { first })
+                    - self.at_least(first.saturating_mul(2)),
+            )
         };
         (class(*least)..=class(most)).map(of).collect()
     }
@@ -155,14 +175,43 @@ mod tests {
     #[test]
     fn medians_maxima_and_what_the_largest_have() {
         let mut spread = Spread::default();
-        assert_eq!((spread.percentile(50), spread.max(), spread.percent_of_largest(1), spread.classes()), (0, 0, 0, vec![]));
+        assert_eq!(
+            (
+                spread.percentile(50),
+                spread.max(),
+                spread.percent_of_largest(1),
+                spread.classes()
+            ),
+            (0, 0, 0, vec![])
+        );
         (0..99).for_each(|_| spread.add(3));
         spread.add(703);
-        assert_eq!((spread.count, spread.sum, spread.percentile(50), spread.percentile(99)), (100, 1000, 3, 3));
-        assert_eq!((spread.max(), spread.percentile(100), spread.percent_of_largest(1)), (703, 703, 70));
-        assert_eq!((spread.at_least(3), spread.at_least(4), spread.at_least(704)), (100, 1, 0));
+        assert_eq!(
+            (
+                spread.count,
+                spread.sum,
+                spread.percentile(50),
+                spread.percentile(99)
+            ),
+            (100, 1000, 3, 3)
+        );
+        assert_eq!(
+            (
+                spread.max(),
+                spread.percentile(100),
+                spread.percent_of_largest(1)
+            ),
+            (703, 703, 70)
+        );
+        assert_eq!(
+            (spread.at_least(3), spread.at_least(4), spread.at_least(704)),
+            (100, 1, 0)
+        );
         assert_eq!(spread.percent_of_largest(51), 85);
-        assert_eq!((spread.classes().first(), spread.classes().last()), (Some(&(2, 99)), Some(&(512, 1))));
+        assert_eq!(
+            (spread.classes().first(), spread.classes().last()),
+            (Some(&(2, 99)), Some(&(512, 1)))
+        );
         spread.add(0);
         assert_eq!(spread.classes().first(), Some(&(1, 1)));
     }

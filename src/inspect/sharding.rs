@@ -30,7 +30,13 @@ mod tests {
 
     #[test]
     fn t_09_t_10_the_range_of_suffixes() {
-        let check = |writes, bytes, expected| assert_eq!(shards(writes, bytes), expected, "{writes} writes of {bytes} bytes");
+        let check = |writes, bytes, expected| {
+            assert_eq!(
+                shards(writes, bytes),
+                expected,
+                "{writes} writes of {bytes} bytes"
+            )
+        };
         check(5000, 1024, Some(5));
         check(5000, 1536, Some(10));
         check(900, 1024, Some(1));
@@ -44,12 +50,18 @@ mod tests {
     #[test]
     fn t_14_a_calculated_suffix_is_stable_and_even() {
         assert_eq!(calculated_suffix("Client1_Trans1", 1), 1);
-        assert_eq!(calculated_suffix("Client1_Trans1", 5), calculated_suffix("Client1_Trans1", 5));
+        assert_eq!(
+            calculated_suffix("Client1_Trans1", 5),
+            calculated_suffix("Client1_Trans1", 5)
+        );
         let mut counts = [0_u32; 10];
         for number in 0..10_000 {
             let suffix = calculated_suffix(&format!("Client{number}"), 10);
             counts[usize::try_from(suffix - 1).unwrap()] += 1;
         }
-        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (850..1150).contains(count)),
+            "{counts:?}"
+        );
     }
 }

@@ -27,7 +27,12 @@ impl<'a> Arn<'a> {
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.strip_prefix("arn:")?.splitn(5, ':').skip(1);
         let mut part = || parts.next().unwrap_or_default();
-        Some(Self { service: part(), region: part(), account: part(), resource: part() })
+        Some(Self {
+            service: part(),
+            region: part(),
+            account: part(),
+            resource: part(),
+        })
     }
 
     /// What follows `table/` in an ARN of DynamoDB's; region and account are not looked at, as the service's own tools mix them.
@@ -65,7 +70,11 @@ pub fn table_in(home: &str, table: &TableName) -> String {
 /// The ARN of a stream in a home of [`home`].
 #[must_use]
 pub fn stream_in(home: &str, stream: &StreamName) -> String {
-    format!("{}/stream/{}", table_in(home, &stream.table_name), stream.label)
+    format!(
+        "{}/stream/{}",
+        table_in(home, &stream.table_name),
+        stream.label
+    )
 }
 
 /// The table that `text` names, plainly or as an ARN.
@@ -73,7 +82,11 @@ pub fn stream_in(home: &str, stream: &StreamName) -> String {
 /// # Errors
 /// The first rule of names that it breaks.
 pub fn table_named(text: &str) -> Result<TableName, NameError> {
-    let within = if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX { None } else { Arn::in_table(text) };
+    let within = if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX {
+        None
+    } else {
+        Arn::in_table(text)
+    };
     TableName::new(within.unwrap_or(text))
 }
 
@@ -85,7 +98,10 @@ pub fn stream_named(text: &str) -> Option<StreamName> {
     if label.is_empty() || label.len() > LABEL_CHARS_MAX || !label.bytes().all(is_legal) {
         return None;
     }
-    Some(StreamName { table_name: TableName::new(table).ok()?, label: label.to_owned() })
+    Some(StreamName {
+        table_name: TableName::new(table).ok()?,
+        label: label.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -94,24 +110,42 @@ mod tests {
 
     #[test]
     fn homes() {
-        let (text, place) =
-            ("arn:aws-cn:dynamodb:cn-north-1:123456789012:table/abc/stream/x", "arn:aws-cn:dynamodb:cn-north-1:123456789012:");
+        let (text, place) = (
+            "arn:aws-cn:dynamodb:cn-north-1:123456789012:table/abc/stream/x",
+            "arn:aws-cn:dynamodb:cn-north-1:123456789012:",
+        );
         assert_eq!(home(text), Some(place));
-        assert_eq!(stream_named(text).map(|stream| stream_in(place, &stream)).as_deref(), Some(text));
-        assert_eq!(home("arn:aws:kinesis:us-east-1:000000000000:table/abc"), None);
+        assert_eq!(
+            stream_named(text)
+                .map(|stream| stream_in(place, &stream))
+                .as_deref(),
+            Some(text)
+        );
+        assert_eq!(
+            home("arn:aws:kinesis:us-east-1:000000000000:table/abc"),
+            None
+        );
     }
 
     #[test]
     fn streams() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
             let found = stream_named(text);
-            let found = found.as_ref().map(|stream| (stream.table_name.as_str(), stream.label.as_str()));
+            let found = found
+                .as_ref()
+                .map(|stream| (stream.table_name.as_str(), stream.label.as_str()));
             assert_eq!(found, expected, "{text}");
         };
         let label = "2026-01-02T03:04:05.678";
-        let of_orders = StreamName { table_name: TableName::new("Orders").unwrap(), label: label.to_owned() };
+        let of_orders = StreamName {
+            table_name: TableName::new("Orders").unwrap(),
+            label: label.to_owned(),
+        };
         check(&stream(&of_orders), Some(("Orders", label)));
-        check("arn:aws-cn:dynamodb:eu-west-2:123456789012:table/abc/stream/x", Some(("abc", "x")));
+        check(
+            "arn:aws-cn:dynamodb:eu-west-2:123456789012:table/abc/stream/x",
+            Some(("abc", "x")),
+        );
         for text in [
             "",
             "arn:aws:dynamodb:us-east-1:000000000000:table/Orders",

@@ -81,7 +81,9 @@ pub fn check_attribute_name(name: &str) -> Result<(), ValueError> {
 /// # Errors
 /// As [`check_attribute_name`].
 pub fn check_names(attributes: &Map) -> Result<(), ValueError> {
-    attributes.iter().try_for_each(|(name, value)| check_attribute_name(name).and_then(|()| value.check_names()))
+    attributes
+        .iter()
+        .try_for_each(|(name, value)| check_attribute_name(name).and_then(|()| value.check_names()))
 }
 
 /// The elements of a set, sorted.
@@ -113,7 +115,12 @@ impl AttributeValue {
     /// # Errors
     /// [`ValueError::EmptyStringSet`], [`ValueError::DuplicateStrings`].
     pub fn string_set(elements: Vec<String>) -> Result<Self, ValueError> {
-        distinct(elements, ValueError::EmptyStringSet, ValueError::DuplicateStrings).map(Self::Ss)
+        distinct(
+            elements,
+            ValueError::EmptyStringSet,
+            ValueError::DuplicateStrings,
+        )
+        .map(Self::Ss)
     }
 
     /// A set of numbers in any order; equal by value is a duplicate.
@@ -121,7 +128,10 @@ impl AttributeValue {
     /// # Errors
     /// [`ValueError::EmptyNumberSet`], [`ValueError::DuplicateNumbers`].
     pub fn number_set(elements: Vec<Number>) -> Result<Self, ValueError> {
-        distinct(elements, ValueError::EmptyNumberSet, |_| ValueError::DuplicateNumbers).map(Self::Ns)
+        distinct(elements, ValueError::EmptyNumberSet, |_| {
+            ValueError::DuplicateNumbers
+        })
+        .map(Self::Ns)
     }
 
     /// A set of binaries in any order.
@@ -129,7 +139,12 @@ impl AttributeValue {
     /// # Errors
     /// [`ValueError::EmptyBinarySet`], [`ValueError::DuplicateBinaries`].
     pub fn binary_set(elements: Vec<Vec<u8>>) -> Result<Self, ValueError> {
-        distinct(elements, ValueError::EmptyBinarySet, ValueError::DuplicateBinaries).map(Self::Bs)
+        distinct(
+            elements,
+            ValueError::EmptyBinarySet,
+            ValueError::DuplicateBinaries,
+        )
+        .map(Self::Bs)
     }
 
     /// Order of two values, where DynamoDB has one: S with S by bytes, N with N by value, B with B by bytes.
@@ -148,7 +163,11 @@ impl AttributeValue {
     /// # Errors
     /// [`ValueError::Nesting`] over 32 levels.
     pub fn check_nesting(&self) -> Result<(), ValueError> {
-        if self.nesting() > NESTING_LEVELS_MAX { Err(ValueError::Nesting) } else { Ok(()) }
+        if self.nesting() > NESTING_LEVELS_MAX {
+            Err(ValueError::Nesting)
+        } else {
+            Ok(())
+        }
     }
 
     /// Checks the names of the members of maps, however deep they are.
@@ -192,7 +211,12 @@ impl AttributeValue {
             Self::Ns(set) => set.iter().map(Number::size).sum(),
             Self::Bs(set) => set.iter().map(Vec::len).sum(),
             Self::L(list) => 3 + list.iter().map(|v| v.size() + 1).sum::<usize>(),
-            Self::M(map) => 3 + map.iter().map(|(k, v)| k.len() + v.size() + 1).sum::<usize>(),
+            Self::M(map) => {
+                3 + map
+                    .iter()
+                    .map(|(k, v)| k.len() + v.size() + 1)
+                    .sum::<usize>()
+            }
         }
     }
 
@@ -215,7 +239,10 @@ mod tests {
     #[test]
     fn tags_round_trip() {
         for tag in ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"] {
-            assert_eq!(AttributeType::of_word(tag).map(AttributeType::tag), Some(tag));
+            assert_eq!(
+                AttributeType::of_word(tag).map(AttributeType::tag),
+                Some(tag)
+            );
         }
         assert_eq!(AttributeType::of_word("X"), None);
     }
@@ -225,30 +252,61 @@ mod tests {
     }
 
     fn numbers(elements: &[&str]) -> Vec<Number> {
-        elements.iter().map(|element| element.parse().unwrap()).collect()
+        elements
+            .iter()
+            .map(|element| element.parse().unwrap())
+            .collect()
     }
 
     fn check(got: Result<AttributeValue, ValueError>, expected: Result<AttributeValue, &str>) {
-        assert_eq!(got.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+        assert_eq!(
+            got.map_err(|error| error.to_string()),
+            expected.map_err(str::to_owned)
+        );
     }
 
     #[test]
     fn sets_are_sorted_and_distinct() {
         use AttributeValue as V;
-        check(V::string_set(strings(&["b", "", "a"])), Ok(V::Ss(strings(&["", "a", "b"]))));
-        check(V::string_set(vec![]), Err("One or more parameter values were invalid: An string set  may not be empty"));
+        check(
+            V::string_set(strings(&["b", "", "a"])),
+            Ok(V::Ss(strings(&["", "a", "b"]))),
+        );
+        check(
+            V::string_set(vec![]),
+            Err("One or more parameter values were invalid: An string set  may not be empty"),
+        );
         check(
             V::string_set(strings(&["b", "a", "b"])),
-            Err("One or more parameter values were invalid: Input collection [b, a, b] contains duplicates."),
+            Err(
+                "One or more parameter values were invalid: Input collection [b, a, b] contains duplicates.",
+            ),
         );
-        check(V::number_set(numbers(&["10", "-9", "9"])), Ok(V::Ns(numbers(&["-9", "9", "10"]))));
-        check(V::number_set(vec![]), Err("One or more parameter values were invalid: An number set  may not be empty"));
-        check(V::number_set(numbers(&["1", "2", "1.0"])), Err("Input collection contains duplicates"));
-        check(V::binary_set(vec![vec![255], vec![], vec![1, 2]]), Ok(V::Bs(vec![vec![], vec![1, 2], vec![255]])));
-        check(V::binary_set(vec![]), Err("One or more parameter values were invalid: Binary sets should not be empty"));
+        check(
+            V::number_set(numbers(&["10", "-9", "9"])),
+            Ok(V::Ns(numbers(&["-9", "9", "10"]))),
+        );
+        check(
+            V::number_set(vec![]),
+            Err("One or more parameter values were invalid: An number set  may not be empty"),
+        );
+        check(
+            V::number_set(numbers(&["1", "2", "1.0"])),
+            Err("Input collection contains duplicates"),
+        );
+        check(
+            V::binary_set(vec![vec![255], vec![], vec![1, 2]]),
+            Ok(V::Bs(vec![vec![], vec![1, 2], vec![255]])),
+        );
+        check(
+            V::binary_set(vec![]),
+            Err("One or more parameter values were invalid: Binary sets should not be empty"),
+        );
         check(
             V::binary_set(vec![b"a".to_vec(), b"a".to_vec()]),
-            Err("One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates."),
+            Err(
+                "One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates.",
+            ),
         );
     }
 
@@ -271,7 +329,11 @@ mod tests {
 
     #[test]
     fn nesting_ends_at_level_32() {
-        let nested = |levels: usize| (1..levels).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
+        let nested = |levels: usize| {
+            (1..levels).fold(AttributeValue::Null, |inner, _| {
+                AttributeValue::L(vec![inner])
+            })
+        };
         assert_eq!(nested(32).check_nesting(), Ok(()));
         assert_eq!(nested(33).check_nesting(), Err(ValueError::Nesting));
     }

@@ -17,7 +17,10 @@ impl Item {
     /// Size in bytes: every name plus every value (docs/dynamodb.md 5.1).
     #[must_use]
     pub fn size(&self) -> usize {
-        self.0.iter().map(|(name, value)| name.len() + value.size()).sum()
+        self.0
+            .iter()
+            .map(|(name, value)| name.len() + value.size())
+            .sum()
     }
 
     /// Checks every name in the item, in maps too (docs/dynamodb.md 3.4): the last guard of every write.
@@ -35,7 +38,11 @@ impl Item {
     pub fn check_limits(&self) -> Result<(), ValueError> {
         self.check_nesting()?;
         self.check_names()?;
-        if self.size() > ITEM_BYTES_MAX { Err(ValueError::ItemTooLarge) } else { Ok(()) }
+        if self.size() > ITEM_BYTES_MAX {
+            Err(ValueError::ItemTooLarge)
+        } else {
+            Ok(())
+        }
     }
 
     /// The depth of its values.
@@ -66,7 +73,12 @@ impl Item {
 
 impl<const N: usize> From<[(&str, AttributeValue); N]> for Item {
     fn from(pairs: [(&str, AttributeValue); N]) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        Self(
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
     }
 }
 
@@ -82,7 +94,8 @@ impl Key {
     #[must_use]
     pub fn to_item(&self, schema: &KeySchema) -> Item {
         let mut item = Item::default();
-        item.0.insert(schema.partition.name.clone(), self.partition.clone());
+        item.0
+            .insert(schema.partition.name.clone(), self.partition.clone());
         if let (Some(attribute), Some(value)) = (&schema.sort, &self.sort) {
             item.0.insert(attribute.name.clone(), value.clone());
         }
@@ -111,16 +124,21 @@ impl DocumentPath {
     /// A path of one top-level attribute.
     #[must_use]
     pub fn top_level(name: impl Into<String>) -> Self {
-        Self { head: name.into(), rest: Vec::new() }
+        Self {
+            head: name.into(),
+            rest: Vec::new(),
+        }
     }
 
     /// As expressions write it, `a.b[0]`, each name as `name` writes it.
     #[must_use]
     pub fn written(&self, mut name: impl FnMut(&str) -> String) -> String {
-        self.rest.iter().fold(name(&self.head), |text, element| match element {
-            PathElement::Name(member) => format!("{text}.{}", name(member)),
-            PathElement::Index(index) => format!("{text}[{index}]"),
-        })
+        self.rest
+            .iter()
+            .fold(name(&self.head), |text, element| match element {
+                PathElement::Name(member) => format!("{text}.{}", name(member)),
+                PathElement::Index(index) => format!("{text}[{index}]"),
+            })
     }
 }
 
@@ -151,18 +169,31 @@ impl PlaceRange {
     /// A whole collection, of a digest.
     #[must_use]
     pub fn of_collection(digest: [u8; 16]) -> Self {
-        let next = u128::from_be_bytes(digest).checked_add(1).map(|next| next.to_be_bytes().to_vec());
-        Self { from: digest.to_vec(), to: next }
+        let next = u128::from_be_bytes(digest)
+            .checked_add(1)
+            .map(|next| next.to_be_bytes().to_vec());
+        Self {
+            from: digest.to_vec(),
+            to: next,
+        }
     }
 
     /// The part that it has of the collection of a digest; `None` unless one of its ends is inside the collection.
     #[must_use]
     pub fn part_of(&self, digest: [u8; 16]) -> Option<Self> {
         let whole = Self::of_collection(digest);
-        let is_inside = |place: &&Vec<u8>| **place > whole.from && whole.to.as_ref().is_none_or(|next| *place < next);
-        let (from, to) = (Some(&self.from).filter(is_inside), self.to.as_ref().filter(is_inside));
+        let is_inside = |place: &&Vec<u8>| {
+            **place > whole.from && whole.to.as_ref().is_none_or(|next| *place < next)
+        };
+        let (from, to) = (
+            Some(&self.from).filter(is_inside),
+            self.to.as_ref().filter(is_inside),
+        );
         let is_cut = from.is_some() || to.is_some();
-        is_cut.then(|| Self { from: from.unwrap_or(&whole.from).clone(), to: to.or(whole.to.as_ref()).cloned() })
+        is_cut.then(|| Self {
+            from: from.unwrap_or(&whole.from).clone(),
+            to: to.or(whole.to.as_ref()).cloned(),
+        })
     }
 }
 
@@ -188,8 +219,20 @@ mod tests {
         check([pk(), ("t", V::Bool(true))], 5);
         check([pk(), ("l", V::L(vec![]))], 7);
         check([pk(), ("l", V::L(vec![n("1")]))], 10);
-        check([pk(), ("m", V::M([("x".to_owned(), V::S("yz".into()))].into()))], 11);
-        check([pk(), ("ss", V::string_set(vec!["a".into(), "bc".into()]).unwrap())], 8);
+        check(
+            [
+                pk(),
+                ("m", V::M([("x".to_owned(), V::S("yz".into()))].into())),
+            ],
+            11,
+        );
+        check(
+            [
+                pk(),
+                ("ss", V::string_set(vec!["a".into(), "bc".into()]).unwrap()),
+            ],
+            8,
+        );
         check([("pk", V::S("é".into()))], 4);
     }
 

@@ -25,8 +25,16 @@ pub struct Statistic {
 impl Statistic {
     /// Counts one value.
     pub fn add(&mut self, value: f64) {
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
-        self.max = if self.count == 0 { value } else { self.max.max(value) };
+        self.min = if self.count == 0 {
+            value
+        } else {
+            self.min.min(value)
+        };
+        self.max = if self.count == 0 {
+            value
+        } else {
+            self.max.max(value)
+        };
         self.count += 1;
         self.sum += value;
     }
@@ -48,7 +56,11 @@ impl Statistic {
     /// 0 when nothing was counted.
     #[must_use]
     pub fn average(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum / self.count as f64
+        }
     }
 }
 
@@ -118,7 +130,12 @@ impl Usage {
     #[must_use]
     pub fn load(&self) -> Load {
         let (read_throttles, write_throttles) = (self.read_throttles, self.write_throttles);
-        Load { read: self.read.sum, write: self.write.sum, read_throttles, write_throttles }
+        Load {
+            read: self.read.sum,
+            write: self.write.sum,
+            read_throttles,
+            write_throttles,
+        }
     }
 }
 
@@ -179,13 +196,20 @@ pub type Operations = [OperationCounts; MeteredOperation::ALL.len()];
 
 /// The counts of operations in the store: those that there are, by the operations' names.
 fn by_name<S: Serializer>(counts: &Operations, to: S) -> Result<S::Ok, S::Error> {
-    let named = MeteredOperation::ALL.into_iter().map(MeteredOperation::name).zip(counts);
-    named.filter(|(_, counts)| **counts != OperationCounts::default()).collect::<BTreeMap<_, _>>().serialize(to)
+    let named = MeteredOperation::ALL
+        .into_iter()
+        .map(MeteredOperation::name)
+        .zip(counts);
+    named
+        .filter(|(_, counts)| **counts != OperationCounts::default())
+        .collect::<BTreeMap<_, _>>()
+        .serialize(to)
 }
 
 fn of_names<'de, D: Deserializer<'de>>(from: D) -> Result<Operations, D::Error> {
     let named = BTreeMap::<String, OperationCounts>::deserialize(from)?;
-    Ok(MeteredOperation::ALL.map(|operation| named.get(operation.name()).copied().unwrap_or_default()))
+    Ok(MeteredOperation::ALL
+        .map(|operation| named.get(operation.name()).copied().unwrap_or_default()))
 }
 
 /// What is counted of a table as a whole.
@@ -206,7 +230,10 @@ pub struct TableCounts {
 impl TableCounts {
     /// Adds those of another while or process.
     pub fn merge(&mut self, other: &Self) {
-        self.operations.iter_mut().zip(&other.operations).for_each(|(counts, other)| counts.merge(other));
+        self.operations
+            .iter_mut()
+            .zip(&other.operations)
+            .for_each(|(counts, other)| counts.merge(other));
         self.conditional_check_failed += other.conditional_check_failed;
         self.transaction_conflicts += other.transaction_conflicts;
         self.time_to_live_deleted += other.time_to_live_deleted;
@@ -341,7 +368,11 @@ impl Window {
     pub fn span(self, now_ms: u64) -> TimeSpan {
         let (count, step_ms) = self.steps();
         let from_ms = (now_ms / step_ms + 1).saturating_sub(count) * step_ms;
-        TimeSpan { window: self, from_ms, to_ms: now_ms }
+        TimeSpan {
+            window: self,
+            from_ms,
+            to_ms: now_ms,
+        }
     }
 
     /// How many steps, and the milliseconds of one.
@@ -412,7 +443,9 @@ impl Busiest {
     pub fn merge(&mut self, other: &Self) {
         if self.second == other.second {
             self.load.add(&other.load);
-        } else if (other.load.weight(), other.load.throttles()) > (self.load.weight(), self.load.throttles()) {
+        } else if (other.load.weight(), other.load.throttles())
+            > (self.load.weight(), self.load.throttles())
+        {
             *self = *other;
         }
     }
@@ -489,7 +522,11 @@ pub struct PartitionLimits {
 impl Default for PartitionLimits {
     /// 10 GB, 3,000 and 1,000 units a second.
     fn default() -> Self {
-        Self { bytes_max: 10 * 1024 * 1024 * 1024, read_units_max: 3_000.0, write_units_max: 1_000.0 }
+        Self {
+            bytes_max: 10 * 1024 * 1024 * 1024,
+            read_units_max: 3_000.0,
+            write_units_max: 1_000.0,
+        }
     }
 }
 

@@ -22,5 +22,8 @@ pub use error::Error;
 pub use item::{DocumentPath, Item, Key, PathElement};
 pub use names::{IndexName, TableName};
 pub use number::Number;
-pub use schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema, TableSettings};
+pub use schema::{
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
+    TableSettings,
+};
 pub use word::Word;

@@ -28,13 +28,21 @@ pub struct Number {
 }
 
 impl Number {
-    pub const ZERO: Self = Self { negative: false, coefficient: 0, exponent: 0 };
+    pub const ZERO: Self = Self {
+        negative: false,
+        coefficient: 0,
+        exponent: 0,
+    };
 
     /// The number `(-1)^negative * coefficient * 10^exponent`, in any spelling of that value.
     ///
     /// # Errors
     /// [`NumberError`] when it has too many digits or is out of range. A zero has no range.
-    pub fn from_parts(negative: bool, coefficient: u128, exponent: i64) -> Result<Self, NumberError> {
+    pub fn from_parts(
+        negative: bool,
+        coefficient: u128,
+        exponent: i64,
+    ) -> Result<Self, NumberError> {
         if coefficient == 0 {
             return Ok(Self::ZERO);
         }
@@ -49,7 +57,11 @@ impl Number {
             return Err(NumberError::Precision);
         }
         let exponent = i16::try_from(exponent).map_err(|_| NumberError::Overflow)?;
-        Ok(Self { negative, coefficient, exponent })
+        Ok(Self {
+            negative,
+            coefficient,
+            exponent,
+        })
     }
 
     /// The number of that value.
@@ -87,12 +99,18 @@ impl Number {
 
     /// The decimal digits of the coefficient, most significant first, each 0 to 9; none for zero.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are below 10^19")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "both halves are below 10^19"
+    )]
     pub fn digits<'b>(&self, buffer: &'b mut [u8; DIGITS_MAX as usize]) -> &'b [u8] {
         // Two 64-bit halves: 128-bit division is slow.
         const HALF: u128 = 10_u128.pow(19);
         let mut at = buffer.len();
-        let (mut high, mut low) = ((self.coefficient / HALF) as u64, (self.coefficient % HALF) as u64);
+        let (mut high, mut low) = (
+            (self.coefficient / HALF) as u64,
+            (self.coefficient % HALF) as u64,
+        );
         let stop = if high > 0 { at - 19 } else { 0 };
         while at > stop && (low > 0 || high > 0) {
             at -= 1;
@@ -149,7 +167,10 @@ impl Number {
             (0, 0) => Ordering::Equal,
             (0, _) => Ordering::Less,
             (_, 0) => Ordering::Greater,
-            _ => self.magnitude().cmp(&other.magnitude()).then_with(|| self.scaled().cmp(&other.scaled())),
+            _ => self
+                .magnitude()
+                .cmp(&other.magnitude())
+                .then_with(|| self.scaled().cmp(&other.scaled())),
         }
     }
 }
@@ -209,8 +230,16 @@ impl fmt::Display for Number {
 
 impl From<i64> for Number {
     fn from(value: i64) -> Self {
-        let Self { coefficient, exponent, .. } = Self::from_u64(value.unsigned_abs());
-        Self { negative: value < 0, coefficient, exponent }
+        let Self {
+            coefficient,
+            exponent,
+            ..
+        } = Self::from_u64(value.unsigned_abs());
+        Self {
+            negative: value < 0,
+            coefficient,
+            exponent,
+        }
     }
 }
 
@@ -222,7 +251,8 @@ impl FromStr for Number {
         if text.is_empty() {
             return Err(NumberError::Empty);
         }
-        let spelled = Spelled::parse(text.as_bytes()).ok_or_else(|| NumberError::Syntax(text.to_owned()))?;
+        let spelled =
+            Spelled::parse(text.as_bytes()).ok_or_else(|| NumberError::Syntax(text.to_owned()))?;
         spelled.check_exponent(text)?;
         spelled.number()
     }
@@ -256,14 +286,21 @@ impl Spelled {
             Some((b'e' | b'E', rest)) => power(rest)?,
             Some(_) => return None,
         };
-        let mut spelled = Self { negative, coefficient: 0, significant: 0, exponent: 0 };
+        let mut spelled = Self {
+            negative,
+            coefficient: 0,
+            significant: 0,
+            exponent: 0,
+        };
         let mut zeros: u64 = 0;
         for &digit in whole.iter().chain(fraction) {
             spelled.push(digit - b'0', &mut zeros);
         }
         let trailing = if spelled.significant == 0 { 0 } else { zeros };
         let fraction_digits = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
-        spelled.exponent = power.saturating_sub(fraction_digits).saturating_add_unsigned(trailing);
+        spelled.exponent = power
+            .saturating_sub(fraction_digits)
+            .saturating_add_unsigned(trailing);
         Some(spelled)
     }
 
@@ -288,11 +325,19 @@ impl Spelled {
     fn check_exponent(&self, text: &str) -> Result<(), NumberError> {
         const LARGEST: i64 = i32::MAX as i64;
         match self.exponent {
-            exponent if exponent.unsigned_abs() >= i64::MAX.unsigned_abs() => Err(NumberError::Unreadable),
-            exponent if exponent.unsigned_abs() > LARGEST.unsigned_abs() => {
-                Err(NumberError::LongExponent { text: text.to_owned(), is_small: exponent < 0 })
+            exponent if exponent.unsigned_abs() >= i64::MAX.unsigned_abs() => {
+                Err(NumberError::Unreadable)
             }
-            exponent if self.significant > 0 && exponent.saturating_add_unsigned(self.significant) > LARGEST => {
+            exponent if exponent.unsigned_abs() > LARGEST.unsigned_abs() => {
+                Err(NumberError::LongExponent {
+                    text: text.to_owned(),
+                    is_small: exponent < 0,
+                })
+            }
+            exponent
+                if self.significant > 0
+                    && exponent.saturating_add_unsigned(self.significant) > LARGEST =>
+            {
                 Err(NumberError::WrappedExponent)
             }
             _ => Ok(()),
@@ -305,13 +350,20 @@ impl Spelled {
             check_range(self.exponent)?;
             return Ok(Number::ZERO);
         }
-        let magnitude = self.exponent.saturating_add_unsigned(self.significant).saturating_sub(1);
+        let magnitude = self
+            .exponent
+            .saturating_add_unsigned(self.significant)
+            .saturating_sub(1);
         check_range(magnitude)?;
         if self.significant > u64::from(DIGITS_MAX) {
             return Err(NumberError::Precision);
         }
         let exponent = i16::try_from(self.exponent).map_err(|_| NumberError::Overflow)?;
-        Ok(Number { negative: self.negative, coefficient: self.coefficient, exponent })
+        Ok(Number {
+            negative: self.negative,
+            coefficient: self.coefficient,
+            exponent,
+        })
     }
 }
 
@@ -334,7 +386,10 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
 
 /// The leading digits, and the rest.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(text.len());
     text.split_at(end)
 }
 
@@ -345,7 +400,10 @@ fn power(text: &[u8]) -> Option<i64> {
     if digits.is_empty() || !rest.is_empty() {
         return None;
     }
-    let value = digits.iter().fold(0_i64, |sum, digit| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+    let value = digits.iter().fold(0_i64, |sum, digit| {
+        sum.saturating_mul(10)
+            .saturating_add(i64::from(digit - b'0'))
+    });
     Some(if negative { -value } else { value })
 }
 
@@ -356,8 +414,13 @@ impl Number {
     /// `Precision` when it needs more than 38 significant digits, and both are below 1e38; else `Overflow`. `Underflow`.
     pub fn checked_add(self, other: Self) -> Result<Self, NumberError> {
         let is_large = i64::from(self.magnitude().max(other.magnitude())) >= i64::from(DIGITS_MAX);
-        self.exact_sum(other)
-            .map_err(|error| if error == NumberError::Precision && is_large { NumberError::Overflow } else { error })
+        self.exact_sum(other).map_err(|error| {
+            if error == NumberError::Precision && is_large {
+                NumberError::Overflow
+            } else {
+                error
+            }
+        })
     }
 
     fn exact_sum(self, other: Self) -> Result<Self, NumberError> {
@@ -367,15 +430,25 @@ impl Number {
         if other.coefficient == 0 {
             return Ok(self);
         }
-        let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
+        let (high, low) = if self.exponent >= other.exponent {
+            (self, other)
+        } else {
+            (other, self)
+        };
         let coefficient = high.coefficient_at(low.exponent)?;
         let exponent = i64::from(low.exponent);
         if high.negative == low.negative {
             // Unless both exponents are equal, the sum ends in a digit other than zero; and if they are, it is below 2·10^38.
-            let sum = coefficient.checked_add(low.coefficient).ok_or(NumberError::Precision)?;
+            let sum = coefficient
+                .checked_add(low.coefficient)
+                .ok_or(NumberError::Precision)?;
             return Self::from_parts(high.negative, sum, exponent);
         }
-        let negative = if coefficient >= low.coefficient { high.negative } else { low.negative };
+        let negative = if coefficient >= low.coefficient {
+            high.negative
+        } else {
+            low.negative
+        };
         Self::from_parts(negative, coefficient.abs_diff(low.coefficient), exponent)
     }
 
@@ -395,7 +468,9 @@ impl Number {
         if shift > DIGITS_MAX {
             return Err(NumberError::Precision);
         }
-        self.coefficient.checked_mul(10_u128.pow(shift)).ok_or(NumberError::Precision)
+        self.coefficient
+            .checked_mul(10_u128.pow(shift))
+            .ok_or(NumberError::Precision)
     }
 }
 
@@ -411,9 +486,19 @@ mod arithmetic_tests {
 
     fn check(left: &str, right: &str, sum: &str, difference: &str) {
         let number = |text: &str| text.parse::<Number>().expect("a number");
-        let show = |result: Result<Number, NumberError>| result.map_or_else(|error| format!("{error:?}"), |n| n.to_string());
-        assert_eq!(show(number(left).checked_add(number(right))), sum, "{left} + {right}");
-        assert_eq!(show(number(left).checked_sub(number(right))), difference, "{left} - {right}");
+        let show = |result: Result<Number, NumberError>| {
+            result.map_or_else(|error| format!("{error:?}"), |n| n.to_string())
+        };
+        assert_eq!(
+            show(number(left).checked_add(number(right))),
+            sum,
+            "{left} + {right}"
+        );
+        assert_eq!(
+            show(number(left).checked_sub(number(right))),
+            difference,
+            "{left} - {right}"
+        );
     }
 
     #[test]
@@ -426,8 +511,18 @@ mod arithmetic_tests {
         check("0.1", "0.2", "0.3", "-0.1");
         check("-5", "-5", "-10", "0");
         check("1e37", "0.1", "Precision", &format!("{}.9", "9".repeat(37)));
-        check("1e37", "1", &format!("1{}1", "0".repeat(36)), &"9".repeat(37));
-        check(&nines, "1", &one_and_zeros(38), &format!("{}8", "9".repeat(37)));
+        check(
+            "1e37",
+            "1",
+            &format!("1{}1", "0".repeat(36)),
+            &"9".repeat(37),
+        );
+        check(
+            &nines,
+            "1",
+            &one_and_zeros(38),
+            &format!("{}8", "9".repeat(37)),
+        );
         check("1e38", "1", "Overflow", &nines);
         check("4e38", "1", "Overflow", "Overflow");
         check("1e39", "1", "Overflow", "Overflow");
@@ -437,9 +532,24 @@ mod arithmetic_tests {
         check("1e125", "1e-130", "Overflow", "Overflow");
         check("1e37", "1e-130", "Precision", "Precision");
         check("1", "1e-100", "Precision", "Precision");
-        check(&format!("{nines}e88"), &format!("{nines}e88"), "Overflow", "0");
-        check(&format!("{nines}e88"), "1e88", "Overflow", &format!("{}8{}", "9".repeat(37), "0".repeat(88)));
-        check("1.1e-130", "-1e-130", "Underflow", &format!("0.{}21", "0".repeat(129)));
+        check(
+            &format!("{nines}e88"),
+            &format!("{nines}e88"),
+            "Overflow",
+            "0",
+        );
+        check(
+            &format!("{nines}e88"),
+            "1e88",
+            "Overflow",
+            &format!("{}8{}", "9".repeat(37), "0".repeat(88)),
+        );
+        check(
+            "1.1e-130",
+            "-1e-130",
+            "Underflow",
+            &format!("0.{}21", "0".repeat(129)),
+        );
         check("5e125", "5e125", "Overflow", "0");
     }
 
@@ -450,9 +560,14 @@ mod arithmetic_tests {
     /// The digits on the grid, most significant first.
     fn digits(number: Number) -> (bool, Vec<u8>) {
         let text = number.to_string();
-        let (negative, text) = text.strip_prefix('-').map_or((false, text.as_str()), |rest| (true, rest));
+        let (negative, text) = text
+            .strip_prefix('-')
+            .map_or((false, text.as_str()), |rest| (true, rest));
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let all = format!("{whole:0>before$}{fraction:0<PLACES$}", before = GRID - PLACES);
+        let all = format!(
+            "{whole:0>before$}{fraction:0<PLACES$}",
+            before = GRID - PLACES
+        );
         (negative, all.bytes().map(|digit| digit - b'0').collect())
     }
 
@@ -463,15 +578,23 @@ mod arithmetic_tests {
             let digit = i32::from(digits[at]);
             if *negative { -digit } else { digit }
         };
-        let mut columns: Vec<i32> = (0..GRID).map(|at| signed(&left, at) + signed(&right, at)).collect();
-        let negative = columns.iter().find(|column| **column != 0).is_some_and(|column| *column < 0);
+        let mut columns: Vec<i32> = (0..GRID)
+            .map(|at| signed(&left, at) + signed(&right, at))
+            .collect();
+        let negative = columns
+            .iter()
+            .find(|column| **column != 0)
+            .is_some_and(|column| *column < 0);
         let mut carry = 0;
         for column in columns.iter_mut().rev() {
             let value = carry + if negative { -*column } else { *column };
             *column = value.rem_euclid(10);
             carry = value.div_euclid(10);
         }
-        let text: String = columns.iter().map(|digit| char::from(b'0' + u8::try_from(*digit).expect("a digit"))).collect();
+        let text: String = columns
+            .iter()
+            .map(|digit| char::from(b'0' + u8::try_from(*digit).expect("a digit")))
+            .collect();
         let (whole, fraction) = text.split_at(GRID - PLACES);
         // A zero is judged by the power of its last digit: `0.000…` of more than 130 places would be too small.
         let fraction = fraction.trim_end_matches('0');
@@ -480,11 +603,17 @@ mod arithmetic_tests {
 
     fn any_number() -> impl Strategy<Value = Number> {
         let near = prop_oneof![3 => -3..3i64, 2 => -45..45i64, 1 => -130..126i64];
-        let coefficient =
-            prop_oneof![0..1000u128, 0..10_u128.pow(38), (0..10_u128.pow(19)).prop_map(|half| half * 10_u128.pow(19))];
-        (any::<bool>(), coefficient, near).prop_filter_map("in range", |(negative, coefficient, exponent)| {
-            Number::from_parts(negative, coefficient, exponent).ok()
-        })
+        let coefficient = prop_oneof![
+            0..1000u128,
+            0..10_u128.pow(38),
+            (0..10_u128.pow(19)).prop_map(|half| half * 10_u128.pow(19))
+        ];
+        (any::<bool>(), coefficient, near).prop_filter_map(
+            "in range",
+            |(negative, coefficient, exponent)| {
+                Number::from_parts(negative, coefficient, exponent).ok()
+            },
+        )
     }
 
     proptest! {

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn number(text: &str) -> Number {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn check(text: &str, expected: &Result<String, NumberError>) {
@@ -41,8 +42,14 @@ fn texts_become_canonical() {
         ("1e125", &power_125),
         ("1e-130", &power_minus_130),
         (&nines, &nines),
-        ("12345678901234567890123456789012345678", "12345678901234567890123456789012345678"),
-        ("10000000000000000000000000000000000001", "10000000000000000000000000000000000001"),
+        (
+            "12345678901234567890123456789012345678",
+            "12345678901234567890123456789012345678",
+        ),
+        (
+            "10000000000000000000000000000000000001",
+            "10000000000000000000000000000000000001",
+        ),
         ("10000000000000000000", "10000000000000000000"),
         ("18446744073709551616", "18446744073709551616"),
         (&smallest_long, &smallest_long),
@@ -51,16 +58,26 @@ fn texts_become_canonical() {
     for (text, expected) in cases {
         check(text, &Ok((*expected).to_owned()));
     }
-    check(&format!("1{}", "0".repeat(60)), &Ok(format!("1{}", "0".repeat(60))));
-    check(&format!("0.{}1e200000", "0".repeat(199_999)), &Ok("1".to_owned()));
-    check(&format!("1{}e-200000", "0".repeat(200_000)), &Ok("1".to_owned()));
+    check(
+        &format!("1{}", "0".repeat(60)),
+        &Ok(format!("1{}", "0".repeat(60))),
+    );
+    check(
+        &format!("0.{}1e200000", "0".repeat(199_999)),
+        &Ok("1".to_owned()),
+    );
+    check(
+        &format!("1{}e-200000", "0".repeat(200_000)),
+        &Ok("1".to_owned()),
+    );
 }
 
 #[test]
 fn bad_texts_are_refused() {
-    for text in
-        ["abc", "1 2", " 1", "1 ", "0x1", "1e", "1e+", "e1", ".", "-", "+", "-.", "--1", "NaN", "Infinity", "1_0", "1e1.0", "１"]
-    {
+    for text in [
+        "abc", "1 2", " 1", "1 ", "0x1", "1e", "1e+", "e1", ".", "-", "+", "-.", "--1", "NaN",
+        "Infinity", "1_0", "1e1.0", "１",
+    ] {
         check(text, &Err(NumberError::Syntax(text.to_owned())));
     }
     check("", &Err(NumberError::Empty));
@@ -68,20 +85,47 @@ fn bad_texts_are_refused() {
     let long_zeros = format!("1{}", "0".repeat(1_000_000));
     let cases: &[(&str, NumberError)] = &[
         (&nines, NumberError::Precision),
-        ("1.00000000000000000000000000000000000001", NumberError::Precision),
+        (
+            "1.00000000000000000000000000000000000001",
+            NumberError::Precision,
+        ),
         ("1e126", NumberError::Overflow),
         ("-10e125", NumberError::Overflow),
         (&long_zeros, NumberError::Overflow),
         ("1e99999999999999999999999999", NumberError::Unreadable),
         ("1e2147483646", NumberError::Overflow),
         ("1e2147483647", NumberError::WrappedExponent),
-        ("1e2147483648", NumberError::LongExponent { text: "1e2147483648".into(), is_small: false }),
-        ("-1e2147483648", NumberError::LongExponent { text: "-1e2147483648".into(), is_small: false }),
-        ("1e-2147483648", NumberError::LongExponent { text: "1e-2147483648".into(), is_small: true }),
+        (
+            "1e2147483648",
+            NumberError::LongExponent {
+                text: "1e2147483648".into(),
+                is_small: false,
+            },
+        ),
+        (
+            "-1e2147483648",
+            NumberError::LongExponent {
+                text: "-1e2147483648".into(),
+                is_small: false,
+            },
+        ),
+        (
+            "1e-2147483648",
+            NumberError::LongExponent {
+                text: "1e-2147483648".into(),
+                is_small: true,
+            },
+        ),
         ("1e-131", NumberError::Underflow),
         ("0.1e-130", NumberError::Underflow),
         ("1e-99999999999999999999999999", NumberError::Unreadable),
-        ("1e-99999999999", NumberError::LongExponent { text: "1e-99999999999".into(), is_small: true }),
+        (
+            "1e-99999999999",
+            NumberError::LongExponent {
+                text: "1e-99999999999".into(),
+                is_small: true,
+            },
+        ),
         ("0e126", NumberError::Overflow),
         ("0e-131", NumberError::Underflow),
     ];
@@ -123,7 +167,9 @@ fn sizes_count_base_100_groups() {
 
 #[test]
 fn order_is_numeric() {
-    let sorted = ["-1e125", "-10", "-9.5", "-1e-130", "0", "1e-130", "0.5", "1", "2", "10", "1e125"];
+    let sorted = [
+        "-1e125", "-10", "-9.5", "-1e-130", "0", "1e-130", "0.5", "1", "2", "10", "1e125",
+    ];
     for (i, a) in sorted.iter().enumerate() {
         for (j, b) in sorted.iter().enumerate() {
             assert_eq!(number(a).cmp(&number(b)), i.cmp(&j), "{a} {b}");
@@ -138,8 +184,14 @@ fn integers_convert() {
     }
     assert_eq!(Number::from_u64(u64::MAX).to_string(), u64::MAX.to_string());
     assert_eq!(Number::from_parts(true, 0, 500), Ok(Number::ZERO));
-    assert_eq!(Number::from_parts(false, u128::MAX, 0), Err(NumberError::Precision));
-    assert_eq!(Number::from_parts(false, 10, 125), Err(NumberError::Overflow));
+    assert_eq!(
+        Number::from_parts(false, u128::MAX, 0),
+        Err(NumberError::Precision)
+    );
+    assert_eq!(
+        Number::from_parts(false, 10, 125),
+        Err(NumberError::Overflow)
+    );
 }
 
 /// Fixed-point digits of an absolute value: 126 before and 170 after the point.

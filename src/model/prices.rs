@@ -75,14 +75,21 @@ impl PriceTable {
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
         let storage = self.month_of_storage(source.billed_bytes as f64);
         let (reads, writes) = match source.billing {
-            Billing::OnDemand => (self.of_reads(per_second.read * MONTH_SECONDS), self.of_writes(per_second.write * MONTH_SECONDS)),
+            Billing::OnDemand => (
+                self.of_reads(per_second.read * MONTH_SECONDS),
+                self.of_writes(per_second.write * MONTH_SECONDS),
+            ),
             Billing::Provisioned(units) => (
                 units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
                 units.write_capacity_units as f64 * MONTH_HOURS * self.write_hour,
             ),
             Billing::WithTable => (0.0, 0.0),
         };
-        MonthlyCost { storage, reads, writes }
+        MonthlyCost {
+            storage,
+            reads,
+            writes,
+        }
     }
 
     /// A month of so many bytes.
@@ -105,9 +112,16 @@ impl PriceTable {
 
     /// A month of a table with all its indexes, at the rate of `per_second` of each.
     #[must_use]
-    pub fn month_of_table(&self, table: &TableMetrics, per_second: impl Fn(&SourceMetrics) -> Load) -> MonthlyCost {
+    pub fn month_of_table(
+        &self,
+        table: &TableMetrics,
+        per_second: impl Fn(&SourceMetrics) -> Load,
+    ) -> MonthlyCost {
         let mut sum = MonthlyCost::default();
-        table.sources.iter().for_each(|source| sum.add(&self.month_of(source, &per_second(source))));
+        table
+            .sources
+            .iter()
+            .for_each(|source| sum.add(&self.month_of(source, &per_second(source))));
         sum
     }
 }

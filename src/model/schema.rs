@@ -98,8 +98,10 @@ impl From<ProvisionedThroughput> for WarmThroughput {
 }
 
 /// Warm throughput of an on-demand table that asked for none (docs/dynamodb.md 11.2).
-pub const ON_DEMAND_WARM: ProvisionedThroughput =
-    ProvisionedThroughput { read_capacity_units: 12_000, write_capacity_units: 4_000 };
+pub const ON_DEMAND_WARM: ProvisionedThroughput = ProvisionedThroughput {
+    read_capacity_units: 12_000,
+    write_capacity_units: 4_000,
+};
 
 words! {
     /// PROVISIONED or PAY_PER_REQUEST.
@@ -137,9 +139,13 @@ impl IndexSchema {
     pub fn projects(&self, table: &KeySchema, name: &str) -> bool {
         match &self.projection {
             Projection::All => true,
-            Projection::KeysOnly => table.contains(name) || self.attributes().any(|a| a.name == name),
+            Projection::KeysOnly => {
+                table.contains(name) || self.attributes().any(|a| a.name == name)
+            }
             Projection::Include(names) => {
-                names.iter().any(|n| n == name) || table.contains(name) || self.attributes().any(|a| a.name == name)
+                names.iter().any(|n| n == name)
+                    || table.contains(name)
+                    || self.attributes().any(|a| a.name == name)
             }
         }
     }
@@ -164,7 +170,9 @@ impl TableSchema {
     /// The index of that name.
     #[must_use]
     pub fn index(&self, name: &str) -> Option<&IndexSchema> {
-        self.indexes.iter().find(|index| index.name.as_str() == name)
+        self.indexes
+            .iter()
+            .find(|index| index.name.as_str() == name)
     }
 
     /// Indexes of one kind, in submitted order.
@@ -174,9 +182,16 @@ impl TableSchema {
 
     /// The attributes of LastEvaluatedKey and ExclusiveStartKey of the table or an index of it, each once: index keys, then the table's others.
     #[must_use]
-    pub fn cursor_attributes<'a>(&'a self, index: Option<&'a IndexSchema>) -> Vec<&'a KeyAttribute> {
+    pub fn cursor_attributes<'a>(
+        &'a self,
+        index: Option<&'a IndexSchema>,
+    ) -> Vec<&'a KeyAttribute> {
         let mut all: Vec<&KeyAttribute> = Vec::new();
-        for attribute in index.into_iter().flat_map(IndexSchema::attributes).chain(self.key.attributes()) {
+        for attribute in index
+            .into_iter()
+            .flat_map(IndexSchema::attributes)
+            .chain(self.key.attributes())
+        {
             if all.iter().all(|known| known.name != attribute.name) {
                 all.push(attribute);
             }
@@ -187,23 +202,48 @@ impl TableSchema {
     /// On-demand maxima and warm throughput of the table, or of one of its indexes.
     #[must_use]
     pub fn throughput_settings(&self, index: Option<&str>) -> ThroughputSettings {
-        index.map_or(self.settings.throughput, |name| self.index(name).map(|index| index.settings).unwrap_or_default())
+        index.map_or(self.settings.throughput, |name| {
+            self.index(name)
+                .map(|index| index.settings)
+                .unwrap_or_default()
+        })
     }
 
     /// The same to be changed; `None` without such an index.
-    pub fn throughput_settings_mut(&mut self, index: Option<&str>) -> Option<&mut ThroughputSettings> {
-        let Some(name) = index else { return Some(&mut self.settings.throughput) };
-        self.indexes.iter_mut().find(|index| index.name.as_str() == name).map(|index| &mut index.settings)
+    pub fn throughput_settings_mut(
+        &mut self,
+        index: Option<&str>,
+    ) -> Option<&mut ThroughputSettings> {
+        let Some(name) = index else {
+            return Some(&mut self.settings.throughput);
+        };
+        self.indexes
+            .iter_mut()
+            .find(|index| index.name.as_str() == name)
+            .map(|index| &mut index.settings)
     }
 
     /// The warm throughput in effect: what was asked for or reached, never below what the table or index is provisioned for.
     #[must_use]
     pub fn effective_warm(&self, index: Option<&str>) -> ProvisionedThroughput {
-        let provisioned = index.map_or(self.throughput, |name| self.index(name).and_then(|index| index.throughput));
-        let base = if self.billing_mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { provisioned };
-        let (read, write) = base.map_or((0, 0), |units| (units.read_capacity_units, units.write_capacity_units));
+        let provisioned = index.map_or(self.throughput, |name| {
+            self.index(name).and_then(|index| index.throughput)
+        });
+        let base = if self.billing_mode == BillingMode::PayPerRequest {
+            Some(ON_DEMAND_WARM)
+        } else {
+            provisioned
+        };
+        let (read, write) = base.map_or((0, 0), |units| {
+            (units.read_capacity_units, units.write_capacity_units)
+        });
         let kept = self.throughput_settings(index).warm;
-        let at_least = |asked: Option<i64>, base: u64| asked.and_then(|units| u64::try_from(units).ok()).unwrap_or(0).max(base);
+        let at_least = |asked: Option<i64>, base: u64| {
+            asked
+                .and_then(|units| u64::try_from(units).ok())
+                .unwrap_or(0)
+                .max(base)
+        };
         ProvisionedThroughput {
             read_capacity_units: at_least(kept.read_units_per_second, read),
             write_capacity_units: at_least(kept.write_units_per_second, write),

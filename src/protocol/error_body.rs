@@ -21,8 +21,11 @@ const OF_SERVICE: [&str; 7] = [
 ];
 
 /// Errors whose text is in `Message` (docs/dynamodb.md 1.4).
-const CAPITAL_MESSAGE: [&str; 3] =
-    ["SerializationException", "TransactionCanceledException", "IdempotentParameterMismatchException"];
+const CAPITAL_MESSAGE: [&str; 3] = [
+    "SerializationException",
+    "TransactionCanceledException",
+    "IdempotentParameterMismatchException",
+];
 
 /// An error as the protocol tells it.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +44,13 @@ impl ErrorBody<'_> {
     /// An exception with a text and nothing else.
     #[must_use]
     pub fn new(exception: &'static str, text: impl Into<String>) -> Self {
-        Self { exception, text: Some(text.into()), item: None, cancellation: None, throttled: None }
+        Self {
+            exception,
+            text: Some(text.into()),
+            item: None,
+            cancellation: None,
+            throttled: None,
+        }
     }
 
     /// The HTTP status code.
@@ -69,7 +78,11 @@ impl ErrorBody<'_> {
         let mut object = ObjectWriter::start(&mut body);
         write::string(&self.type_name(), object.member("__type"));
         if let Some(text) = &self.text {
-            let member = if CAPITAL_MESSAGE.contains(&self.exception) { "Message" } else { "message" };
+            let member = if CAPITAL_MESSAGE.contains(&self.exception) {
+                "Message"
+            } else {
+                "message"
+            };
             write::string(text, object.member(member));
         }
         if let Some(item) = self.item {
@@ -80,13 +93,24 @@ impl ErrorBody<'_> {
         }
         if let Some(throttled) = self.throttled {
             let member = throttled.reasons_member();
-            write::list(std::iter::once(throttled), object.member(member), |throttled, out| {
-                let mut object = ObjectWriter::start(out);
-                write::string(&throttled.reason(), object.member("reason"));
-                let index = throttled.index.as_ref().map(|index| format!("/index/{index}")).unwrap_or_default();
-                write::string(&format!("{}{index}", arn::table(&throttled.table)), object.member("resource"));
-                object.end();
-            });
+            write::list(
+                std::iter::once(throttled),
+                object.member(member),
+                |throttled, out| {
+                    let mut object = ObjectWriter::start(out);
+                    write::string(&throttled.reason(), object.member("reason"));
+                    let index = throttled
+                        .index
+                        .as_ref()
+                        .map(|index| format!("/index/{index}"))
+                        .unwrap_or_default();
+                    write::string(
+                        &format!("{}{index}", arn::table(&throttled.table)),
+                        object.member("resource"),
+                    );
+                    object.end();
+                },
+            );
         }
         object.end();
         body
@@ -97,10 +121,15 @@ impl Failure {
     /// How to tell it to the caller of `operation`, if that was known.
     #[must_use]
     pub fn error_body(&self, operation: Option<&Operation>) -> ErrorBody<'_> {
-        let mut body = ErrorBody { text: self.text(operation), ..ErrorBody::new(self.exception(), "") };
+        let mut body = ErrorBody {
+            text: self.text(operation),
+            ..ErrorBody::new(self.exception(), "")
+        };
         match self {
             Self::Operation(Error::ConditionalCheckFailed { item }) => body.item = item.as_deref(),
-            Self::Operation(Error::TransactionCanceled(cancellation)) => body.cancellation = Some(cancellation),
+            Self::Operation(Error::TransactionCanceled(cancellation)) => {
+                body.cancellation = Some(cancellation)
+            }
             Self::Operation(Error::Throttled(throttled)) => body.throttled = Some(throttled),
             _ => {}
         }
@@ -141,17 +170,34 @@ mod tests {
         check(
             &null_false(),
             "PutItem",
-            (400, json!({ "__type": validation, "message": format!("1 validation error detected: {text}") })),
+            (
+                400,
+                json!({ "__type": validation, "message": format!("1 validation error detected: {text}") }),
+            ),
         );
-        check(&null_false(), "GetItem", (400, json!({ "__type": validation, "message": text })));
-        check(&null_false(), "", (400, json!({ "__type": validation, "message": text })));
+        check(
+            &null_false(),
+            "GetItem",
+            (400, json!({ "__type": validation, "message": text })),
+        );
+        check(
+            &null_false(),
+            "",
+            (400, json!({ "__type": validation, "message": text })),
+        );
         let unknown = "com.amazon.coral.service#UnknownOperationException";
-        check(&Failure::UnknownOperation, "", (400, json!({ "__type": unknown })));
+        check(
+            &Failure::UnknownOperation,
+            "",
+            (400, json!({ "__type": unknown })),
+        );
         let own = |name: &str| format!("com.amazonaws.dynamodb.v20120810#{name}");
         let item = Item([("a".to_owned(), AttributeValue::Bool(true))].into());
         let typed = json!({ "a": { "BOOL": true } });
         check(
-            &Failure::Operation(Error::ConditionalCheckFailed { item: Some(Box::new(item)) }),
+            &Failure::Operation(Error::ConditionalCheckFailed {
+                item: Some(Box::new(item)),
+            }),
             "UpdateItem",
             (
                 400,
@@ -174,6 +220,10 @@ mod tests {
         );
         let closed = Error::Store(StoreError::Closed);
         let message = closed.to_string();
-        check(&closed.into(), "Scan", (500, json!({ "__type": own(INTERNAL), "message": message })));
+        check(
+            &closed.into(),
+            "Scan",
+            (500, json!({ "__type": own(INTERNAL), "message": message })),
+        );
     }
 }

@@ -22,7 +22,13 @@ const INFLATED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// What a request with such a body may need, the body not included.
 #[must_use]
 pub fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
-    let text = if is_coded { body_bytes.saturating_mul(INFLATED_FACTOR).min(INFLATED_BYTES_MAX) } else { body_bytes };
+    let text = if is_coded {
+        body_bytes
+            .saturating_mul(INFLATED_FACTOR)
+            .min(INFLATED_BYTES_MAX)
+    } else {
+        body_bytes
+    };
     text.saturating_mul(BODY_FACTOR).min(REQUEST_BYTES_MAX)
 }
 
@@ -57,21 +63,34 @@ mod tests {
     #[test]
     fn what_is_reserved_is_what_an_operation_may_read_and_answer() {
         let check = |name: &str, body: &str, expected| {
-            assert_eq!(bytes_needed(find(name), body.as_bytes(), false), BODY_FACTOR * body.len() + expected, "{name}");
+            assert_eq!(
+                bytes_needed(find(name), body.as_bytes(), false),
+                BODY_FACTOR * body.len() + expected,
+                "{name}"
+            );
         };
         check("GetItem", "{}", ITEM_BYTES);
         check("Query", "{}", PAGE_BYTES);
         check("BatchGetItem", "{}", ROWS_BYTES);
         check("PutItem", "{}", 0);
         check("PutItem", r#"{"ReturnValues":"ALL_OLD"}"#, ITEM_BYTES);
-        check("TransactWriteItems", r#"{"Return\u0056alues":0}"#, ITEM_BYTES);
-        assert_eq!(bytes_needed(find("Scan"), &[b' '; INFLATED_BYTES_MAX], false), REQUEST_BYTES_MAX);
+        check(
+            "TransactWriteItems",
+            r#"{"Return\u0056alues":0}"#,
+            ITEM_BYTES,
+        );
+        assert_eq!(
+            bytes_needed(find("Scan"), &[b' '; INFLATED_BYTES_MAX], false),
+            REQUEST_BYTES_MAX
+        );
     }
 
     #[test]
     fn what_a_request_may_need_is_known_from_its_length() {
         let mib = 1024 * 1024;
-        let check = |body, is_coded, expected| assert_eq!(bytes_of(body, is_coded), expected, "{body} {is_coded}");
+        let check = |body, is_coded, expected| {
+            assert_eq!(bytes_of(body, is_coded), expected, "{body} {is_coded}")
+        };
         check(1000, false, 8000);
         check(mib, false, 8 * mib);
         check(INFLATED_BYTES_MAX, false, REQUEST_BYTES_MAX);

@@ -24,7 +24,10 @@ pub use operation::{Answered, Context, Failure, Length, Operation, Service};
 /// All operations of the API, those first that are asked for most.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let of_rows = operations::OF_ROWS.iter().copied().flatten();
-    operations::BESIDE_ROWS.iter().chain(of_rows).chain(operations::NEVER_USED)
+    operations::BESIDE_ROWS
+        .iter()
+        .chain(of_rows)
+        .chain(operations::NEVER_USED)
 }
 
 /// The operation of that name; upper and lower case count.
@@ -37,7 +40,12 @@ pub fn find(name: &str) -> Option<&'static Operation> {
 ///
 /// # Errors
 /// What the request or its operation failed with.
-pub fn call(name: &str, json: impl Into<Document>, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
+pub fn call(
+    name: &str,
+    json: impl Into<Document>,
+    database: &dyn Database,
+    host: &str,
+) -> Result<Vec<u8>, Failure> {
     call_by(CallContext::default(), name, json.into(), database, host)
 }
 
@@ -45,12 +53,26 @@ pub fn call(name: &str, json: impl Into<Document>, database: &dyn Database, host
 ///
 /// # Errors
 /// As of [`call`].
-pub fn call_by(by: CallContext, name: &str, json: Document, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
+pub fn call_by(
+    by: CallContext,
+    name: &str,
+    json: Document,
+    database: &dyn Database,
+    host: &str,
+) -> Result<Vec<u8>, Failure> {
     let operation = find(name).ok_or(Failure::UnknownOperation)?;
     if !json.root().is_object() {
         return Err(WireError::NotAnObject.into());
     }
-    operation.on(database).run(json, &Context { operation: operation.name, database, host }, by)
+    operation.on(database).run(
+        json,
+        &Context {
+            operation: operation.name,
+            database,
+            host,
+        },
+        by,
+    )
 }
 
 #[cfg(test)]
@@ -64,7 +86,10 @@ mod tests {
     fn names_are_told_apart() {
         let names: BTreeSet<&str> = operations().map(|operation| operation.name).collect();
         assert_eq!(names.len(), operations().count());
-        assert_eq!(find("PutItem").map(|operation| operation.name), Some("PutItem"));
+        assert_eq!(
+            find("PutItem").map(|operation| operation.name),
+            Some("PutItem")
+        );
         assert!(find("putitem").is_none());
     }
 }

@@ -45,7 +45,10 @@ pub struct Context<'a> {
 
 impl std::fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("operation", &self.operation).field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("operation", &self.operation)
+            .field("host", &self.host)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,18 +71,26 @@ impl Answered {
     /// `hear` must not block.
     #[must_use]
     pub fn new(context: CallContext, hear: impl FnOnce(Finish) + Send + 'static) -> Self {
-        Self { context, hear: Box::new(hear) }
+        Self {
+            context,
+            hear: Box::new(hear),
+        }
     }
 
     /// What to give to the database; `write` appends the body of a response.
     #[must_use]
-    pub fn with<T: Send + 'static>(self, write: impl FnOnce(&T, &mut Vec<u8>) + Send + 'static) -> Done<T> {
+    pub fn with<T: Send + 'static>(
+        self,
+        write: impl FnOnce(&T, &mut Vec<u8>) + Send + 'static,
+    ) -> Done<T> {
         let body = move |outcome: Result<T, Error>| {
             let mut out = Vec::new();
             write(&outcome?, &mut out);
             Ok(out)
         };
-        Done::new(self.context, move |outcome| (self.hear)(Box::new(move || body(outcome))))
+        Done::new(self.context, move |outcome| {
+            (self.hear)(Box::new(move || body(outcome)))
+        })
     }
 
     /// Tells of an answer that is there.
@@ -101,7 +112,10 @@ pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     let request = wire::request(json.root())?;
     let written = wire::Context::of(json.root());
     drop(json);
-    context.database.start(call(request, answered.with(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out))));
+    context.database.start(call(
+        request,
+        answered.with(move |answer: &R, out: &mut Vec<u8>| answer.write_body(&written, out)),
+    ));
     Ok(())
 }
 
@@ -134,25 +148,41 @@ pub struct Operation {
 impl Operation {
     #[must_use]
     pub const fn new(name: &'static str, way: Way, handler: Handler) -> Self {
-        Self { name, way, service: Service::DynamoDb, handler, length: Length::Short, layer: Layer::Older }
+        Self {
+            name,
+            way,
+            service: Service::DynamoDb,
+            handler,
+            length: Length::Short,
+            layer: Layer::Older,
+        }
     }
 
     /// The same as one that reads many items.
     #[must_use]
     pub const fn long(self) -> Self {
-        Self { length: Length::Long, ..self }
+        Self {
+            length: Length::Long,
+            ..self
+        }
     }
 
     /// The same as one that reads many items and writes each as it is read.
     #[must_use]
     pub const fn long_by_rows(self) -> Self {
-        Self { length: Length::LongByRows, ..self }
+        Self {
+            length: Length::LongByRows,
+            ..self
+        }
     }
 
     /// The same as one that reads a page, which takes long when much is asked of each item.
     #[must_use]
     pub const fn long_with_filter(self) -> Self {
-        Self { length: Length::LongWithFilter, ..self }
+        Self {
+            length: Length::LongWithFilter,
+            ..self
+        }
     }
 
     /// The same, read by that layer.
@@ -164,32 +194,59 @@ impl Operation {
     /// The same as one of DynamoDB Streams.
     #[must_use]
     pub const fn of_streams(self) -> Self {
-        Self { service: Service::Streams, ..self }
+        Self {
+            service: Service::Streams,
+            ..self
+        }
     }
 
     /// The operation as that database is asked for it: another service in its caller's own words.
     #[must_use]
     pub fn on(&self, database: &dyn Database) -> Self {
-        if database.is_elsewhere() { Self { way: Way::Passes, handler: pass, ..*self } } else { *self }
+        if database.is_elsewhere() {
+            Self {
+                way: Way::Passes,
+                handler: pass,
+                ..*self
+            }
+        } else {
+            *self
+        }
     }
 
     /// Runs it to its end, for whom `by` says.
     ///
     /// # Errors
     /// What the request or the operation failed with.
-    pub fn run(&self, json: Document, context: &Context<'_>, by: CallContext) -> Result<Vec<u8>, Failure> {
+    pub fn run(
+        &self,
+        json: Document,
+        context: &Context<'_>,
+        by: CallContext,
+    ) -> Result<Vec<u8>, Failure> {
         // Room for the one message: who sends it may be the writer, which must not wait.
         let (sender, receiver) = sync_channel(1);
         // The receiver waits below; it cannot be gone.
-        (self.handler)(json, context, Answered::new(by, move |finish: Finish| drop(sender.send(finish))))?;
-        receiver.recv().map_or_else(|_| Err(closed()), |finish| finish())
+        (self.handler)(
+            json,
+            context,
+            Answered::new(by, move |finish: Finish| drop(sender.send(finish))),
+        )?;
+        receiver
+            .recv()
+            .map_or_else(|_| Err(closed()), |finish| finish())
     }
 }
 
 fn pass(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = VerbatimRequest { operation: context.operation, body: json.text().as_bytes().to_vec() };
+    let request = VerbatimRequest {
+        operation: context.operation,
+        body: json.text().as_bytes().to_vec(),
+    };
     let write = |answer: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(answer);
-    context.database.start(Call::Verbatim(request, answered.with(write)));
+    context
+        .database
+        .start(Call::Verbatim(request, answered.with(write)));
     Ok(())
 }
 

@@ -28,33 +28,51 @@ operations!(operations_of_rows);
 
 /// The others.
 pub const BESIDE_ROWS: &[Operation] = &[
-    Operation::new("Query", Way::Reads, run_query).long_with_filter().read_by(Layer::Query),
+    Operation::new("Query", Way::Reads, run_query)
+        .long_with_filter()
+        .read_by(Layer::Query),
     // No `read_by`: unlike Query, Scan still tells of wrong values as the older layer does (docs/dynamodb.md 3.4).
     Operation::new("Scan", Way::Reads, run_scan).long_with_filter(),
-    Operation::new("BatchGetItem", Way::Reads, batch_get).long_by_rows().read_by(Layer::Read),
+    Operation::new("BatchGetItem", Way::Reads, batch_get)
+        .long_by_rows()
+        .read_by(Layer::Read),
     Operation::new("DescribeEndpoints", Way::Reads, endpoints),
 ];
 
 fn run_query(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request: QueryRequest = wire::request(json.root())?;
     let mut writer = pages::PageWriter::new(request.select);
-    let page = context.database.query_rows(&request, &mut |row| writer.row(row))?;
-    answered.body(writer.finish(&page, &wire::Context::of(json.root())).map_err(Error::Store)?);
+    let page = context
+        .database
+        .query_rows(&request, &mut |row| writer.row(row))?;
+    answered.body(
+        writer
+            .finish(&page, &wire::Context::of(json.root()))
+            .map_err(Error::Store)?,
+    );
     Ok(())
 }
 
 fn run_scan(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request: ScanRequest = wire::request(json.root())?;
     let mut writer = pages::PageWriter::new(request.select);
-    let page = context.database.scan_rows(&request, &mut |row| writer.row(row))?;
-    answered.body(writer.finish(&page, &wire::Context::of(json.root())).map_err(Error::Store)?);
+    let page = context
+        .database
+        .scan_rows(&request, &mut |row| writer.row(row))?;
+    answered.body(
+        writer
+            .finish(&page, &wire::Context::of(json.root()))
+            .map_err(Error::Store)?,
+    );
     Ok(())
 }
 
 fn batch_get(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request = wire::request(json.root())?;
     let mut writer = batches::BatchWriter::new(&request, wire::Context::of(json.root()));
-    let page = context.database.batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;
+    let page = context
+        .database
+        .batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;
     answered.body(writer.finish(&page).map_err(Error::Store)?);
     Ok(())
 }
@@ -80,6 +98,8 @@ pub const NEVER_USED: &[Operation] = &{
 fn never_used(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let (request, answer) = resource::never_used_request(context.operation, json.root())?;
     let write = move |(): &(), out: &mut Vec<u8>| out.extend(body(&answer));
-    context.database.start(Call::NeverUsed(request, answered.with(write)));
+    context
+        .database
+        .start(Call::NeverUsed(request, answered.with(write)));
     Ok(())
 }

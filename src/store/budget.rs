@@ -52,8 +52,9 @@ impl Memory {
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
         let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SIXTEENTHS;
-        let bytes =
-            |sixteenths: u64, mib_max: u64| usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX);
+        let bytes = |sixteenths: u64, mib_max: u64| {
+            usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX)
+        };
         let whole = Budget::new(bytes(10, 1280));
         Self {
             open_files: whole.part(bytes(2, 512)),
@@ -116,8 +117,16 @@ impl Budget {
     }
 
     fn within(bytes_max: usize, whole: Option<Self>) -> Self {
-        let (held, waiting, wanted_until) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
-        Self(Arc::new(Count { held, bytes_max, whole, waiting, freed: Notify::new(), wanted_until }))
+        let (held, waiting, wanted_until) =
+            (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
+        Self(Arc::new(Count {
+            held,
+            bytes_max,
+            whole,
+            waiting,
+            freed: Notify::new(),
+            wanted_until,
+        }))
     }
 
     fn whole(&self) -> &Count {
@@ -134,7 +143,10 @@ impl Budget {
     #[must_use]
     pub fn free(&self) -> usize {
         let here = self.0.bytes_max.saturating_sub(self.held());
-        self.0.whole.as_ref().map_or(here, |whole| here.min(whole.free()))
+        self.0
+            .whole
+            .as_ref()
+            .map_or(here, |whole| here.min(whole.free()))
     }
 
     /// Did somebody find no room of late, in this or in another part of the whole?
@@ -217,7 +229,9 @@ impl Budget {
     /// [`Full`] after that time, also where the system has no descriptor to wait with.
     pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
         let waiting = self.wait(bytes, patience);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
         runtime.map_err(|_| Full)?.block_on(waiting)
     }
 
@@ -239,8 +253,16 @@ impl Budget {
     }
 
     fn take(&self, bytes: usize) -> bool {
-        let fits = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.0.bytes_max);
-        if self.0.held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_err() {
+        let fits = |held: usize| {
+            held.checked_add(bytes)
+                .filter(|held| *held <= self.0.bytes_max)
+        };
+        if self
+            .0
+            .held
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits)
+            .is_err()
+        {
             return false;
         }
         let is_taken = self.0.whole.as_ref().is_none_or(|whole| whole.take(bytes));
@@ -284,7 +306,9 @@ impl Permit {
 
     /// It is for so many at most from now on.
     pub fn shrink(&mut self, bytes: usize) {
-        let Some(of) = self.of.as_ref().filter(|_| bytes < self.bytes) else { return };
+        let Some(of) = self.of.as_ref().filter(|_| bytes < self.bytes) else {
+            return;
+        };
         of.give(self.bytes - bytes);
         self.bytes = bytes;
     }
@@ -292,7 +316,9 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(of) = self.of.take().filter(|_| self.bytes > 0) else { return };
+        let Some(of) = self.of.take().filter(|_| self.bytes > 0) else {
+            return;
+        };
         let bytes = self.bytes;
         if bytes >= BURST_BYTES {
             return heap::after_burst_then(Box::new(move || of.give(bytes)));
@@ -355,7 +381,11 @@ mod tests {
     }
 
     fn block_on<T>(run: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(run)
     }
 
     #[test]
@@ -389,7 +419,13 @@ mod tests {
         let mib = |budget: &Budget| budget.0.bytes_max >> 20;
         let of = |limit_mib: u64| {
             let memory = Memory::new(limit_mib * MIB);
-            let parts = [&memory.open_files, &memory.bodies, &memory.requests, &memory.answers, &memory.short_reads];
+            let parts = [
+                &memory.open_files,
+                &memory.bodies,
+                &memory.requests,
+                &memory.answers,
+                &memory.short_reads,
+            ];
             parts.map(mib)
         };
         assert_eq!(of(256), [32, 32, 160, 32, 16]);

@@ -29,7 +29,9 @@ impl Commits {
                 return id;
             }
             match deadline {
-                Some(deadline) if self.woken.wait_until(&mut guard, deadline).timed_out() => return current(),
+                Some(deadline) if self.woken.wait_until(&mut guard, deadline).timed_out() => {
+                    return current();
+                }
                 Some(_) => {}
                 None => self.woken.wait(&mut guard),
             }

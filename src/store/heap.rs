@@ -37,13 +37,19 @@ pub fn tune() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, value) in
         // Left alone, glibc raises the first with every large block that is freed, up to 32 MiB, and keeps ever larger ones.
-        [(libc::M_MMAP_THRESHOLD, MAPPED_BYTES_MIN), (libc::M_TRIM_THRESHOLD, KEPT_BYTES), (libc::M_ARENA_MAX, ARENAS_MAX)]
+        [
+            (libc::M_MMAP_THRESHOLD, MAPPED_BYTES_MIN),
+            (libc::M_TRIM_THRESHOLD, KEPT_BYTES),
+            (libc::M_ARENA_MAX, ARENAS_MAX),
+        ]
     {
         // SAFETY: takes two numbers, and only sets the allocator's own limits.
         #[allow(unsafe_code)]
         let done = unsafe { libc::mallopt(parameter, value) };
         if done == 0 {
-            log::debug!("the allocator does not take the value {value} for its parameter {parameter}");
+            log::debug!(
+                "the allocator does not take the value {value} for its parameter {parameter}"
+            );
         }
     }
 }
@@ -60,7 +66,11 @@ pub fn after_burst() {
         give_back_if(|_| true);
     };
     // Without a thread the memory stays, until the next burst asks again.
-    if std::thread::Builder::new().name("heap".to_owned()).spawn(give_back).is_err() {
+    if std::thread::Builder::new()
+        .name("heap".to_owned())
+        .spawn(give_back)
+        .is_err()
+    {
         WAITS.store(false, Ordering::Release);
     }
 }

@@ -60,7 +60,12 @@ pub(super) trait RawRead {
     fn raw_commit_id(&self) -> u64;
 
     /// Visits the entries between the bounds, which may be in the wrong order (nothing is between them then).
-    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError>;
+    fn raw_walk(
+        &self,
+        range: RawRange<'_>,
+        direction: Direction,
+        visit: &mut RawVisit<'_>,
+    ) -> Result<ControlFlow<()>, StoreError>;
 }
 
 /// A write transaction of a raw store.
@@ -84,7 +89,10 @@ impl RawRange<'_> {
         match (self.lower, self.upper) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
             (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
-            (Bound::Included(lower) | Bound::Excluded(lower), Bound::Excluded(upper) | Bound::Included(upper)) => lower >= upper,
+            (
+                Bound::Included(lower) | Bound::Excluded(lower),
+                Bound::Excluded(upper) | Bound::Included(upper),
+            ) => lower >= upper,
         }
     }
 }
@@ -101,7 +109,12 @@ pub(super) struct LongKeys<T> {
 
 impl<T> LongKeys<T> {
     pub fn new(raw: T) -> Self {
-        Self { raw, written_bytes: 0, entries: 0, is_removal: false }
+        Self {
+            raw,
+            written_bytes: 0,
+            entries: 0,
+            is_removal: false,
+        }
     }
 
     /// What [`Self::set_removal`] said last.
@@ -136,9 +149,23 @@ impl<T: RawRead> Read for LongKeys<T> {
         self.raw.raw_commit_id()
     }
 
-    fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-        let mut walk = Walk { raw: &self.raw, direction, depth: 0, begun: Vec::new(), visit };
-        let range = RawRange { lower: as_slice(&range.lower), upper: as_slice(&range.upper) };
+    fn walk(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        let mut walk = Walk {
+            raw: &self.raw,
+            direction,
+            depth: 0,
+            begun: Vec::new(),
+            visit,
+        };
+        let range = RawRange {
+            lower: as_slice(&range.lower),
+            upper: as_slice(&range.upper),
+        };
         // Whether the visitor broke off or the range ended is the same to the caller.
         walk.context(Context::ROOT, range).map(drop)
     }
@@ -153,7 +180,10 @@ impl<T: RawWrite> Transaction for LongKeys<T> {
 impl<T: RawWrite> Write for LongKeys<T> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if !is_key(key) {
-            return Err(StoreError::Io(format!("a key of {} bytes does not fit the store", key.len())));
+            return Err(StoreError::Io(format!(
+                "a key of {} bytes does not fit the store",
+                key.len()
+            )));
         }
         self.written_bytes += key.len() + value.len();
         self.entries += 1;
@@ -228,13 +258,19 @@ struct Context {
 }
 
 impl Context {
-    const ROOT: Self = Self { prefix: [OVERFLOW; PREFIX_BYTES], prefix_bytes: 0 };
+    const ROOT: Self = Self {
+        prefix: [OVERFLOW; PREFIX_BYTES],
+        prefix_bytes: 0,
+    };
 
     /// Where the keys behind a pointer go on.
     fn of_pointer(pointer: &[u8]) -> Self {
         let mut prefix = [OVERFLOW; PREFIX_BYTES];
         prefix[1..].copy_from_slice(&digest(&pointer[..ENTRY_BYTES_MAX.min(pointer.len())]));
-        Self { prefix, prefix_bytes: PREFIX_BYTES }
+        Self {
+            prefix,
+            prefix_bytes: PREFIX_BYTES,
+        }
     }
 
     fn prefix(&self) -> &[u8] {
@@ -247,7 +283,11 @@ impl Context {
     }
 
     fn entry<'a>(&self, rest: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.prefix_bytes == 0 { Cow::Borrowed(rest) } else { Cow::Owned([self.prefix(), rest].concat()) }
+        if self.prefix_bytes == 0 {
+            Cow::Borrowed(rest)
+        } else {
+            Cow::Owned([self.prefix(), rest].concat())
+        }
     }
 
     fn pointer(&self, chunk: &[u8]) -> Vec<u8> {
@@ -276,21 +316,34 @@ impl Context {
 
     fn raw_upper<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
         match bound {
-            Bound::Unbounded if self.prefix_bytes == 0 => Bound::Excluded(Cow::Borrowed(&[OVERFLOW])),
-            // Such a bound is above all logical keys; what is stored from the marker on are the overflow contexts.
-            Bound::Included(key) | Bound::Excluded(key) if self.prefix_bytes == 0 && key.first() == Some(&OVERFLOW) => {
+            Bound::Unbounded if self.prefix_bytes == 0 => {
                 Bound::Excluded(Cow::Borrowed(&[OVERFLOW]))
             }
-            Bound::Unbounded => prefix_end(self.prefix()).map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end))),
+            // Such a bound is above all logical keys; what is stored from the marker on are the overflow contexts.
+            Bound::Included(key) | Bound::Excluded(key)
+                if self.prefix_bytes == 0 && key.first() == Some(&OVERFLOW) =>
+            {
+                Bound::Excluded(Cow::Borrowed(&[OVERFLOW]))
+            }
+            Bound::Unbounded => prefix_end(self.prefix())
+                .map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end))),
             bound => self.raw_bound(bound),
         }
     }
 
     /// Whether an overflow context has no entry.
     fn is_empty<R: RawRead>(&self, raw: &R) -> Result<bool, StoreError> {
-        let (lower, upper) = (self.raw_lower(Bound::Unbounded), self.raw_upper(Bound::Unbounded));
-        let range = RawRange { lower: as_slice(&lower), upper: as_slice(&upper) };
-        let flow = raw.raw_walk(range, Direction::Forward, &mut |_, _| Ok(ControlFlow::Break(())))?;
+        let (lower, upper) = (
+            self.raw_lower(Bound::Unbounded),
+            self.raw_upper(Bound::Unbounded),
+        );
+        let range = RawRange {
+            lower: as_slice(&lower),
+            upper: as_slice(&upper),
+        };
+        let flow = raw.raw_walk(range, Direction::Forward, &mut |_, _| {
+            Ok(ControlFlow::Break(()))
+        })?;
         Ok(flow.is_continue())
     }
 }
@@ -321,9 +374,19 @@ struct Walk<'w, 'v, R> {
 
 impl<R: RawRead> Walk<'_, '_, R> {
     /// Visits the entries of a context; bounds are rests of logical keys.
-    fn context(&mut self, context: Context, range: RawRange<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let (lower, upper) = (context.raw_lower(range.lower), context.raw_upper(range.upper));
-        let raw_range = RawRange { lower: as_slice(&lower), upper: as_slice(&upper) };
+    fn context(
+        &mut self,
+        context: Context,
+        range: RawRange<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let (lower, upper) = (
+            context.raw_lower(range.lower),
+            context.raw_upper(range.upper),
+        );
+        let raw_range = RawRange {
+            lower: as_slice(&lower),
+            upper: as_slice(&upper),
+        };
         let (raw, direction) = (self.raw, self.direction);
         raw.raw_walk(raw_range, direction, &mut |key, value| {
             let Some(rest) = key.get(context.prefix_bytes..) else {
@@ -344,14 +407,22 @@ impl<R: RawRead> Walk<'_, '_, R> {
     }
 
     /// Visits the keys behind a pointer.
-    fn behind_pointer(&mut self, pointer: &[u8], chunk: &[u8], range: RawRange<'_>) -> Result<ControlFlow<()>, StoreError> {
+    fn behind_pointer(
+        &mut self,
+        pointer: &[u8],
+        chunk: &[u8],
+        range: RawRange<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
         if self.depth >= DEPTH_MAX {
             return Err(StoreError::Corrupt("a chain of keys longer than any key"));
         }
         let begun_bytes = self.begun.len();
         self.begun.extend_from_slice(chunk);
         self.depth += 1;
-        let range = RawRange { lower: behind(range.lower, chunk), upper: behind(range.upper, chunk) };
+        let range = RawRange {
+            lower: behind(range.lower, chunk),
+            upper: behind(range.upper, chunk),
+        };
         let flow = self.context(Context::of_pointer(pointer), range);
         self.depth -= 1;
         self.begun.truncate(begun_bytes);
@@ -380,10 +451,19 @@ mod tests {
         check(&k(1), &[k(1)]);
         check(&k(510), &[k(510)]);
         let pointer = [&k(510)[..], &[0]].concat();
-        check(&k(511), &[pointer.clone(), [&[0xFF], &first[..], &k(1)].concat()]);
-        check(&k(1003), &[pointer.clone(), [&[0xFF], &first[..], &k(493)].concat()]);
+        check(
+            &k(511),
+            &[pointer.clone(), [&[0xFF], &first[..], &k(1)].concat()],
+        );
+        check(
+            &k(1003),
+            &[pointer.clone(), [&[0xFF], &first[..], &k(493)].concat()],
+        );
         let further = [&[0xFF], &first[..], &k(493), &[0]].concat();
         assert_eq!(further.len(), RAW_KEY_BYTES_MAX);
-        check(&k(1004), &[pointer, further, [&[0xFF], &second[..], &k(1)].concat()]);
+        check(
+            &k(1004),
+            &[pointer, further, [&[0xFF], &second[..], &k(1)].concat()],
+        );
     }
 }

@@ -43,7 +43,11 @@ impl Store for MemoryStore {
         let committed = self.data.committed.read();
         // Under the lock: a commit changes both.
         let commit_id = self.commit_id();
-        Ok(Box::new(LongKeys::new(View { entries: Arc::clone(&committed), changed: BTreeSet::new(), commit_id })))
+        Ok(Box::new(LongKeys::new(View {
+            entries: Arc::clone(&committed),
+            changed: BTreeSet::new(),
+            commit_id,
+        })))
     }
 
     fn submit(&self, job: Box<dyn WriteJob>) {
@@ -60,8 +64,16 @@ impl Store for MemoryStore {
 
     fn info(&self) -> StoreInfo {
         let entries = Arc::clone(&self.data.committed.read());
-        let used: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
-        StoreInfo { used_bytes: used as u64, free_bytes: FREE_BYTES, total_bytes: FREE_BYTES + used as u64, ..StoreInfo::default() }
+        let used: usize = entries
+            .iter()
+            .map(|(key, value)| key.len() + value.len())
+            .sum();
+        StoreInfo {
+            used_bytes: used as u64,
+            free_bytes: FREE_BYTES,
+            total_bytes: FREE_BYTES + used as u64,
+            ..StoreInfo::default()
+        }
     }
 
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
@@ -156,7 +168,12 @@ impl<E: Deref<Target = Entries>> RawRead for View<E> {
         self.commit_id
     }
 
-    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+    fn raw_walk(
+        &self,
+        range: RawRange<'_>,
+        direction: Direction,
+        visit: &mut RawVisit<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
         walk(&self.entries, range, direction, visit)
     }
 }

@@ -26,7 +26,11 @@ pub fn memory_limit() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let of_groups = groups.lines().filter_map(limit_files).flatten();
     let of_groups = of_groups.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
-    of_groups.chain(TOLD.get().copied()).chain(of_machine()).min().unwrap_or(UNKNOWN_BYTES)
+    of_groups
+        .chain(TOLD.get().copied())
+        .chain(of_machine())
+        .min()
+        .unwrap_or(UNKNOWN_BYTES)
 }
 
 /// What something may hold that no budget counts: `bytes_max`, or less where that is more than one of so many parts of the limit.
@@ -48,13 +52,17 @@ fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
         _ => return None,
     };
     let group = root.join(path.trim_start_matches('/'));
-    let around = group.ancestors().take_while(|folder| folder.starts_with(&root));
+    let around = group
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&root));
     Some(around.map(|folder| folder.join(name)).collect())
 }
 
 fn of_machine() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
@@ -65,10 +73,20 @@ mod tests {
     #[test]
     fn a_group_is_limited_by_those_around_it() {
         let check = |line: &str, expected: &[&str]| {
-            let found: Vec<String> = limit_files(line).into_iter().flatten().map(|file| file.display().to_string()).collect();
+            let found: Vec<String> = limit_files(line)
+                .into_iter()
+                .flatten()
+                .map(|file| file.display().to_string())
+                .collect();
             assert_eq!(found, expected, "{line}");
         };
-        check("4:memory:/a", &["/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]);
+        check(
+            "4:memory:/a",
+            &[
+                "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            ],
+        );
         check("0::/", &["/sys/fs/cgroup/memory.max"]);
         check("3:cpuset:/a", &[]);
         check("nonsense", &[]);

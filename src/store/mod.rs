@@ -40,13 +40,19 @@ impl KeyRange {
     /// Every key that starts with `prefix`.
     #[must_use]
     pub fn prefix(prefix: &[u8]) -> Self {
-        Self { lower: Bound::Included(prefix.to_vec()), upper: prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded) }
+        Self {
+            lower: Bound::Included(prefix.to_vec()),
+            upper: prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded),
+        }
     }
 
     /// What is behind a key of the range; the whole range without one.
     #[must_use]
     pub fn after(self, key: Option<Vec<u8>>) -> Self {
-        Self { lower: key.map_or(self.lower, Bound::Excluded), upper: self.upper }
+        Self {
+            lower: key.map_or(self.lower, Bound::Excluded),
+            upper: self.upper,
+        }
     }
 }
 
@@ -69,7 +75,12 @@ pub trait Read {
 
     /// Visits the entries of `range` in key order, or in reverse key order.
     /// Not an iterator: a cursor of LMDB's must not outlive its transaction, and no type of the crate would hold that.
-    fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError>;
+    fn walk(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError>;
 }
 
 /// [`Read::walk`] with a visitor that can fail: its first error ends the walk and is returned.

@@ -14,7 +14,10 @@ use proptest::prelude::*;
 
 use super::lmdb::{LmdbOptions, LmdbStore};
 use super::memory::MemoryStore;
-use super::{BatchHook, Direction, KEY_BYTES_MAX, KeyRange, Read, Store, StoreError, Write, WriteJob, prefix_end};
+use super::{
+    BatchHook, Direction, KEY_BYTES_MAX, KeyRange, Read, Store, StoreError, Write, WriteJob,
+    prefix_end,
+};
 use crate::model::api::CommitInline;
 
 type Outcome = Result<(), StoreError>;
@@ -46,7 +49,10 @@ where
 }
 
 /// Submits a job; its outcome comes out of the channel.
-pub(super) fn submit(store: &dyn Store, run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static) -> mpsc::Receiver<Outcome> {
+pub(super) fn submit(
+    store: &dyn Store,
+    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
+) -> mpsc::Receiver<Outcome> {
     submit_as(store, false, run)
 }
 
@@ -57,12 +63,21 @@ fn submit_as(
 ) -> mpsc::Receiver<Outcome> {
     let (sender, receiver) = mpsc::channel();
     let done = move |result| sender.send(result).unwrap_or_default();
-    store.submit(Box::new(Job { run, done, is_inline }));
+    store.submit(Box::new(Job {
+        run,
+        done,
+        is_inline,
+    }));
     receiver
 }
 
-pub(super) fn write(store: &dyn Store, run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static) -> Outcome {
-    submit(store, run).recv().expect("every job is told its outcome")
+pub(super) fn write(
+    store: &dyn Store,
+    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
+) -> Outcome {
+    submit(store, run)
+        .recv()
+        .expect("every job is told its outcome")
 }
 
 pub(super) fn put(store: &dyn Store, key: &[u8], value: &[u8]) -> Outcome {
@@ -71,10 +86,18 @@ pub(super) fn put(store: &dyn Store, key: &[u8], value: &[u8]) -> Outcome {
 }
 
 pub(super) fn get(store: &dyn Store, key: &[u8]) -> Option<Vec<u8>> {
-    store.snapshot().expect("a snapshot").get(key).expect("a read").map(<[u8]>::to_vec)
+    store
+        .snapshot()
+        .expect("a snapshot")
+        .get(key)
+        .expect("a read")
+        .map(<[u8]>::to_vec)
 }
 
-const EVERYTHING: KeyRange = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+const EVERYTHING: KeyRange = KeyRange {
+    lower: Bound::Unbounded,
+    upper: Bound::Unbounded,
+};
 
 type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -92,10 +115,17 @@ fn entries(view: &dyn Read, range: &KeyRange, direction: Direction) -> Entries {
 fn on_both(check: impl Fn(Arc<dyn Store>)) {
     check(Arc::new(MemoryStore::new().expect("a memory store")));
     let dir = tempfile::tempdir().expect("a directory");
-    check(Arc::new(LmdbStore::open(dir.path(), LmdbOptions::default()).expect("a store")));
-    let small = LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() };
+    check(Arc::new(
+        LmdbStore::open(dir.path(), LmdbOptions::default()).expect("a store"),
+    ));
+    let small = LmdbOptions {
+        map_bytes: 1 << 20,
+        ..LmdbOptions::default()
+    };
     let dir = tempfile::tempdir().expect("a directory");
-    check(Arc::new(LmdbStore::open(dir.path(), small).expect("a store")));
+    check(Arc::new(
+        LmdbStore::open(dir.path(), small).expect("a store"),
+    ));
 }
 
 #[test]
@@ -107,11 +137,17 @@ fn a_job_reads_its_own_writes() {
             assert_eq!(batch.get(b"a")?, Some(&b"1"[..]));
             assert!(batch.delete(b"a")?);
             assert!(!batch.delete(b"a")?);
-            assert_eq!(entries(batch.as_read(), &EVERYTHING, Direction::Forward), [(b"b".to_vec(), b"2".to_vec())]);
+            assert_eq!(
+                entries(batch.as_read(), &EVERYTHING, Direction::Forward),
+                [(b"b".to_vec(), b"2".to_vec())]
+            );
             Ok(())
         })
         .expect("a write");
-        assert_eq!((get(&*store, b"a"), get(&*store, b"b")), (None, Some(b"2".to_vec())));
+        assert_eq!(
+            (get(&*store, b"a"), get(&*store, b"b")),
+            (None, Some(b"2".to_vec()))
+        );
     });
 }
 
@@ -148,7 +184,10 @@ fn a_failing_job_changes_nothing_and_leaves_its_batch_whole() {
         assert!(matches!(panicking.recv(), Ok(Err(StoreError::Io(_)))));
         assert_eq!((first.recv(), last.recv()), (Ok(Ok(())), Ok(Ok(()))));
         let view = store.snapshot().expect("a snapshot");
-        let keys: Vec<_> = entries(&*view, &EVERYTHING, Direction::Forward).into_iter().map(|(key, _)| key).collect();
+        let keys: Vec<_> = entries(&*view, &EVERYTHING, Direction::Forward)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect();
         assert_eq!(keys, [b"first".to_vec(), b"last".to_vec()]);
     });
 }
@@ -163,7 +202,10 @@ fn a_snapshot_stays_as_it_was() {
             batch.put(b"b", b"2")
         })
         .expect("a write");
-        assert_eq!(entries(&*before, &EVERYTHING, Direction::Forward), [(b"a".to_vec(), b"1".to_vec())]);
+        assert_eq!(
+            entries(&*before, &EVERYTHING, Direction::Forward),
+            [(b"a".to_vec(), b"1".to_vec())]
+        );
         assert_eq!(get(&*store, b"a"), Some(b"2".to_vec()));
     });
 }
@@ -171,16 +213,23 @@ fn a_snapshot_stays_as_it_was() {
 #[test]
 fn calls_on_a_view_nest() {
     on_both(|store| {
-        write(&*store, |batch| (0..10u8).try_for_each(|n| batch.put(&[n], &[n]))).expect("a write");
+        write(&*store, |batch| {
+            (0..10u8).try_for_each(|n| batch.put(&[n], &[n]))
+        })
+        .expect("a write");
         let view = store.snapshot().expect("a snapshot");
         let mut pairs = 0;
         let outer = &mut |key: &[u8], _: &[u8]| {
             assert_eq!(view.get(key), Ok(Some(key)));
-            assert_eq!(store.snapshot().expect("a second snapshot").get(key), Ok(Some(key)));
+            assert_eq!(
+                store.snapshot().expect("a second snapshot").get(key),
+                Ok(Some(key))
+            );
             pairs += entries(&*view, &EVERYTHING, Direction::Reverse).len();
             ControlFlow::Continue(())
         };
-        view.walk(&EVERYTHING, Direction::Forward, outer).expect("a walk");
+        view.walk(&EVERYTHING, Direction::Forward, outer)
+            .expect("a walk");
         assert_eq!(pairs, 100);
     });
 }
@@ -192,7 +241,12 @@ fn commit_id_changes_with_content_only() {
         let id = store.commit_id();
         write(&*store, |_| Ok(())).expect("a write of nothing");
         write(&*store, |batch| batch.delete(b"absent").map(drop)).expect("a delete of nothing");
-        assert!(write(&*store, |batch| batch.put(b"b", b"").and(Err(StoreError::NoSpace))).is_err());
+        assert!(
+            write(&*store, |batch| batch
+                .put(b"b", b"")
+                .and(Err(StoreError::NoSpace)))
+            .is_err()
+        );
         assert_eq!(store.commit_id(), id);
         put(&*store, b"a", b"2").expect("a write");
         assert_ne!(store.commit_id(), id);
@@ -263,8 +317,15 @@ fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
             assert_eq!(result, Ok(()));
             sender.send(current().id()).unwrap_or_default();
         };
-        store.submit(Box::new(Job { run, done, is_inline: true }));
-        last = Some((receiver.recv().expect("it runs"), receiver.recv().expect("it ends")));
+        store.submit(Box::new(Job {
+            run,
+            done,
+            is_inline: true,
+        }));
+        last = Some((
+            receiver.recv().expect("it runs"),
+            receiver.recv().expect("it ends"),
+        ));
         if last == Some((current().id(), current().id())) {
             break;
         }
@@ -279,11 +340,17 @@ const OFTEN: u32 = 1000;
 #[test]
 fn who_is_alone_commits_on_its_own_thread() {
     on_both(|store| {
-        assert_eq!(lead_until_led(&*store, OFTEN), (current().id(), current().id()));
+        assert_eq!(
+            lead_until_led(&*store, OFTEN),
+            (current().id(), current().id())
+        );
         assert_eq!(get(&*store, b"led"), Some(b"1".to_vec()));
         // Who does not ask for it does not.
         let (sender, receiver) = mpsc::channel();
-        write(&*store, move |_| sender.send(current().id()).map_err(|_| StoreError::Closed)).expect("a write");
+        write(&*store, move |_| {
+            sender.send(current().id()).map_err(|_| StoreError::Closed)
+        })
+        .expect("a write");
         assert_ne!(receiver.recv(), Ok(current().id()));
     });
 }
@@ -298,7 +365,10 @@ fn who_has_a_snapshot_does_not_commit_on_its_own_thread() {
 }
 
 /// Leads a job that does `within` when it ends and waits in its run for the sender that is returned; with the thread that leads.
-fn lead_held(store: &Arc<dyn Store>, within: impl FnOnce() + Send + 'static) -> (mpsc::Sender<()>, std::thread::JoinHandle<()>) {
+fn lead_held(
+    store: &Arc<dyn Store>,
+    within: impl FnOnce() + Send + 'static,
+) -> (mpsc::Sender<()>, std::thread::JoinHandle<()>) {
     let (release, released) = mpsc::channel::<()>();
     let (started, has_started) = mpsc::channel();
     let of_thread = Arc::clone(store);
@@ -317,7 +387,11 @@ fn lead_held(store: &Arc<dyn Store>, within: impl FnOnce() + Send + 'static) -> 
                 ended.send(()).unwrap_or_default();
             },
         );
-        of_thread.submit(Box::new(Job { run, done, is_inline: true }));
+        of_thread.submit(Box::new(Job {
+            run,
+            done,
+            is_inline: true,
+        }));
         // Already so, unless a slow commit has stopped leading for a while.
         has_ended.recv().expect("the job ends");
     });
@@ -339,7 +413,9 @@ fn what_comes_while_one_leads_is_behind_it_and_in_its_order() {
             .into();
         drop(release);
         leader.join().expect("the leader's end");
-        queued.into_iter().for_each(|outcome| assert_eq!(outcome.recv(), Ok(Ok(()))));
+        queued
+            .into_iter()
+            .for_each(|outcome| assert_eq!(outcome.recv(), Ok(Ok(()))));
         assert_eq!(get(&*store, b"order"), Some(b"3".to_vec()));
     });
 }
@@ -350,8 +426,14 @@ fn what_the_end_of_a_led_job_submits_is_queued() {
         let (sender, receiver) = mpsc::channel();
         let again = Arc::clone(&store);
         let (release, leader) = lead_held(&store, move || {
-            let run = move |_: &mut dyn Write| sender.send(current().id()).map_err(|_| StoreError::Closed);
-            again.submit(Box::new(Job { run, done: |_| {}, is_inline: true }));
+            let run = move |_: &mut dyn Write| {
+                sender.send(current().id()).map_err(|_| StoreError::Closed)
+            };
+            again.submit(Box::new(Job {
+                run,
+                done: |_| {},
+                is_inline: true,
+            }));
         });
         let leads = leader.thread().id();
         drop(release);
@@ -381,7 +463,10 @@ fn closing_waits_for_who_leads_unless_it_is_the_leader() {
         drop(release);
         closing.join().expect("close returns");
         leader.join().expect("the leader's end");
-        assert_eq!((queued.recv(), get(&*store, b"order")), (Ok(Ok(())), Some(b"leader".to_vec())));
+        assert_eq!(
+            (queued.recv(), get(&*store, b"order")),
+            (Ok(Ok(())), Some(b"leader".to_vec()))
+        );
     });
     on_both(|store| {
         let of_end = Arc::clone(&store);
@@ -399,12 +484,18 @@ fn keys_that_cannot_be_are_refused_and_never_found() {
             assert!(put(&*store, key, b"1").is_err());
             assert_eq!(get(&*store, key), None);
             let absent = key.to_vec();
-            write(&*store, move |batch| batch.delete(&absent).map(|found| assert!(!found))).expect("a delete");
+            write(&*store, move |batch| {
+                batch.delete(&absent).map(|found| assert!(!found))
+            })
+            .expect("a delete");
         }
         let longest = vec![1; KEY_BYTES_MAX];
         put(&*store, &longest, b"1").expect("a write");
         let view = store.snapshot().expect("a snapshot");
-        assert_eq!(entries(&*view, &EVERYTHING, Direction::Reverse), [(longest, b"1".to_vec())]);
+        assert_eq!(
+            entries(&*view, &EVERYTHING, Direction::Reverse),
+            [(longest, b"1".to_vec())]
+        );
     });
 }
 
@@ -412,11 +503,21 @@ fn keys_that_cannot_be_are_refused_and_never_found() {
 fn nothing_is_left_of_deleted_long_keys() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = LmdbStore::open(dir.path(), LmdbOptions::default()).expect("a store");
-    let keys: Vec<Vec<u8>> = [511, 1003, 1004, 1500, 3072].map(|length| vec![b'k'; length]).to_vec();
+    let keys: Vec<Vec<u8>> = [511, 1003, 1004, 1500, 3072]
+        .map(|length| vec![b'k'; length])
+        .to_vec();
     let (puts, deletes) = (keys.clone(), keys);
-    write(&store, move |batch| puts.iter().try_for_each(|key| batch.put(key, b"1"))).expect("a write");
+    write(&store, move |batch| {
+        puts.iter().try_for_each(|key| batch.put(key, b"1"))
+    })
+    .expect("a write");
     assert_eq!(store.raw_entries().expect("a count"), 5 + 6);
-    write(&store, move |batch| deletes.iter().try_for_each(|key| batch.delete(key).map(|found| assert!(found)))).expect("a write");
+    write(&store, move |batch| {
+        deletes
+            .iter()
+            .try_for_each(|key| batch.delete(key).map(|found| assert!(found)))
+    })
+    .expect("a write");
     assert_eq!(store.raw_entries().expect("a count"), 0);
 }
 
@@ -429,8 +530,10 @@ fn many_writers_and_readers_see_whole_jobs() {
                 let (store, writing) = (Arc::clone(&store), Arc::clone(&writing));
                 scope.spawn(move || {
                     for round in 0..50u8 {
-                        write(&*store, move |batch| (0..4u8).try_for_each(|part| batch.put(&[writer, part], &[round])))
-                            .expect("a write");
+                        write(&*store, move |batch| {
+                            (0..4u8).try_for_each(|part| batch.put(&[writer, part], &[round]))
+                        })
+                        .expect("a write");
                     }
                     writing.fetch_sub(1, Ordering::AcqRel);
                 });
@@ -440,12 +543,24 @@ fn many_writers_and_readers_see_whole_jobs() {
                     while writing.load(Ordering::Acquire) > 0 {
                         let view = store.snapshot().expect("a snapshot");
                         let found = entries(&*view, &EVERYTHING, Direction::Forward);
-                        assert!(found.chunks(4).all(|job| job.iter().all(|(_, value)| *value == job[0].1)));
+                        assert!(
+                            found
+                                .chunks(4)
+                                .all(|job| job.iter().all(|(_, value)| *value == job[0].1))
+                        );
                     }
                 });
             }
         });
-        assert_eq!(entries(&*store.snapshot().expect("a snapshot"), &EVERYTHING, Direction::Forward).len(), 32);
+        assert_eq!(
+            entries(
+                &*store.snapshot().expect("a snapshot"),
+                &EVERYTHING,
+                Direction::Forward
+            )
+            .len(),
+            32
+        );
     });
 }
 
@@ -453,23 +568,32 @@ fn many_writers_and_readers_see_whole_jobs() {
 fn thousands_of_keys_behind_one_prefix_cost_no_more_than_elsewhere() {
     let store = MemoryStore::new().expect("a store");
     let key = |n: u32| [&[b'p'; 700][..], &n.to_be_bytes()].concat();
-    write(&store, move |batch| (0..20_000).try_for_each(|n| batch.put(&key(n), b""))).expect("a write");
+    write(&store, move |batch| {
+        (0..20_000).try_for_each(|n| batch.put(&key(n), b""))
+    })
+    .expect("a write");
     let view = store.snapshot().expect("a snapshot");
     for n in (0..20_000).step_by(7) {
-        let range = KeyRange { lower: Bound::Excluded(key(n)), upper: Bound::Unbounded };
+        let range = KeyRange {
+            lower: Bound::Excluded(key(n)),
+            upper: Bound::Unbounded,
+        };
         let mut next = None;
         let visit = &mut |found: &[u8], _: &[u8]| {
             next = Some(found.to_vec());
             ControlFlow::Break(())
         };
-        view.walk(&range, Direction::Forward, visit).expect("a walk");
+        view.walk(&range, Direction::Forward, visit)
+            .expect("a walk");
         assert_eq!(next, (n + 1 < 20_000).then(|| key(n + 1)));
     }
 }
 
 #[test]
 fn prefix_end_is_after_every_key_of_the_prefix() {
-    let check = |prefix: &[u8], expected: Option<&[u8]>| assert_eq!(prefix_end(prefix).as_deref(), expected);
+    let check = |prefix: &[u8], expected: Option<&[u8]>| {
+        assert_eq!(prefix_end(prefix).as_deref(), expected)
+    };
     check(b"", None);
     check(b"a", Some(b"b"));
     check(b"a\xFF\xFF", Some(b"b"));
@@ -478,13 +602,17 @@ fn prefix_end_is_after_every_key_of_the_prefix() {
 
 /// Keys of few different bytes and of lengths at the edges of the chunks, so that they meet.
 fn key() -> impl Strategy<Value = Vec<u8>> {
-    let length =
-        prop_oneof![3 => 1..=3usize, 4 => 505..=515usize, 4 => 990..=1010usize, 1 => Just(1500usize), 1 => Just(2100usize)];
+    let length = prop_oneof![3 => 1..=3usize, 4 => 505..=515usize, 4 => 990..=1010usize, 1 => Just(1500usize), 1 => Just(2100usize)];
     const BYTES: &[u8] = &[0x00, 0x01, 0x61, 0xFF];
     // Mostly one byte, with a few others near the end and anywhere: shared prefixes are the point.
     let changes = prop::collection::vec((0..40usize, prop::sample::select(BYTES)), 0..4);
-    (length, prop::sample::select(&BYTES[..3]), prop::sample::select(&BYTES[..3]), changes).prop_map(
-        |(length, first, fill, changes)| {
+    (
+        length,
+        prop::sample::select(&BYTES[..3]),
+        prop::sample::select(&BYTES[..3]),
+        changes,
+    )
+        .prop_map(|(length, first, fill, changes)| {
             let mut key = vec![fill; length];
             key[0] = first;
             for (place, byte) in changes {
@@ -493,16 +621,14 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
                 }
             }
             key
-        },
-    )
+        })
 }
 
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
     // Bounds may have any first byte, and no byte at all.
-    let any =
-        prop_oneof![6 => key(), 1 => Just(vec![]), 1 => Just(vec![0xFF]), 1 => key().prop_map(|key| [&[0xFF], &key[..]].concat())];
+    let any = prop_oneof![6 => key(), 1 => Just(vec![]), 1 => Just(vec![0xFF]), 1 => key().prop_map(|key| [&[0xFF], &key[..]].concat())];
     (any, 0..3).prop_map(|(key, kind)| match kind {
         0 => Bound::Included(key),
         1 => Bound::Excluded(key),
@@ -560,7 +686,11 @@ fn expected(model: &Model, range: &KeyRange, direction: Direction) -> Entries {
             Bound::Unbounded => true,
         })
     };
-    let mut found: Entries = model.iter().filter(|(key, _)| inside(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut found: Entries = model
+        .iter()
+        .filter(|(key, _)| inside(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     if direction == Direction::Reverse {
         found.reverse();
     }
@@ -572,14 +702,21 @@ fn compare(view: &dyn Read, model: &Model, ranges: &[Bounds], stop: usize) {
         assert_eq!(view.get(key), Ok(Some(&value[..])));
     }
     for (lower, upper) in ranges {
-        let range = KeyRange { lower: lower.clone(), upper: upper.clone() };
+        let range = KeyRange {
+            lower: lower.clone(),
+            upper: upper.clone(),
+        };
         for direction in [Direction::Forward, Direction::Reverse] {
             let mut all = expected(model, &range, direction);
             assert_eq!(entries(view, &range, direction), all, "{direction:?}");
             let mut first = Vec::new();
             let visit = &mut |key: &[u8], value: &[u8]| {
                 first.push((key.to_vec(), value.to_vec()));
-                if first.len() >= stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if first.len() >= stop {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             };
             view.walk(&range, direction, visit).expect("a walk");
             all.truncate(stop);
@@ -600,7 +737,12 @@ fn check_against_model(store: &dyn Store, steps: Vec<Operation>, ranges: Vec<Bou
     })
     .expect("the batch equals the model");
     let view = store.snapshot().expect("a snapshot");
-    compare(&*view, &model.lock(), &[(Bound::Unbounded, Bound::Unbounded)], stop);
+    compare(
+        &*view,
+        &model.lock(),
+        &[(Bound::Unbounded, Bound::Unbounded)],
+        stop,
+    );
 }
 
 proptest! {

@@ -16,9 +16,16 @@ impl Worker {
     ///
     /// # Errors
     /// `Io`: the system has no thread.
-    pub fn start(name: &str, what: &'static str, run: impl FnOnce() + Send + 'static) -> Result<Self, StoreError> {
+    pub fn start(
+        name: &str,
+        what: &'static str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, StoreError> {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
-        Ok(Self { what, thread: Some(thread.map_err(|error| StoreError::Io(format!("no {what}: {error}")))?) })
+        Ok(Self {
+            what,
+            thread: Some(thread.map_err(|error| StoreError::Io(format!("no {what}: {error}")))?),
+        })
     }
 
     /// Lets it end by itself.
@@ -30,7 +37,10 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         // What it runs may drop the last handle of the store; a thread cannot wait for itself.
-        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id())
+        if let Some(thread) = self
+            .thread
+            .take()
+            .filter(|thread| thread.thread().id() != std::thread::current().id())
             && thread.join().is_err()
         {
             log::error!("the {} of the store ended by a panic", self.what);

@@ -82,8 +82,14 @@ impl Writer {
     pub fn start(backend: Arc<dyn Backend>) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared::default());
         let (of_thread, of_writer) = (Arc::clone(&shared), Arc::clone(&backend));
-        let thread = Worker::start("store-writer", "writer thread", move || of_thread.run(&*of_writer))?;
-        Ok(Self { shared, backend, thread: Mutex::new(Some(thread)) })
+        let thread = Worker::start("store-writer", "writer thread", move || {
+            of_thread.run(&*of_writer)
+        })?;
+        Ok(Self {
+            shared,
+            backend,
+            thread: Mutex::new(Some(thread)),
+        })
     }
 
     /// Queues a job; or runs it, see [`WriteJob::commit_inline`]. After [`Writer::close`] the job fails at once, on the calling thread.
@@ -95,7 +101,10 @@ impl Writer {
             tell(job, Err(StoreError::Closed));
             return;
         }
-        if let Some(inline) = job.commit_inline().filter(|_| queue.is_idle() && self.backend.is_free_here()) {
+        if let Some(inline) = job
+            .commit_inline()
+            .filter(|_| queue.is_idle() && self.backend.is_free_here())
+        {
             (queue.leader, queue.wake_at) = (Some(std::thread::current().id()), 0);
             drop(queue);
             let _leader = Leader(&self.shared, Instant::now());
@@ -103,7 +112,10 @@ impl Writer {
             // What the job's end submits is queued, as there is a leader: no recursion.
             return match inline {
                 CommitInline::Here => self.shared.commit_all(&*self.backend, jobs),
-                CommitInline::Within(run) => run(&mut || self.shared.commit_all(&*self.backend, std::mem::take(&mut jobs))),
+                CommitInline::Within(run) => run(&mut || {
+                    self.shared
+                        .commit_all(&*self.backend, std::mem::take(&mut jobs))
+                }),
             };
         }
         queue.jobs.push_back(job);
@@ -240,11 +252,17 @@ impl Shared {
             match outcome {
                 // One at least, or this loop would never end.
                 Ok(()) => jobs.drain(..ran.max(1)).for_each(|job| tell(job, Ok(()))),
-                Err(error) if jobs.len() == 1 => jobs.drain(..).for_each(|job| tell(job, Err(error.clone()))),
+                Err(error) if jobs.len() == 1 => {
+                    jobs.drain(..).for_each(|job| tell(job, Err(error.clone())))
+                }
                 Err(error) => {
-                    log::warn!("a batch of {} writes failed ({error}); each is tried alone", jobs.len());
+                    log::warn!(
+                        "a batch of {} writes failed ({error}); each is tried alone",
+                        jobs.len()
+                    );
                     for mut job in jobs.drain(..) {
-                        let result = self.transact(backend, std::slice::from_mut(&mut job), &mut ran);
+                        let result =
+                            self.transact(backend, std::slice::from_mut(&mut job), &mut ran);
                         tell(job, result);
                     }
                 }
@@ -253,7 +271,12 @@ impl Shared {
     }
 
     /// One transaction of as many of the first jobs as fit; `ran` is how many.
-    fn transact(&self, backend: &dyn Backend, jobs: &mut [Box<dyn WriteJob>], ran: &mut usize) -> Result<(), StoreError> {
+    fn transact(
+        &self,
+        backend: &dyn Backend,
+        jobs: &mut [Box<dyn WriteJob>],
+        ran: &mut usize,
+    ) -> Result<(), StoreError> {
         let hook = self.hook.get();
         backend.transact(&mut |batch| {
             // The body runs again on a larger map; what was counted before is void.
@@ -287,7 +310,8 @@ impl Shared {
 /// Makes a panic in `call` an error: the writer thread must outlive a faulty job.
 fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
     // What it left half done is in its transaction, which is abandoned.
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(StoreError::Io("a write panicked".to_owned())))
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|_| Err(StoreError::Io("a write panicked".to_owned())))
 }
 
 fn tell(job: Box<dyn WriteJob>, result: Result<(), StoreError>) {

@@ -36,7 +36,10 @@ fn sample_twice_leaves_the_tables_as_they_are() {
     let dir = sampled();
     let (code, out, _) = ddbfs(dir.path(), &["sample"], "");
     assert_eq!(code, 0);
-    assert!(out.contains("GameScores: there already, left as it is"), "{out}");
+    assert!(
+        out.contains("GameScores: there already, left as it is"),
+        "{out}"
+    );
 }
 
 /// As of `| head -1`, which has its line and goes.
@@ -45,15 +48,33 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let dir = tempfile::tempdir().unwrap();
     let archive = dir.path().join("archive");
     let archive = ["archive", "Pets", "--pk", "Dog", archive.to_str().unwrap()];
-    let commands =
-        [&["sample"][..], &["sample"], &["index", "status", "GameScores"], &["load", "Pets", "/dev/null"], &archive, &["compact"]];
+    let commands = [
+        &["sample"][..],
+        &["sample"],
+        &["index", "status", "GameScores"],
+        &["load", "Pets", "/dev/null"],
+        &archive,
+        &["compact"],
+    ];
     for args in commands {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = Command::new(DDBFS).args(args).env("DDBFS_DATA", dir.path()).stdout(writer).output().unwrap();
-        assert_eq!((output.status.code(), texts(&output).1.as_str()), (Some(0), ""), "{args:?}");
+        let output = Command::new(DDBFS)
+            .args(args)
+            .env("DDBFS_DATA", dir.path())
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(
+            (output.status.code(), texts(&output).1.as_str()),
+            (Some(0), ""),
+            "{args:?}"
+        );
     }
-    assert!(ddbfs(dir.path(), &["dump", "Pets"], "").1.contains("Fido"), "the tables are there all the same");
+    assert!(
+        ddbfs(dir.path(), &["dump", "Pets"], "").1.contains("Fido"),
+        "the tables are there all the same"
+    );
 }
 
 #[test]
@@ -95,11 +116,19 @@ fn dump_and_load_make_an_equal_table() {
 #[test]
 fn load_of_many_items_is_whole() {
     let dir = sampled();
-    let lines: String = (0..20_000).map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n:05}\",\"n\":{n}}}\n")).collect();
+    let lines: String = (0..20_000)
+        .map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n:05}\",\"n\":{n}}}\n"))
+        .collect();
     let (code, out, _) = ddbfs(dir.path(), &["load", "Pets"], &lines);
-    assert_eq!((code, out.as_str()), (0, "20000 items loaded, 0 bad lines\n"));
+    assert_eq!(
+        (code, out.as_str()),
+        (0, "20000 items loaded, 0 bad lines\n")
+    );
     let (_, dump, _) = ddbfs(dir.path(), &["dump", "Pets"], "");
-    assert_eq!(dump.lines().filter(|line| line.contains("\"Ant\"")).count(), 20_000);
+    assert_eq!(
+        dump.lines().filter(|line| line.contains("\"Ant\"")).count(),
+        20_000
+    );
     assert!(check(dir.path()).0);
 }
 
@@ -111,28 +140,61 @@ fn usage_is_2_and_failures_are_1_with_a_sentence() {
         (&["load"], 2, "TABLE"),
         (&["load", "Nope"], 1, "no table \"Nope\"; the tables are "),
         (&["dump", "Nope"], 1, "no table \"Nope\"; the tables are "),
-        (&["load", "Pets", "/does/not/exist"], 1, "/does/not/exist: No such file or directory"),
+        (
+            &["load", "Pets", "/does/not/exist"],
+            1,
+            "/does/not/exist: No such file or directory",
+        ),
         (&["serve", "--http", "nonsense"], 1, "expected IP:PORT"),
         (&["serve", "--http", "0.0.0.0:0"], 1, "loopback"),
-        (&["mount", "-o", "frob", "/tmp"], 2, "unknown mount option \"frob\""),
-        (&["mount", "/does/not/exist"], 1, "cannot mount at /does/not/exist"),
-        (&["umount", "/does/not/exist"], 1, "cannot unmount /does/not/exist"),
+        (
+            &["mount", "-o", "frob", "/tmp"],
+            2,
+            "unknown mount option \"frob\"",
+        ),
+        (
+            &["mount", "/does/not/exist"],
+            1,
+            "cannot mount at /does/not/exist",
+        ),
+        (
+            &["umount", "/does/not/exist"],
+            1,
+            "cannot unmount /does/not/exist",
+        ),
     ] {
         let (actual, out, err) = ddbfs(dir.path(), args, "");
         assert_eq!(actual, code, "{args:?}: {out}{err}");
         assert!(err.contains(message), "{args:?}: {err}");
     }
-    for command in ["", "mount", "umount", "serve", "load", "dump", "check", "sample"] {
-        let args: Vec<&str> = [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
+    for command in [
+        "", "mount", "umount", "serve", "load", "dump", "check", "sample",
+    ] {
+        let args: Vec<&str> = [command, "--help"]
+            .into_iter()
+            .filter(|arg| !arg.is_empty())
+            .collect();
         let (code, out, _) = ddbfs(dir.path(), &args, "");
-        assert!(code == 0 && out.contains("Usage: ddbfs"), "{command}: {out}");
+        assert!(
+            code == 0 && out.contains("Usage: ddbfs"),
+            "{command}: {out}"
+        );
     }
     // Words of others may be in the arguments of a script.
     for word in ["\u{1b}]0;title\u{7}", "--\u{9b}2J", "\u{202e}txt"] {
-        for args in [&[word][..], &["dump", "--none", word], &["serve", "--http", word], &["mount", word, word, word]] {
+        for args in [
+            &[word][..],
+            &["dump", "--none", word],
+            &["serve", "--http", word],
+            &["mount", word, word, word],
+        ] {
             let (code, _, err) = ddbfs(Path::new("/nowhere"), args, "");
             assert!(code == 2 || code == 1, "{args:?}: {code}");
-            assert!(err.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{args:?}: {err:?}");
+            assert!(
+                err.chars()
+                    .all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'),
+                "{args:?}: {err:?}"
+            );
         }
     }
 }
@@ -141,7 +203,10 @@ fn usage_is_2_and_failures_are_1_with_a_sentence() {
 fn check_says_what_it_checked() {
     let dir = sampled();
     let (clean, report) = check(dir.path());
-    assert!(clean && report == "9 tables, 57 items, 52 index entries: 0 differences\n", "{report}");
+    assert!(
+        clean && report == "9 tables, 57 items, 52 index entries: 0 differences\n",
+        "{report}"
+    );
 }
 
 #[test]
@@ -150,13 +215,23 @@ fn a_dead_mount_is_cleared_by_umount_and_by_mounting_again() {
     mount.kill();
     let error = std::fs::metadata(mount.point()).unwrap_err().raw_os_error();
     // ENOTCONN; ECONNABORTED where its end comes a moment later, as its watchdog was just being started.
-    assert!([Some(107), Some(103)].contains(&error), "the mount is dead: {error:?}");
-    let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
+    assert!(
+        [Some(107), Some(103)].contains(&error),
+        "the mount is dead: {error:?}"
+    );
+    let status = Command::new(DDBFS)
+        .arg("umount")
+        .arg(mount.point())
+        .status()
+        .unwrap();
     assert!(status.success() && std::fs::metadata(mount.point()).is_ok());
     mount.start(&[]);
     mount.kill();
     mount.start(&[]);
-    assert_eq!(mount.ok("cat Pets/items/Dog/Fido.json | jq -r .Name"), "Fido\n");
+    assert_eq!(
+        mount.ok("cat Pets/items/Dog/Fido.json | jq -r .Name"),
+        "Fido\n"
+    );
 }
 
 #[test]
@@ -183,8 +258,19 @@ fn an_interrupted_wait_is_no_error_in_the_log() {
         "mkdir point; {DDBFS} mount --background --data data point && cd point && for i in 1 2 3 4 5; do timeout -s INT 0.5 cat .ddb/accesslog; done \
          > /dev/null; cd ..; {DDBFS} umount point; cat data/ddbfs.log"
     );
-    let output = Command::new("bash").arg("-c").arg(script).current_dir(dir.path()).output().unwrap();
-    assert_eq!((String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)), ("".into(), "".into()));
+    let output = Command::new("bash")
+        .arg("-c")
+        .arg(script)
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert_eq!(
+        (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        ("".into(), "".into())
+    );
 }
 
 #[test]
@@ -194,7 +280,11 @@ fn the_log_of_a_background_mount_goes_through_no_symlink_and_into_no_foreign_dir
     let (point, victim) = (dir.path().join("point"), dir.path().join("victim"));
     std::fs::create_dir(&point).unwrap();
     let check_refused = |data: &Path, why: &str| {
-        let (code, out, err) = ddbfs(data, &["mount", "--background", point.to_str().unwrap()], "");
+        let (code, out, err) = ddbfs(
+            data,
+            &["mount", "--background", point.to_str().unwrap()],
+            "",
+        );
         assert_eq!((code, out.as_str()), (1, ""), "{err}");
         assert!(err.contains(why), "{err}");
         assert!(!victim.exists(), "the symlink was followed");
@@ -226,31 +316,61 @@ fn umount_says_who_else_has_the_mount_that_goes_on() {
         .unwrap();
     // It has a copy of all that is mounted once it speaks.
     std::io::Read::read_exact(elsewhere.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-    let output = Command::new(DDBFS).arg("umount").arg(&point).output().unwrap();
+    let output = Command::new(DDBFS)
+        .arg("umount")
+        .arg(&point)
+        .output()
+        .unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
-    let who = format!("{name} is unmounted here, but the mount goes on: process {} (", elsewhere.id());
-    assert!(output.status.code() == Some(1) && told.contains(&who) && told.contains(&format!("mounted at {name}")), "{told}");
+    let who = format!(
+        "{name} is unmounted here, but the mount goes on: process {} (",
+        elsewhere.id()
+    );
+    assert!(
+        output.status.code() == Some(1)
+            && told.contains(&who)
+            && told.contains(&format!("mounted at {name}")),
+        "{told}"
+    );
     assert!(!point.join("README.md").exists());
     drop(elsewhere.stdin.take());
-    assert!(elsewhere.wait().unwrap().success() && mount.wait().success(), "the last copy ends the mount");
+    assert!(
+        elsewhere.wait().unwrap().success() && mount.wait().success(),
+        "the last copy ends the mount"
+    );
 }
 
 #[test]
 fn umount_ends_readers_that_wait() {
     let mut mount = Mount::with_samples();
     let enable = r#"{"TableName":"Pets","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
-    mount.ok(&format!("echo '{enable}' > .ddb/api/UpdateTable; jq -e .mountpoint .ddb/config.json > /dev/null"));
-    let mut follow =
-        Command::new("cat").arg("Pets/stream/follow").current_dir(mount.point()).stdout(Stdio::null()).spawn().unwrap();
+    mount.ok(&format!(
+        "echo '{enable}' > .ddb/api/UpdateTable; jq -e .mountpoint .ddb/config.json > /dev/null"
+    ));
+    let mut follow = Command::new("cat")
+        .arg("Pets/stream/follow")
+        .current_dir(mount.point())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let files = format!("/proc/{}/fd", follow.id());
     let has_opened = || {
         let links = std::fs::read_dir(&files).unwrap().map_while(Result::ok);
-        links.filter_map(|link| std::fs::read_link(link.path()).ok()).any(|target| target.ends_with("Pets/stream/follow"))
+        links
+            .filter_map(|link| std::fs::read_link(link.path()).ok())
+            .any(|target| target.ends_with("Pets/stream/follow"))
     };
     until("cat opens its file", has_opened);
-    let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
+    let status = Command::new(DDBFS)
+        .arg("umount")
+        .arg(mount.point())
+        .status()
+        .unwrap();
     // The working directory of cat is the mount: it must be gone for the mount to be.
-    assert!(follow.wait().unwrap().success() && status.success(), "{status}");
+    assert!(
+        follow.wait().unwrap().success() && status.success(),
+        "{status}"
+    );
     mount.unmount();
 }
 
@@ -258,9 +378,15 @@ fn umount_ends_readers_that_wait() {
 fn sigterm_ends_the_mount_cleanly() {
     let mount = Mount::with_samples();
     mount.ok("echo '{\"Age\":9}' > Pets/items/Dog/Rex.json");
-    let status = Command::new("kill").arg("-TERM").arg(mount.pid().to_string()).status().unwrap();
+    let status = Command::new("kill")
+        .arg("-TERM")
+        .arg(mount.pid().to_string())
+        .status()
+        .unwrap();
     assert!(status.success());
-    until("SIGTERM unmounts", || !mount.point().join("README.md").exists());
+    until("SIGTERM unmounts", || {
+        !mount.point().join("README.md").exists()
+    });
     assert!(check(&mount.data()).0);
 }
 
@@ -272,7 +398,10 @@ fn a_second_process_writes_and_the_mount_sees_it_at_once() {
         let (code, out, err) = ddbfs(&mount.data(), &["load", "Pets"], &line);
         assert_eq!(code, 0, "{out}{err}");
         assert_eq!(mount.ok("jq .n Pets/items/Ant/a.json"), format!("{n}\n"));
-        assert_eq!(mount.ok("cat Pets/query/@pk=Ant/items.ndjson | jq .n"), format!("{n}\n"));
+        assert_eq!(
+            mount.ok("cat Pets/query/@pk=Ant/items.ndjson | jq .n"),
+            format!("{n}\n")
+        );
     }
 }
 
@@ -282,28 +411,44 @@ fn heat_is_of_all_processes_and_outlives_a_kill() {
     let hot = "sed 1,2d Pets/partitions/hot.day.tsv | awk -F'\\t' '$3==\"Ant\" {print $5}'";
     let write_units = "jq '.sources[0].since_start.write_units' Pets/capacity.json";
     let before: f64 = mount.ok(write_units).trim().parse().unwrap();
-    let lines: String = (0..30).map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n}\"}}\n")).collect();
+    let lines: String = (0..30)
+        .map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n}\"}}\n"))
+        .collect();
     // Another process stores what it counted when it ends.
     assert_eq!(ddbfs(&mount.data(), &["load", "Pets"], &lines).0, 0);
     assert_eq!(mount.ok(hot), "30.0\n");
     // The mount's own is stored some seconds after it was counted, and a kill then loses nothing.
     mount.ok("echo '{}' > Pets/items/Ant/mine.json");
     assert_eq!(mount.ok(hot), "31.0\n");
-    until("the mount stores its own", || count_of_stored(&mount.data()) >= before + 31.0);
+    until("the mount stores its own", || {
+        count_of_stored(&mount.data()) >= before + 31.0
+    });
     mount.kill();
     mount.start(&[]);
     assert_eq!(mount.ok(hot), "31.0\n");
-    assert_eq!(mount.ok(write_units).trim().parse::<f64>().unwrap(), before + 31.0);
+    assert_eq!(
+        mount.ok(write_units).trim().parse::<f64>().unwrap(),
+        before + 31.0
+    );
     assert!(check(&mount.data()).0);
 }
 
 /// Write units of Pets that are in the store, whoever counted them.
 fn count_of_stored(data: &Path) -> f64 {
-    let store = std::sync::Arc::new(ddbfs::store::lmdb::LmdbStore::open(data, ddbfs::store::lmdb::LmdbOptions::default()).unwrap());
-    let options = ddbfs::engine::EngineOptions { background_period: None, ..ddbfs::engine::EngineOptions::default() };
+    let store = std::sync::Arc::new(
+        ddbfs::store::lmdb::LmdbStore::open(data, ddbfs::store::lmdb::LmdbOptions::default())
+            .unwrap(),
+    );
+    let options = ddbfs::engine::EngineOptions {
+        background_period: None,
+        ..ddbfs::engine::EngineOptions::default()
+    };
     let database = ddbfs::database::local::LocalDatabase::open(store, options).unwrap();
     let table = ddbfs::model::TableName::new("Pets").unwrap();
-    let metrics = ddbfs::database::Database::layout(&database).unwrap().metrics(&[table]).unwrap();
+    let metrics = ddbfs::database::Database::layout(&database)
+        .unwrap()
+        .metrics(&[table])
+        .unwrap();
     metrics.tables[0].sources[0].usage.total.write.sum
 }
 
@@ -314,8 +459,16 @@ fn advice_is_the_same_in_the_mount() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("\n- Rule: ") && out.contains("(T-18"), "{out}");
     assert_eq!(mount.ok("cat OrdersBySequence/advice.md"), out);
-    let limited = ddbfs(&mount.data(), &["advise", "Thread", "--collection-limit", "1K"], "").1;
-    assert!(limited.contains("128 % of the 1 KB that a collection may have here. It is full"), "{limited}");
+    let limited = ddbfs(
+        &mount.data(),
+        &["advise", "Thread", "--collection-limit", "1K"],
+        "",
+    )
+    .1;
+    assert!(
+        limited.contains("128 % of the 1 KB that a collection may have here. It is full"),
+        "{limited}"
+    );
     mount.ok("test $(stat -c %s Orders/advice.md) = $(wc -c < Orders/advice.md)");
     mount.fails("echo x > Orders/advice.md");
     assert!(!mount.ok("ls Orders").contains("advice"));
@@ -328,14 +481,30 @@ fn shapes_are_the_same_in_the_mount() {
     let shapes = |args: &[&str]| ddbfs(&mount.data(), &[&["shapes"], args].concat(), "");
     let (code, out, err) = shapes(&["Thread"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("# Shapes of Thread\n\n10 items as of 20") && out.contains("\nIn indexes: LastPostIndex "), "{out}");
+    assert!(
+        out.starts_with("# Shapes of Thread\n\n10 items as of 20")
+            && out.contains("\nIn indexes: LastPostIndex "),
+        "{out}"
+    );
     // But for the line that says when.
-    let undated = |text: &str| text.lines().filter(|line| !line.contains(" as of ")).collect::<Vec<_>>().join("\n");
+    let undated = |text: &str| {
+        text.lines()
+            .filter(|line| !line.contains(" as of "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     assert_eq!(undated(&mount.ok("cat Thread/shapes.md")), undated(&out));
     let json: serde_json::Value = serde_json::from_str(&shapes(&["Thread", "--json"]).1).unwrap();
-    assert_eq!((&json["items"], &json["sampled"]), (&10.into(), &false.into()));
-    let json: serde_json::Value = serde_json::from_str(&shapes(&["Thread", "--json", "--sample", "4"]).1).unwrap();
-    assert_eq!((&json["items"], &json["sampled"]), (&10.into(), &true.into()));
+    assert_eq!(
+        (&json["items"], &json["sampled"]),
+        (&10.into(), &false.into())
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&shapes(&["Thread", "--json", "--sample", "4"]).1).unwrap();
+    assert_eq!(
+        (&json["items"], &json["sampled"]),
+        (&10.into(), &true.into())
+    );
     assert!(json["items_read"].as_u64().unwrap() <= 4, "{json}");
     assert_eq!(shapes(&["Thread", "--sample", "0"]).0, 2);
     assert_eq!(shapes(&["Nothing"]).0, 1);
@@ -345,12 +514,22 @@ fn shapes_are_the_same_in_the_mount() {
 fn t_09_t_14_shards() {
     let dir = tempfile::tempdir().unwrap();
     let count = |args: &[&str]| ddbfs(dir.path(), &[&["shards"], args].concat(), "");
-    assert_eq!(count(&["count", "--writes", "5000"]), (0, "5\n".to_owned(), String::new()));
-    assert_eq!(count(&["count", "--writes", "5000", "--item-bytes", "1536"]).1, "10\n");
+    assert_eq!(
+        count(&["count", "--writes", "5000"]),
+        (0, "5\n".to_owned(), String::new())
+    );
+    assert_eq!(
+        count(&["count", "--writes", "5000", "--item-bytes", "1536"]).1,
+        "10\n"
+    );
     let suffix = count(&["suffix", "Client1_Trans1", "--of", "5"]).1;
     assert!((1..=5).contains(&suffix.trim().parse::<u32>().unwrap()));
     assert_eq!(count(&["suffix", "x", "--of", "0"]).0, 2);
-    assert!(count(&["count", "--writes", "99999999"]).2.contains("more than 1000 suffixes"));
+    assert!(
+        count(&["count", "--writes", "99999999"])
+            .2
+            .contains("more than 1000 suffixes")
+    );
 }
 
 #[test]
@@ -359,16 +538,32 @@ fn s_01_the_api_through_a_cache_is_stale_and_the_mount_is_not() {
     let mount = Mount::with_args(&["--http", &address, "--cache"]);
     let get = |more: &str| {
         let key = r#""Key":{"AnimalType":{"S":"Dog"},"Name":{"S":"Fido"}}"#;
-        post(&address, "GetItem", &format!(r#"{{"TableName":"Pets",{key}{more}}}"#)).unwrap()
+        post(
+            &address,
+            "GetItem",
+            &format!(r#"{{"TableName":"Pets",{key}{more}}}"#),
+        )
+        .unwrap()
     };
     mount.ok(r#"mkdir 'Pets@AnimalType:S,Name:S'; mkdir Pets/items/Dog; echo '{"Age":1}' > Pets/items/Dog/Fido.json"#);
     assert!(get("").contains(r#""N":"1""#));
     mount.ok(r#"echo '{"Age":2}' > Pets/items/Dog/Fido.json"#);
     assert!(get("").contains(r#""N":"1""#));
     assert!(get(r#","ConsistentRead":true"#).contains(r#""N":"2""#));
-    let metrics = String::from_utf8(mount.bash(&format!("curl -s http://{address}/metrics")).stdout).unwrap();
-    assert!(metrics.contains("ddbfs_cache_hits_total{cache=\"item\"} 1\n"), "{metrics}");
-    assert!(metrics.contains("ddbfs_cache_misses_total{cache=\"item\"} 1\n"), "{metrics}");
+    let metrics = String::from_utf8(
+        mount
+            .bash(&format!("curl -s http://{address}/metrics"))
+            .stdout,
+    )
+    .unwrap();
+    assert!(
+        metrics.contains("ddbfs_cache_hits_total{cache=\"item\"} 1\n"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("ddbfs_cache_misses_total{cache=\"item\"} 1\n"),
+        "{metrics}"
+    );
 }
 
 #[test]
@@ -394,10 +589,26 @@ fn s_02_a_scaling_policy_on_a_recorded_load() {
          2026-01-02T03:17:00.000Z  1.0 of 29 units a second used, 3 %: lowered to 10\n\
          20 minutes: 8.4 unit-hours, 0.0055 USD; always 100: 33.3 unit-hours, 0.0217 USD; 2 minutes had more load than capacity\n"
     );
-    assert!(scale(&["--min", "1", "--max", "9", "--index", "I"]).1.starts_with("1 minutes: "));
-    assert!(scale(&["--min", "1", "--max", "9", "--index", "J"]).2.contains("there is no ConsumedWriteCapacityUnits"));
-    assert!(scale(&["--min", "9", "--max", "1"]).2.contains("--min 9 is more than --max 1"));
-    assert!(scale(&["--min", "1", "--max", "9", "--units", "read"]).2.contains("standard input:22: Timestamp is no time"));
+    assert!(
+        scale(&["--min", "1", "--max", "9", "--index", "I"])
+            .1
+            .starts_with("1 minutes: ")
+    );
+    assert!(
+        scale(&["--min", "1", "--max", "9", "--index", "J"])
+            .2
+            .contains("there is no ConsumedWriteCapacityUnits")
+    );
+    assert!(
+        scale(&["--min", "9", "--max", "1"])
+            .2
+            .contains("--min 9 is more than --max 1")
+    );
+    assert!(
+        scale(&["--min", "1", "--max", "9", "--units", "read"])
+            .2
+            .contains("standard input:22: Timestamp is no time")
+    );
     assert_eq!(scale(&["--min", "1", "--max", "9", "--target", "95"]).0, 2);
 }
 
@@ -412,23 +623,63 @@ fn s_07_l_39_a_key_range_is_archived_deleted_and_brought_back() {
     let (code, out, err) = archive(&range);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("2 items, "), "{out}");
-    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1, before, "nothing is deleted unasked");
+    assert_eq!(
+        ddbfs(data, &["dump", "Orders"], "").1,
+        before,
+        "nothing is deleted unasked"
+    );
     std::fs::remove_dir_all(&to).unwrap();
 
     let (code, out, _) = archive(&[range.as_slice(), &["--delete"]].concat());
     assert_eq!(code, 0);
-    assert!(out.ends_with("2 items deleted, 0 changed meanwhile and left\n"), "{out}");
-    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1.lines().count(), before.lines().count() - 2);
+    assert!(
+        out.ends_with("2 items deleted, 0 changed meanwhile and left\n"),
+        "{out}"
+    );
+    assert_eq!(
+        ddbfs(data, &["dump", "Orders"], "").1.lines().count(),
+        before.lines().count() - 2
+    );
     assert!(check(data).0);
 
-    let script = format!("zcat {to}/Orders-*/data/*.json.gz | jq -c .Item | {DDBFS} load Orders && jq .items {to}/*/manifest.json");
-    let output = Command::new("bash").arg("-c").arg(script).env("DDBFS_DATA", data).output().unwrap();
-    assert_eq!(texts(&output), ("2 items loaded, 0 bad lines\n2\n".to_owned(), String::new()));
+    let script = format!(
+        "zcat {to}/Orders-*/data/*.json.gz | jq -c .Item | {DDBFS} load Orders && jq .items {to}/*/manifest.json"
+    );
+    let output = Command::new("bash")
+        .arg("-c")
+        .arg(script)
+        .env("DDBFS_DATA", data)
+        .output()
+        .unwrap();
+    assert_eq!(
+        texts(&output),
+        ("2 items loaded, 0 bad lines\n2\n".to_owned(), String::new())
+    );
     assert_eq!(ddbfs(data, &["dump", "Orders"], "").1, before);
 
     assert!(archive(&["--pk", "none", &to]).1.starts_with("0 items"));
-    assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "x", &to], "").2.contains("--pk: \"x\" is no number"));
-    assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "1", "--sk-ge", "1", &to], "").2.contains("no sort key"));
+    assert!(
+        ddbfs(data, &["archive", "ProductCatalog", "--pk", "x", &to], "")
+            .2
+            .contains("--pk: \"x\" is no number")
+    );
+    assert!(
+        ddbfs(
+            data,
+            &[
+                "archive",
+                "ProductCatalog",
+                "--pk",
+                "1",
+                "--sk-ge",
+                "1",
+                &to
+            ],
+            ""
+        )
+        .2
+        .contains("no sort key")
+    );
 }
 
 #[test]
@@ -441,18 +692,31 @@ fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
         out
     };
     mount.ok("echo '{\"Age\":\"three\"}' > Pets/items/Dog/Odd.json");
-    mount.ok("for age in 1 2 3; do echo \"{\\\"Age\\\":$age}\" > Pets/items/Dog/Rex$age.json; done");
+    mount
+        .ok("for age in 1 2 3; do echo \"{\\\"Age\\\":$age}\" > Pets/items/Dog/Rex$age.json; done");
     let items = mount.ok("find Pets/items -name '*.json' | xargs cat | jq -s '[.[] | select(.Age | type == \"number\")] | length'");
-    let out = ok(&["index", "create", "Pets", "by-age", "Age:N", "Name:S", "keys"]);
+    let out = ok(&[
+        "index", "create", "Pets", "by-age", "Age:N", "Name:S", "keys",
+    ]);
     let expected = format!(
         "by-age: ACTIVE, {} entries\n1 items are kept out by a value that cannot be its key: ddbfs violations tells which\n",
         items.trim()
     );
     assert_eq!(out, expected);
-    assert_eq!(mount.ok("jq -r .status Pets/gsi/by-age/stats.json"), "ACTIVE\n");
-    assert_eq!(mount.ok("find Pets/gsi/by-age/items -name '*.json' | wc -l"), items);
+    assert_eq!(
+        mount.ok("jq -r .status Pets/gsi/by-age/stats.json"),
+        "ACTIVE\n"
+    );
+    assert_eq!(
+        mount.ok("find Pets/gsi/by-age/items -name '*.json' | wc -l"),
+        items
+    );
     let status = ok(&["index", "status", "Pets"]);
-    assert!(status.starts_with("by-age                   global ACTIVE") && status.ends_with("  1 violations\n"), "{status}");
+    assert!(
+        status.starts_with("by-age                   global ACTIVE")
+            && status.ends_with("  1 violations\n"),
+        "{status}"
+    );
     assert_eq!(ok(&["index", "wait", "Pets", "by-age"]), expected);
 
     ok(&["index", "pause", "Pets"]);
@@ -462,20 +726,43 @@ fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
     mount.ok("until test -e Pets/gsi/by-age/items/99; do sleep 0.02; done");
 
     for (args, expected) in [
-        (&["index", "create", "Pets", "abc", "Age"][..], "an index is made by: gsi NAME key:S"),
-        (&["index", "create", "Pets", "by-age", "Age:N"], "Attempting to create an index which already exists"),
-        (&["index", "create", "Pats", "abc", "Age:N"], "no table \"Pats\"; the tables are"),
-        (&["index", "wait", "Pets", "by"], "table Pets has no index \"by\"; it has by-age"),
-        (&["index", "drop", "Pets", "none"], "Requested resource not found: Index none for table Pets"),
-        (&["index", "pause", "Thread"], "Table Thread has no global secondary indexes whose propagation could be paused"),
+        (
+            &["index", "create", "Pets", "abc", "Age"][..],
+            "an index is made by: gsi NAME key:S",
+        ),
+        (
+            &["index", "create", "Pets", "by-age", "Age:N"],
+            "Attempting to create an index which already exists",
+        ),
+        (
+            &["index", "create", "Pats", "abc", "Age:N"],
+            "no table \"Pats\"; the tables are",
+        ),
+        (
+            &["index", "wait", "Pets", "by"],
+            "table Pets has no index \"by\"; it has by-age",
+        ),
+        (
+            &["index", "drop", "Pets", "none"],
+            "Requested resource not found: Index none for table Pets",
+        ),
+        (
+            &["index", "pause", "Thread"],
+            "Table Thread has no global secondary indexes whose propagation could be paused",
+        ),
     ] {
         let (code, _, err) = run(args);
-        assert!(code == 1 && err.contains(expected), "{args:?}: {code} {err}");
+        assert!(
+            code == 1 && err.contains(expected),
+            "{args:?}: {code} {err}"
+        );
     }
     assert_eq!(ok(&["index", "drop", "Pets", "by-age"]), "by-age: gone\n");
     // What one process begins and leaves, another goes on with.
     ok(&["index", "create", "Pets", "by-name", "Name:S", "--no-wait"]);
-    mount.ok("until test \"$(jq -r .status Pets/gsi/by-name/stats.json)\" = ACTIVE; do sleep 0.02; done");
+    mount.ok(
+        "until test \"$(jq -r .status Pets/gsi/by-name/stats.json)\" = ACTIVE; do sleep 0.02; done",
+    );
     ok(&["index", "drop", "Pets", "by-name", "--no-wait"]);
     mount.ok("until test \"$(jq .gsi Pets/stats.json)\" = 0; do sleep 0.02; done");
     assert_eq!(mount.ok("ls Pets/gsi"), "");
@@ -485,32 +772,63 @@ fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
 fn delays_are_those_of_the_service() {
     let (dir, address) = (sampled(), free_address());
     let mut child = Command::new(DDBFS)
-        .args(["serve", "--http", &address, "--gsi-delay", "60m", "--table-delay", "60m"])
+        .args([
+            "serve",
+            "--http",
+            &address,
+            "--gsi-delay",
+            "60m",
+            "--table-delay",
+            "60m",
+        ])
         .env("DDBFS_DATA", dir.path())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     let item = r#"{"UserId":{"S":"u"},"GameTitle":{"S":"New Game"},"TopScore":{"N":"1"}}"#;
     let put = format!(r#"{{"TableName":"GameScores","Item":{item}}}"#);
-    until("the server answers", || post(&address, "PutItem", &put).is_ok());
+    until("the server answers", || {
+        post(&address, "PutItem", &put).is_ok()
+    });
     let count = |query: &str| {
         let answer = post(&address, "Query", query).unwrap();
-        answer.split("\"Count\":").nth(1).unwrap().split([',', '}']).next().unwrap().to_owned()
+        answer
+            .split("\"Count\":")
+            .nth(1)
+            .unwrap()
+            .split([',', '}'])
+            .next()
+            .unwrap()
+            .to_owned()
     };
     let values = r#""ExpressionAttributeValues":{":v":{"S":"New Game"}}"#;
-    let late =
-        format!(r#"{{"TableName":"GameScores","IndexName":"GameTitleIndex","KeyConditionExpression":"GameTitle = :v",{values}}}"#);
+    let late = format!(
+        r#"{{"TableName":"GameScores","IndexName":"GameTitleIndex","KeyConditionExpression":"GameTitle = :v",{values}}}"#
+    );
     assert_eq!(count(&late), "0");
     let values = r#""ExpressionAttributeValues":{":v":{"S":"u"}}"#;
-    assert_eq!(count(&format!(r#"{{"TableName":"GameScores","KeyConditionExpression":"UserId = :v",{values}}}"#)), "1");
+    assert_eq!(
+        count(&format!(
+            r#"{{"TableName":"GameScores","KeyConditionExpression":"UserId = :v",{values}}}"#
+        )),
+        "1"
+    );
     let create = r#"{"TableName":"Slow","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
         "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}"#;
     post(&address, "CreateTable", create).unwrap();
-    let answer = post(&address, "PutItem", r#"{"TableName":"Slow","Item":{"pk":{"S":"a"}}}"#).unwrap();
+    let answer = post(
+        &address,
+        "PutItem",
+        r#"{"TableName":"Slow","Item":{"pk":{"S":"a"}}}"#,
+    )
+    .unwrap();
     assert!(answer.contains("ResourceNotFoundException"), "{answer}");
     assert!(check(dir.path()).0);
     child.kill().unwrap();
     child.wait().unwrap();
     let (code, _, err) = ddbfs(dir.path(), &["serve", "--gsi-delay", "1h"], "");
-    assert!(code == 2 && err.contains("a time is like 50ms, 2s or 1m, a day at most"), "{err}");
+    assert!(
+        code == 2 && err.contains("a time is like 50ms, 2s or 1m, a day at most"),
+        "{err}"
+    );
 }

@@ -42,9 +42,24 @@ use Prints::{Exactly, With};
 
 /// A line of the cookbook, what it prints, and what a look afterwards prints. `$T` is a directory outside of the mount.
 const LINES: &[(&str, Prints, &str, &str)] = &[
-    ("jq . Orders/items/'user#42'/2024-01-01T00:00:00Z.json", With(&["  \"total\": 10"]), "", ""),
-    ("find Orders/items -name '*.json' -print0 | xargs -0 cat | jq -s 'map(.total)|add'", Exactly("356\n"), "", ""),
-    (r#"grep -rl '"status":"open"' Orders/items | wc -l"#, Exactly("6\n"), "", ""),
+    (
+        "jq . Orders/items/'user#42'/2024-01-01T00:00:00Z.json",
+        With(&["  \"total\": 10"]),
+        "",
+        "",
+    ),
+    (
+        "find Orders/items -name '*.json' -print0 | xargs -0 cat | jq -s 'map(.total)|add'",
+        Exactly("356\n"),
+        "",
+        "",
+    ),
+    (
+        r#"grep -rl '"status":"open"' Orders/items | wc -l"#,
+        Exactly("6\n"),
+        "",
+        "",
+    ),
     (
         r#"mkdir -p Orders/items/u9 && echo '{"status":"open"}' > Orders/items/u9/o1.json"#,
         Exactly(""),
@@ -111,7 +126,12 @@ const LINES: &[(&str, Prints, &str, &str)] = &[
         "",
         "",
     ),
-    (r#"cat 'Orders/query/@pk=u1/where=status IN ("open","held")/count'"#, Exactly("2\n"), "", ""),
+    (
+        r#"cat 'Orders/query/@pk=u1/where=status IN ("open","held")/count'"#,
+        Exactly("2\n"),
+        "",
+        "",
+    ),
     (
         "seq 0 7 | xargs -P8 -I{} sh -c 'cat Orders/scan/segment={},8/items.ndjson > $T/seg.{}'",
         Exactly(""),
@@ -142,8 +162,18 @@ const LINES: &[(&str, Prints, &str, &str)] = &[
         "find $T/backup/Orders/items -name '*.json' | wc -l",
         "9\n",
     ),
-    (r"sort -t$'\t' -k7,7nr Orders/partitions/heat.tsv | head -5", With(&["p0"]), "", ""),
-    ("jq -r '[.name,.entries/.table_items]|@tsv' Orders/gsi/*/stats.json", Exactly("by-status\t1\n"), "", ""),
+    (
+        r"sort -t$'\t' -k7,7nr Orders/partitions/heat.tsv | head -5",
+        With(&["p0"]),
+        "",
+        "",
+    ),
+    (
+        "jq -r '[.name,.entries/.table_items]|@tsv' Orders/gsi/*/stats.json",
+        Exactly("by-status\t1\n"),
+        "",
+        "",
+    ),
     (
         r#"aws dynamodb query --cli-input-json "$(cat Orders/query/@pk=u1/desc/limit=5/request.json)""#,
         With(&["\"Count\": 2", "\"S\": \"2022-01\""]),
@@ -159,13 +189,18 @@ const LINES: &[(&str, Prints, &str, &str)] = &[
 ];
 
 /// Ends only with Ctrl-C; a deletion shows.
-const FOLLOWS: &str = r#"tail -F Orders/stream/log.ndjson | jq --unbuffered -c 'select(.op=="REMOVE")'"#;
+const FOLLOWS: &str =
+    r#"tail -F Orders/stream/log.ndjson | jq --unbuffered -c 'select(.op=="REMOVE")'"#;
 
 /// `aws` of the client tests' Python, sent to the daemon.
 fn aws(directory: &Path) {
     let python = std::env::var("DDBFS_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let aws = directory.join("aws");
-    fs::write(&aws, format!("#!/bin/sh\nexec '{python}' -m awscli \"$@\"\n")).unwrap();
+    fs::write(
+        &aws,
+        format!("#!/bin/sh\nexec '{python}' -m awscli \"$@\"\n"),
+    )
+    .unwrap();
     fs::set_permissions(&aws, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -189,19 +224,34 @@ fn every_line_does_what_it_says() {
     for (line, prints, look, seen) in LINES {
         let (status, (out, error)) = run(line);
         let is_told = line.contains("||");
-        assert!(status == Some(0) && (is_told || error.is_empty()), "{line}\n{status:?}\n{out}{error}");
+        assert!(
+            status == Some(0) && (is_told || error.is_empty()),
+            "{line}\n{status:?}\n{out}{error}"
+        );
         match prints {
             Exactly(expected) => assert_eq!(out, *expected, "{line}"),
-            With(parts) => parts.iter().for_each(|part| assert!(out.contains(part), "{line}\n{part}\n{out}")),
+            With(parts) => parts
+                .iter()
+                .for_each(|part| assert!(out.contains(part), "{line}\n{part}\n{out}")),
         }
         let (_, (out, error)) = run(look);
-        assert_eq!((out.as_str(), error.as_str()), (*seen, ""), "{line}\nthen: {look}");
+        assert_eq!(
+            (out.as_str(), error.as_str()),
+            (*seen, ""),
+            "{line}\nthen: {look}"
+        );
     }
     // The line ends with its process group, after the deletion showed.
     let follow = format!("({FOLLOWS}) > $T/removed & rm Orders/items/u2/2024-06-06.json");
     let shown = "for i in $(seq 10000); do grep -q 2024-06-06 $T/removed && break; done; kill 0";
-    let output = mount.bash(&format!("{environment}trap 'grep 2024-06-06 $T/removed; exit' TERM; {follow}; {shown}"));
-    assert!(texts(&output).0.contains("\"op\":\"REMOVE\""), "{:?}", texts(&output));
+    let output = mount.bash(&format!(
+        "{environment}trap 'grep 2024-06-06 $T/removed; exit' TERM; {follow}; {shown}"
+    ));
+    assert!(
+        texts(&output).0.contains("\"op\":\"REMOVE\""),
+        "{:?}",
+        texts(&output)
+    );
 }
 
 /// The lines of the first `sh` block after a heading.
@@ -216,7 +266,13 @@ fn lines_after<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
 fn the_cookbook_is_these_lines_and_the_readme_has_some_of_them() {
     let mut lines: Vec<&str> = LINES.iter().map(|(line, ..)| *line).collect();
     lines.push(FOLLOWS);
-    assert_eq!(lines_after(include_str!("../../docs/cookbook.md"), "# Cookbook"), lines);
+    assert_eq!(
+        lines_after(include_str!("../../docs/cookbook.md"), "# Cookbook"),
+        lines
+    );
     let shown = lines_after(include_str!("../../README.md"), "## Cookbook");
-    assert!(!shown.is_empty() && shown.iter().all(|line| lines.contains(line)), "{shown:?}");
+    assert!(
+        !shown.is_empty() && shown.iter().all(|line| lines.contains(line)),
+        "{shown:?}"
+    );
 }

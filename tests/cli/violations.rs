@@ -20,7 +20,12 @@ impl Data {
 
     /// Exit code, standard output, standard error.
     fn run(&self, args: &[&str]) -> (i32, String, String) {
-        let output = Command::new(DDBFS).args(args).env("DDBFS_DATA", self.path()).current_dir(self.path()).output().unwrap();
+        let output = Command::new(DDBFS)
+            .args(args)
+            .env("DDBFS_DATA", self.path())
+            .current_dir(self.path())
+            .output()
+            .unwrap();
         let (out, err) = texts(&output);
         (output.status.code().unwrap_or(-1), out, err)
     }
@@ -32,7 +37,12 @@ impl Data {
     }
 
     fn dump(&self, table: &str) -> Vec<String> {
-        let mut lines: Vec<String> = self.run(&["dump", table]).1.lines().map(str::to_owned).collect();
+        let mut lines: Vec<String> = self
+            .run(&["dump", table])
+            .1
+            .lines()
+            .map(str::to_owned)
+            .collect();
         lines.sort();
         lines
     }
@@ -49,28 +59,73 @@ const PRICE: [&str; 4] = ["violations", "ProductCatalog", "--hash-key", "Price:N
 fn s_06_the_example_of_the_guide_is_found_and_corrected() {
     let data = Data::sampled();
     let (code, out, err) = data.run(&PRICE);
-    assert_eq!((code, out.as_str(), err.as_str()), (1, "", "9 items read, 1 violations, listed in violation_detection.csv\n"));
-    assert_eq!(data.read("violation_detection.csv"), format!("{HEAD}999,Hello,Type Violation,Expected: N Found: S,,\n"));
+    assert_eq!(
+        (code, out.as_str(), err.as_str()),
+        (
+            1,
+            "",
+            "9 items read, 1 violations, listed in violation_detection.csv\n"
+        )
+    );
+    assert_eq!(
+        data.read("violation_detection.csv"),
+        format!("{HEAD}999,Hello,Type Violation,Expected: N Found: S,,\n")
+    );
 
     // Nothing filled in: nothing asked for.
     let correct = [PRICE.as_slice(), &["--correct", "update"]].concat();
     let (code, _, err) = data.run(&correct);
-    assert_eq!((code, err.as_str()), (0, "0 items corrected, 1 rows left as they are, 0 failed\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (0, "0 items corrected, 1 rows left as they are, 0 failed\n")
+    );
 
-    std::fs::write(data.path().join("violation_detection.csv"), format!("{HEAD}999,,,,17.5,\n")).unwrap();
+    std::fs::write(
+        data.path().join("violation_detection.csv"),
+        format!("{HEAD}999,,,,17.5,\n"),
+    )
+    .unwrap();
     let (code, _, err) = data.run(&correct);
-    assert_eq!((code, err.as_str()), (0, "1 items corrected, 0 rows left as they are, 0 failed\n"));
-    assert!(data.dump("ProductCatalog").iter().any(|line| line.contains("\"Id\":999") && line.contains("\"Price\":17.5")));
+    assert_eq!(
+        (code, err.as_str()),
+        (0, "1 items corrected, 0 rows left as they are, 0 failed\n")
+    );
+    assert!(
+        data.dump("ProductCatalog")
+            .iter()
+            .any(|line| line.contains("\"Id\":999") && line.contains("\"Price\":17.5"))
+    );
     assert_eq!(data.run(&PRICE).0, 0);
 }
 
 #[test]
 fn a_blank_value_with_y_removes_the_attribute_and_what_fails_is_listed() {
     let data = Data::sampled();
-    std::fs::write(data.path().join("in.csv"), format!("{HEAD}999,,,,,y\n1000,,,,5,\n101,,,,cheap,\nnone,,,,1,\n")).unwrap();
-    let args = [PRICE.as_slice(), &["--correct", "update", "--input", "in.csv", "--errors", "bad.csv"]].concat();
+    std::fs::write(
+        data.path().join("in.csv"),
+        format!("{HEAD}999,,,,,y\n1000,,,,5,\n101,,,,cheap,\nnone,,,,1,\n"),
+    )
+    .unwrap();
+    let args = [
+        PRICE.as_slice(),
+        &[
+            "--correct",
+            "update",
+            "--input",
+            "in.csv",
+            "--errors",
+            "bad.csv",
+        ],
+    ]
+    .concat();
     let (code, _, err) = data.run(&args);
-    assert_eq!((code, err.as_str()), (1, "1 items corrected, 0 rows left as they are, 3 failed, listed in bad.csv\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (
+            1,
+            "1 items corrected, 0 rows left as they are, 3 failed, listed in bad.csv\n"
+        )
+    );
     let head = HEAD.trim_end();
     assert_eq!(
         data.read("bad.csv"),
@@ -78,10 +133,18 @@ fn a_blank_value_with_y_removes_the_attribute_and_what_fails_is_listed() {
             "{head},Error\n1000,,,,5,,there is no item with this key any more\n101,,,,cheap,,\"\"\"cheap\"\" is no number\"\nnone,,,,1,,\"\"\"none\"\" is no number\"\n"
         )
     );
-    let left: Vec<String> = data.dump("ProductCatalog").into_iter().filter(|line| line.contains("\"Id\":999")).collect();
+    let left: Vec<String> = data
+        .dump("ProductCatalog")
+        .into_iter()
+        .filter(|line| line.contains("\"Id\":999"))
+        .collect();
     assert_eq!(left.len(), 1);
     assert!(!left[0].contains("Price"), "{left:?}");
-    assert_eq!(data.dump("ProductCatalog").len(), 9, "a correction makes no item");
+    assert_eq!(
+        data.dump("ProductCatalog").len(),
+        9,
+        "a correction makes no item"
+    );
 }
 
 #[test]
@@ -97,12 +160,29 @@ fn types_sizes_and_empty_values_of_both_keys_are_told() {
              {{\"AnimalType\":\"Bird\",\"Name\":\"d\",\"Owner\":\"me\",\"Tag\":{{\"$b64\":\"AQI=\"}}}}\n"
         ),
     );
-    let planned = ["violations", "Pets", "--hash-key", "Owner:S", "--range-key", "Tag:S", "--output", "-"];
+    let planned = [
+        "violations",
+        "Pets",
+        "--hash-key",
+        "Owner:S",
+        "--range-key",
+        "Tag:S",
+        "--output",
+        "-",
+    ];
     let (code, out, _) = data.run(&planned);
     assert_eq!(code, 1);
     let mut rows: Vec<&str> = out.lines().collect();
-    assert!(rows[0].starts_with("Table Hash Key,Table Range Key,GSI Hash Key Value,"), "{}", rows[0]);
-    assert!(rows[0].contains(",GSI Range Key Update Value(FOR USER),"), "{}", rows[0]);
+    assert!(
+        rows[0].starts_with("Table Hash Key,Table Range Key,GSI Hash Key Value,"),
+        "{}",
+        rows[0]
+    );
+    assert!(
+        rows[0].contains(",GSI Range Key Update Value(FOR USER),"),
+        "{}",
+        rows[0]
+    );
     rows.remove(0);
     rows.sort_unstable();
     assert_eq!(
@@ -115,7 +195,13 @@ fn types_sizes_and_empty_values_of_both_keys_are_told() {
             "Bird,d,,,,,AQI=,Type Violation,Expected: S Found: B,,",
         ]
     );
-    let (_, out, _) = data.run(&[planned.as_slice(), &["--no-values", "--max-violations", "1"]].concat());
+    let (_, out, _) = data.run(
+        &[
+            planned.as_slice(),
+            &["--no-values", "--max-violations", "1"],
+        ]
+        .concat(),
+    );
     assert_eq!(out.lines().count(), 2);
     assert!(!out.contains(&long));
 }
@@ -123,11 +209,23 @@ fn types_sizes_and_empty_values_of_both_keys_are_told() {
 #[test]
 fn detect_delete_and_correct_delete_remove_items() {
     let data = Data::sampled();
-    let (code, _, err) = data.run(&[PRICE.as_slice(), &["--detect", "delete", "--no-details"]].concat());
-    assert_eq!((code, err.as_str()), (0, "9 items read, 1 violations, 1 items deleted\n"));
+    let (code, _, err) =
+        data.run(&[PRICE.as_slice(), &["--detect", "delete", "--no-details"]].concat());
+    assert_eq!(
+        (code, err.as_str()),
+        (0, "9 items read, 1 violations, 1 items deleted\n")
+    );
     assert_eq!(data.dump("ProductCatalog").len(), 8);
-    std::fs::write(data.path().join("violation_detection.csv"), format!("{HEAD}101,,,,,\n102,,,,,\n")).unwrap();
-    assert_eq!(data.run(&[PRICE.as_slice(), &["--correct", "delete"]].concat()).0, 0);
+    std::fs::write(
+        data.path().join("violation_detection.csv"),
+        format!("{HEAD}101,,,,,\n102,,,,,\n"),
+    )
+    .unwrap();
+    assert_eq!(
+        data.run(&[PRICE.as_slice(), &["--correct", "delete"]].concat())
+            .0,
+        0
+    );
     assert_eq!(data.dump("ProductCatalog").len(), 6);
 }
 
@@ -148,12 +246,41 @@ fn mistakes_have_a_sentence() {
         assert_ne!(code, 0, "{args:?}: {out}");
         assert!(err.contains(expected), "{args:?}: {err}");
     };
-    check(&["violations", "Nothing", "--hash-key", "a:S"], "no table \"Nothing\"; the tables are ");
-    check(&["violations", "GameScores", "Nothing"], "has no global index \"Nothing\"; it has GameTitleIndex");
+    check(
+        &["violations", "Nothing", "--hash-key", "a:S"],
+        "no table \"Nothing\"; the tables are ",
+    );
+    check(
+        &["violations", "GameScores", "Nothing"],
+        "has no global index \"Nothing\"; it has GameTitleIndex",
+    );
     check(&["violations", "Pets"], "--hash-key NAME:TYPE");
-    check(&["violations", "Pets", "--hash-key", "a:X"], "write its name and type, as in Price:N");
-    check(&["violations", "Pets", "--hash-key", "a:S", "--correct", "update"], "violation_detection.csv");
+    check(
+        &["violations", "Pets", "--hash-key", "a:X"],
+        "write its name and type, as in Price:N",
+    );
+    check(
+        &[
+            "violations",
+            "Pets",
+            "--hash-key",
+            "a:S",
+            "--correct",
+            "update",
+        ],
+        "violation_detection.csv",
+    );
     std::fs::write(data.path().join("violation_detection.csv"), "a,b\n1,2\n").unwrap();
-    check(&["violations", "Pets", "--hash-key", "a:S", "--correct", "update"], "has no column \"Table Hash Key\"");
+    check(
+        &[
+            "violations",
+            "Pets",
+            "--hash-key",
+            "a:S",
+            "--correct",
+            "update",
+        ],
+        "has no column \"Table Hash Key\"",
+    );
     check(&["violations"], "Usage");
 }

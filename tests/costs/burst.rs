@@ -13,16 +13,32 @@ const ALONE: &str = "DDBFS_TEST_ALONE";
 /// Anonymous memory of this process, in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("RssAnon:"))
+        .unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<usize>()
+        .unwrap()
+        * 1024
 }
 
 #[test]
 fn memory_goes_back_after_a_burst() {
     if std::env::var_os(ALONE).is_none() {
         let mut again = Command::new(std::env::current_exe().unwrap());
-        let done = again.env(ALONE, "1").args(["--exact", "burst::memory_goes_back_after_a_burst"]).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+        let done = again
+            .env(ALONE, "1")
+            .args(["--exact", "burst::memory_goes_back_after_a_burst"])
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stdout)
+        );
         return;
     }
     let before = resident();

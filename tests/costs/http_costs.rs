@@ -20,13 +20,37 @@ impl Served {
     fn start() -> Self {
         let data = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_ddbfs"));
-        command.args(["serve", "--http", "127.0.0.1:0", "--memory", "256M", "--data"]).arg(data.path());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command
+            .args([
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--memory",
+                "256M",
+                "--data",
+            ])
+            .arg(data.path());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("http://"))).expect("an address").unwrap();
+        let line = lines
+            .find(|line| line.as_ref().is_ok_and(|line| line.contains("http://")))
+            .expect("an address")
+            .unwrap();
         let addr = line.split("http://").nth(1).unwrap();
-        let addr = addr.split(|c: char| c.is_whitespace() || matches!(c, '/' | ',')).next().unwrap().to_owned();
-        Self { child, addr, _data: data }
+        let addr = addr
+            .split(|c: char| c.is_whitespace() || matches!(c, '/' | ','))
+            .next()
+            .unwrap()
+            .to_owned();
+        Self {
+            child,
+            addr,
+            _data: data,
+        }
     }
 }
 
@@ -41,10 +65,19 @@ impl Drop for Served {
 fn costs_little(cases: &[&str]) {
     let served = Served::start();
     let mut command = Command::new(python());
-    command.arg(script("costly_requests.py")).arg(&served.addr).arg(served.child.id().to_string()).args(cases);
+    command
+        .arg(script("costly_requests.py"))
+        .arg(&served.addr)
+        .arg(served.child.id().to_string())
+        .args(cases);
     let done = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(done.status.success(), "{}\n{}", text(&done.stdout), text(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{}\n{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
 }
 
 #[test]

@@ -49,7 +49,11 @@ fn begin(path: &Path, text: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-type Way<'a> = (&'a str, &'a [i32], Box<dyn Fn() -> std::io::Result<File> + 'a>);
+type Way<'a> = (
+    &'a str,
+    &'a [i32],
+    Box<dyn Fn() -> std::io::Result<File> + 'a>,
+);
 
 #[test]
 fn what_is_kept_open_is_bounded_whatever_it_is() {
@@ -63,17 +67,49 @@ fn what_is_kept_open_is_bounded_whatever_it_is() {
     let large = point.join("Flat/items/large.json");
     let ways: Vec<Way<'_>> = vec![
         ("opened for editing", &[ENFILE], Box::new(|| edit(&large))),
-        ("an unfinished item", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join("Flat/items/small.json"), &unfinished))),
-        ("an unfinished request", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join(".ddb/api/PutItem"), &unfinished))),
-        ("an answer", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join(".ddb/api/GetItem"), get))),
-        ("a partial line", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join("Flat/batch/put"), &unfinished))),
-        ("a patch", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join("Flat/items/small.patch"), &unfinished))),
-        ("an update", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join("Flat/items/small.update"), &update))),
-        ("items read in a batch", &[ENOSPC, ENFILE], Box::new(|| begin(&point.join("Flat/batch/get"), b"{\"id\":\"large\"}\n"))),
+        (
+            "an unfinished item",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join("Flat/items/small.json"), &unfinished)),
+        ),
+        (
+            "an unfinished request",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join(".ddb/api/PutItem"), &unfinished)),
+        ),
+        (
+            "an answer",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join(".ddb/api/GetItem"), get)),
+        ),
+        (
+            "a partial line",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join("Flat/batch/put"), &unfinished)),
+        ),
+        (
+            "a patch",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join("Flat/items/small.patch"), &unfinished)),
+        ),
+        (
+            "an update",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join("Flat/items/small.update"), &update)),
+        ),
+        (
+            "items read in a batch",
+            &[ENOSPC, ENFILE],
+            Box::new(|| begin(&point.join("Flat/batch/get"), b"{\"id\":\"large\"}\n")),
+        ),
     ];
     for (way, errnos, open) in &ways {
         let (all, refused) = until_refused(open);
-        assert!(refused.is_some_and(|errno| errnos.contains(&errno)), "{way}: {refused:?}, {} are open", all.len());
+        assert!(
+            refused.is_some_and(|errno| errnos.contains(&errno)),
+            "{way}: {refused:?}, {} are open",
+            all.len()
+        );
         assert!(all.len() > 10, "{way}: {} are open", all.len());
         // What the way before freed goes back in a moment.
         until_ok(way, || match mount.anonymous_kib() {
@@ -84,7 +120,10 @@ fn what_is_kept_open_is_bounded_whatever_it_is() {
     }
     // All was given back.
     let mut text = String::new();
-    File::open(&large).unwrap().read_to_string(&mut text).unwrap();
+    File::open(&large)
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
     assert!(text.len() > 6 * LARGE_CHARACTERS);
 }
 
@@ -98,7 +137,10 @@ fn who_is_refused_is_told_what_to_do() {
     assert_eq!(refused, Some(ENFILE));
     // Small files are opened until nothing at all is left.
     let errors = std::fs::read_to_string(mount.point().join(".ddb/errors/last")).unwrap();
-    assert!(errors.contains("ENFILE") && errors.contains("no other can be opened; close some"), "{errors}");
+    assert!(
+        errors.contains("ENFILE") && errors.contains("no other can be opened; close some"),
+        "{errors}"
+    );
     assert!(errors.contains("Flat/items/large.json"), "{errors}");
     // What is open goes on.
     assert!(all[0].read_at(&mut [0; 100], 1_000).unwrap() == 100);
@@ -114,13 +156,31 @@ fn what_is_kept_follows_the_memory_limit() {
     mount.ok("mkdir Flat@id:S");
     let text = |letter: &str| format!("{{\"t\":\"{}\"}}\n", letter.repeat(LARGE_CHARACTERS));
     for number in 0..60 {
-        std::fs::write(mount.point().join(format!("Flat/items/{}.json", number % 4)), text(&(number % 10).to_string())).unwrap();
+        std::fs::write(
+            mount
+                .point()
+                .join(format!("Flat/items/{}.json", number % 4)),
+            text(&(number % 10).to_string()),
+        )
+        .unwrap();
     }
-    let keys: Vec<String> = (0..4).map(|number| format!("{{\"id\":{{\"S\":\"{number}\"}}}}")).collect();
-    let get = format!("{{\"RequestItems\":{{\"Flat\":{{\"Keys\":[{}]}}}}}}", keys.join(","));
+    let keys: Vec<String> = (0..4)
+        .map(|number| format!("{{\"id\":{{\"S\":\"{number}\"}}}}"))
+        .collect();
+    let get = format!(
+        "{{\"RequestItems\":{{\"Flat\":{{\"Keys\":[{}]}}}}}}",
+        keys.join(",")
+    );
     // A session each.
-    mount.ok(&format!("for i in $(seq 40); do echo '{get}' | setsid -w sh -c 'cat > .ddb/api/BatchGetItem'; done"));
-    let scratch = |number: u32| std::fs::write(mount.point().join(format!("Flat/items/.{number}.swp")), vec![b'x'; 7 << 20]);
+    mount.ok(&format!(
+        "for i in $(seq 40); do echo '{get}' | setsid -w sh -c 'cat > .ddb/api/BatchGetItem'; done"
+    ));
+    let scratch = |number: u32| {
+        std::fs::write(
+            mount.point().join(format!("Flat/items/.{number}.swp")),
+            vec![b'x'; 7 << 20],
+        )
+    };
     scratch(1).unwrap();
     assert_eq!(scratch(2).unwrap_err().raw_os_error(), Some(ENOSPC));
     let kib = mount.anonymous_kib();
@@ -132,10 +192,23 @@ fn what_is_kept_follows_the_memory_limit() {
 fn a_query_path_has_a_depth() {
     let mount = Mount::empty();
     mount.ok("mkdir Keys@pk:S,sk:S && mkdir Keys/items/p && echo '{\"a0\":1,\"n\":7}' > Keys/items/p/1.json");
-    let clauses = |count: usize| -> String { (0..count).map(|number| format!("/where.a{number}.ne=5")).collect() };
-    assert_eq!(mount.ok(&format!("cat 'Keys/scan{}/count'", clauses(64))), "1\n");
+    let clauses = |count: usize| -> String {
+        (0..count)
+            .map(|number| format!("/where.a{number}.ne=5"))
+            .collect()
+    };
+    assert_eq!(
+        mount.ok(&format!("cat 'Keys/scan{}/count'", clauses(64))),
+        "1\n"
+    );
     let refused = mount.fails(&format!("cat 'Keys/scan{}/count'", clauses(65)));
     assert!(refused.contains("File name too long"), "{refused}");
-    let told = mount.ok(&format!("cat 'Keys/scan{}/count' 2> /dev/null; cat .ddb/errors/last", clauses(65)));
-    assert!(told.contains("ENAMETOOLONG") && told.contains("at most 64 clauses"), "{told}");
+    let told = mount.ok(&format!(
+        "cat 'Keys/scan{}/count' 2> /dev/null; cat .ddb/errors/last",
+        clauses(65)
+    ));
+    assert!(
+        told.contains("ENAMETOOLONG") && told.contains("at most 64 clauses"),
+        "{told}"
+    );
 }

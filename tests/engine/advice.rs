@@ -10,19 +10,30 @@ use ddbfs::model::api::PutItemRequest;
 use std::sync::Arc;
 
 fn facts(database: &LocalDatabase, table: &str) -> Facts {
-    Facts::read(database, &TableName::new(table).unwrap()).unwrap().unwrap()
+    Facts::read(database, &TableName::new(table).unwrap())
+        .unwrap()
+        .unwrap()
 }
 
 /// A table `T` of these keys (`pk:S sk:N`), with index definitions and billing as CreateTable has them.
 fn table(keys: &str, more: &str) -> Arc<LocalDatabase> {
     let database = memory();
-    let definition =
-        |word: &str| word.split_once(':').map(|(name, t)| format!(r#"{{"AttributeName":"{name}","AttributeType":"{t}"}}"#));
+    let definition = |word: &str| {
+        word.split_once(':')
+            .map(|(name, t)| format!(r#"{{"AttributeName":"{name}","AttributeType":"{t}"}}"#))
+    };
     let definitions: Vec<String> = keys.split(' ').filter_map(definition).collect();
-    let schema = [("pk", "HASH"), ("sk", "RANGE")].iter().filter(|(name, _)| keys.contains(&format!("{name}:")));
-    let schema: Vec<String> =
-        schema.map(|(name, key_type)| format!(r#"{{"AttributeName":"{name}","KeyType":"{key_type}"}}"#)).collect();
-    let billing = if more.contains("ProvisionedThroughput") { "" } else { r#","BillingMode":"PAY_PER_REQUEST""# };
+    let schema = [("pk", "HASH"), ("sk", "RANGE")]
+        .iter()
+        .filter(|(name, _)| keys.contains(&format!("{name}:")));
+    let schema: Vec<String> = schema
+        .map(|(name, key_type)| format!(r#"{{"AttributeName":"{name}","KeyType":"{key_type}"}}"#))
+        .collect();
+    let billing = if more.contains("ProvisionedThroughput") {
+        ""
+    } else {
+        r#","BillingMode":"PAY_PER_REQUEST""#
+    };
     let json = format!(
         r#"{{"TableName":"T00","AttributeDefinitions":[{}],"KeySchema":[{}]{billing}{more}}}"#,
         definitions.join(","),
@@ -57,7 +68,13 @@ fn one(level: Level, subject: &str, finding: &str) -> Vec<(Level, String, String
 fn a_sample_takes_bounded_memory() {
     let database = table("pk:S", "");
     let nulls = vec!["null"; 100_000].join(",");
-    (0..30).for_each(|n| put(&*database, "T00", &format!(r#"{{"pk":"c{n}","v":[{nulls}]}}"#)));
+    (0..30).for_each(|n| {
+        put(
+            &*database,
+            "T00",
+            &format!(r#"{{"pk":"c{n}","v":[{nulls}]}}"#),
+        )
+    });
     let sampled = facts(&database, "T00").sample.len();
     assert!((2..8).contains(&sampled), "{sampled}");
 }
@@ -67,10 +84,17 @@ fn p_24_t_16_few_values_of_a_partition_key() {
     let database = table("pk:S sk:N country:S", &global("country", "KEYS_ONLY", ""));
     for n in 0..300 {
         let country = if n % 3 == 0 { "FRA" } else { "USA" };
-        put(&*database, "T00", &format!(r#"{{"pk":"c{n}","sk":1,"country":"{country}"}}"#));
+        put(
+            &*database,
+            "T00",
+            &format!(r#"{{"pk":"c{n}","sk":1,"country":"{country}"}}"#),
+        );
     }
     let expected = "country has 2 distinct values over 300 entries: \"USA\" 67 %, \"FRA\" 33 %; half of the values have 100 or fewer, the largest has 200, 67 % of all.";
-    assert_eq!(found(&database, "P-24"), one(Level::Warning, "index by-country", expected));
+    assert_eq!(
+        found(&database, "P-24"),
+        one(Level::Warning, "index by-country", expected)
+    );
     assert_eq!(found(&database, "T-21"), [], "the table's keys are many");
 }
 
@@ -78,12 +102,18 @@ fn p_24_t_16_few_values_of_a_partition_key() {
 fn t_21_d_06_3_one_value_has_much() {
     let database = table("pk:S sk:N", "");
     for n in 0..300 {
-        let pk = if n % 4 == 0 { "USA".to_owned() } else { format!("other{}", n % 100) };
+        let pk = if n % 4 == 0 {
+            "USA".to_owned()
+        } else {
+            format!("other{}", n % 100)
+        };
         put(&*database, "T00", &format!(r#"{{"pk":"{pk}","sk":{n}}}"#));
     }
-    let expected =
-        "pk \"USA\" has 25 % of the entries: 75 of 300; half of the values have 3 or fewer, the largest has 75, 25 % of all.";
-    assert_eq!(found(&database, "T-21"), one(Level::Warning, "table T00", expected));
+    let expected = "pk \"USA\" has 25 % of the entries: 75 of 300; half of the values have 3 or fewer, the largest has 75, 25 % of all.";
+    assert_eq!(
+        found(&database, "T-21"),
+        one(Level::Warning, "table T00", expected)
+    );
     assert_eq!(found(&database, "P-24"), []);
 }
 
@@ -95,12 +125,27 @@ fn t_18_a_sequence_as_key_with_an_index() {
             put(&*database, "T00", &format!(r#"{{"pk":"{pk}","a":"x"}}"#));
         }
         let findings = found(&database, "T-18");
-        assert_eq!(findings.len(), usize::from(!expected.is_empty()), "{keys:?}: {findings:?}");
-        assert!(findings.iter().all(|(level, _, text)| *level == Level::Hint && text.contains(expected)), "{findings:?}");
+        assert_eq!(
+            findings.len(),
+            usize::from(!expected.is_empty()),
+            "{keys:?}: {findings:?}"
+        );
+        assert!(
+            findings
+                .iter()
+                .all(|(level, _, text)| *level == Level::Hint && text.contains(expected)),
+            "{findings:?}"
+        );
     };
-    check(["1111111", "1111112", "1111113"], "looks like a sequence number");
-    let uuids =
-        ["6f1ed002-ab50-4e6a-9d35-4a1a0a9b7d11", "0f1ed002-ab50-4e6a-9d35-4a1a0a9b7d12", "af1ed002-ab50-4e6a-9d35-4a1a0a9b7d13"];
+    check(
+        ["1111111", "1111112", "1111113"],
+        "looks like a sequence number",
+    );
+    let uuids = [
+        "6f1ed002-ab50-4e6a-9d35-4a1a0a9b7d11",
+        "0f1ed002-ab50-4e6a-9d35-4a1a0a9b7d12",
+        "af1ed002-ab50-4e6a-9d35-4a1a0a9b7d13",
+    ];
     check(uuids, "looks like a UUID");
     check(["a@example.com", "b@example.com", "c@example.com"], "");
     check(["49211234567", "33144556677", "15551234567"], "");
@@ -108,17 +153,36 @@ fn t_18_a_sequence_as_key_with_an_index() {
 
 #[test]
 fn g_46_m_26_an_index_with_less_write_capacity_than_its_table() {
-    let throughput = |units: u64| format!(r#","ProvisionedThroughput":{{"ReadCapacityUnits":5,"WriteCapacityUnits":{units}}}"#);
-    let check = |index: u64, expected: &[&str]| {
-        let database = table("pk:S a:S", &format!("{}{}", throughput(10), global("a", "ALL", &throughput(index))));
-        let findings: Vec<String> = found(&database, "G-46").into_iter().map(|(_, _, text)| text).collect();
-        assert_eq!(findings, expected);
-        let remedies: Vec<String> = advise(&facts(&database, "T00")).into_iter().map(|advice| advice.remedy).collect();
-        assert_eq!(
-            remedies.iter().any(|text| text == "Set at least 10 write units in `T00/schema.json`; 15 to build it."),
-            !expected.is_empty()
-        );
+    let throughput = |units: u64| {
+        format!(
+            r#","ProvisionedThroughput":{{"ReadCapacityUnits":5,"WriteCapacityUnits":{units}}}"#
+        )
     };
+    let check =
+        |index: u64, expected: &[&str]| {
+            let database = table(
+                "pk:S a:S",
+                &format!(
+                    "{}{}",
+                    throughput(10),
+                    global("a", "ALL", &throughput(index))
+                ),
+            );
+            let findings: Vec<String> = found(&database, "G-46")
+                .into_iter()
+                .map(|(_, _, text)| text)
+                .collect();
+            assert_eq!(findings, expected);
+            let remedies: Vec<String> = advise(&facts(&database, "T00"))
+                .into_iter()
+                .map(|advice| advice.remedy)
+                .collect();
+            assert_eq!(
+                remedies.iter().any(|text| text
+                    == "Set at least 10 write units in `T00/schema.json`; 15 to build it."),
+                !expected.is_empty()
+            );
+        };
     check(4, &["It has 4 write units a second, the table 10."]);
     check(10, &[]);
 }
@@ -128,18 +192,38 @@ fn g_19_to_g_22_what_a_projection_costs() {
     let check = |projection: &str, expected: Option<Level>| {
         let database = table("pk:S a:S", &global("a", projection, ""));
         for n in 0..10 {
-            put(&*database, "T00", &format!(r#"{{"pk":"p{n}","a":"x","text":"{}"}}"#, "t".repeat(3000)));
+            put(
+                &*database,
+                "T00",
+                &format!(r#"{{"pk":"p{n}","a":"x","text":"{}"}}"#, "t".repeat(3000)),
+            );
         }
         let findings = found(&database, "G-19");
-        assert_eq!(findings.first().map(|finding| finding.0), expected, "{findings:?}");
+        assert_eq!(
+            findings.first().map(|finding| finding.0),
+            expected,
+            "{findings:?}"
+        );
         if expected.is_some() {
             let bytes = "an entry has 3010 bytes on average and takes 3 write units a change where KEYS_ONLY, 6 bytes, takes 1.";
             assert!(findings[0].2.contains(bytes), "{findings:?}");
-            assert!(findings[0].2.contains("KEYS_ONLY would save 30040 of 31100 bytes"), "{findings:?}");
+            assert!(
+                findings[0]
+                    .2
+                    .contains("KEYS_ONLY would save 30040 of 31100 bytes"),
+                "{findings:?}"
+            );
         }
-        let arms = if expected.is_some() { "6 write units: table 3, by-a 3" } else { "4 write units: table 3, by-a 1" };
+        let arms = if expected.is_some() {
+            "6 write units: table 3, by-a 3"
+        } else {
+            "4 write units: table 3, by-a 1"
+        };
         let text = markdown(&facts(&database, "T00"));
-        assert!(text.contains(&format!("\n- A new item of mean size costs {arms}.\n")), "{text}");
+        assert!(
+            text.contains(&format!("\n- A new item of mean size costs {arms}.\n")),
+            "{text}"
+        );
     };
     check("ALL", Some(Level::Hint));
     check("KEYS_ONLY", None);
@@ -154,19 +238,35 @@ fn g_13_empty_and_sparse_indexes() {
             put(&*database, "T00", &format!(r#"{{"pk":"p{n}"{a}}}"#));
         }
         let findings = found(&database, "G-13");
-        assert_eq!(findings.first().map(|(level, _, text)| (*level, text.as_str())), expected);
+        assert_eq!(
+            findings
+                .first()
+                .map(|(level, _, text)| (*level, text.as_str())),
+            expected
+        );
         // What does not enter the index pays nothing for it.
         let cost = match with {
             0 => "table 1.".to_owned(),
             some => format!("table 1; 1 more where it enters by-a, as {some}0 % of the items do."),
         };
         let text = markdown(&facts(&database, "T00"));
-        assert!(text.contains(&format!("\n- A new item of mean size costs 1 write unit: {cost}\n")), "{text}");
-        let sparse =
-            if with == 2 { "2 of 10 items are in it, a sparse index, cheap to read whole;" } else { " of 10 items are in it;" };
+        assert!(
+            text.contains(&format!(
+                "\n- A new item of mean size costs 1 write unit: {cost}\n"
+            )),
+            "{text}"
+        );
+        let sparse = if with == 2 {
+            "2 of 10 items are in it, a sparse index, cheap to read whole;"
+        } else {
+            " of 10 items are in it;"
+        };
         assert!(text.contains(sparse), "{text}");
     };
-    check(0, Some((Level::Hint, "0 of 10 items are in it: all of them lack a.")));
+    check(
+        0,
+        Some((Level::Hint, "0 of 10 items are in it: all of them lack a.")),
+    );
     check(2, None);
     check(9, None);
 }
@@ -176,7 +276,11 @@ fn l_41_l_42_collections_beside_a_local_index() {
     let local = r#","LocalSecondaryIndexes":[{"IndexName":"by-a","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"a","KeyType":"RANGE"}],"Projection":{"ProjectionType":"ALL"}}]"#;
     let database = table("pk:S sk:S a:S", local);
     for n in 0..3 {
-        put(&*database, "T00", &format!(r#"{{"pk":"u","sk":"{n}","a":"x"}}"#));
+        put(
+            &*database,
+            "T00",
+            &format!(r#"{{"pk":"u","sk":"{n}","a":"x"}}"#),
+        );
     }
     // 3 items and 3 entries of 8 bytes, and 100 bytes beside each.
     assert_eq!(found(&database, "L-42"), []);
@@ -188,22 +292,41 @@ fn l_41_l_42_collections_beside_a_local_index() {
     );
     let mut small = facts(&database, "T00");
     for (bytes_max, level, end) in [
-        (720, Level::Warning, "90 % of the 720 bytes that a collection may have here. All of it was"),
+        (
+            720,
+            Level::Warning,
+            "90 % of the 720 bytes that a collection may have here. All of it was",
+        ),
         (2048, Level::Hint, "31 % of the 2 KB that"),
-        (648, Level::Warning, "here. It is full: every write that makes it larger is refused."),
+        (
+            648,
+            Level::Warning,
+            "here. It is full: every write that makes it larger is refused.",
+        ),
     ] {
         small.growth.as_mut().unwrap().bytes_max = bytes_max;
-        let finding = advise(&small).into_iter().find(|advice| advice.rule.contains("L-42")).unwrap();
+        let finding = advise(&small)
+            .into_iter()
+            .find(|advice| advice.rule.contains("L-42"))
+            .unwrap();
         assert_eq!(finding.level, level);
-        assert!(finding.finding.starts_with(fullest) && finding.finding.contains(end), "{finding:?}");
+        assert!(
+            finding.finding.starts_with(fullest) && finding.finding.contains(end),
+            "{finding:?}"
+        );
     }
 }
 
 #[test]
 fn t_09_write_units_need_values_to_go_to() {
     let check = |units: u64, expected: &[&str]| {
-        let throughput = format!(r#","ProvisionedThroughput":{{"ReadCapacityUnits":5,"WriteCapacityUnits":{units}}}"#);
-        let findings: Vec<String> = found(&table("pk:S", &throughput), "T-09").into_iter().map(|(_, _, text)| text).collect();
+        let throughput = format!(
+            r#","ProvisionedThroughput":{{"ReadCapacityUnits":5,"WriteCapacityUnits":{units}}}"#
+        );
+        let findings: Vec<String> = found(&table("pk:S", &throughput), "T-09")
+            .into_iter()
+            .map(|(_, _, text)| text)
+            .collect();
         assert_eq!(findings, expected);
     };
     check(1000, &[]);
@@ -222,7 +345,9 @@ fn the_report_is_markdown_with_the_points_by_weight() {
         let table = request.table_name.clone();
         database.create_table(request).unwrap();
         for item in items {
-            database.put_item(PutItemRequest::new(table.clone(), item)).unwrap();
+            database
+                .put_item(PutItemRequest::new(table.clone(), item))
+                .unwrap();
         }
     }
     let text = markdown(&facts(&database, "OrdersBySequence"));
@@ -230,9 +355,20 @@ fn the_report_is_markdown_with_the_points_by_weight() {
         text.starts_with("# Advice for OrdersBySequence\n\n3 items, 198 bytes, 3 values of TransactionID, 1 index, on-demand.\n"),
         "{text}"
     );
-    let (hints, facts_at) = (text.find("\n## Hints\n").unwrap(), text.find("\n## Facts\n").unwrap());
-    assert!(hints < facts_at && !text.contains("## Warnings") && !text.contains("## Notes"), "{text}");
+    let (hints, facts_at) = (
+        text.find("\n## Hints\n").unwrap(),
+        text.find("\n## Facts\n").unwrap(),
+    );
+    assert!(
+        hints < facts_at && !text.contains("## Warnings") && !text.contains("## Notes"),
+        "{text}"
+    );
     let empty = table("pk:S", "");
     assert!(markdown(&facts(&empty, "T00")).contains("Nothing to say"));
-    assert_eq!(Facts::read(&*empty, &TableName::new("Gone").unwrap()).unwrap().map(|_| ()), None);
+    assert_eq!(
+        Facts::read(&*empty, &TableName::new("Gone").unwrap())
+            .unwrap()
+            .map(|_| ()),
+        None
+    );
 }

@@ -28,9 +28,13 @@ fn s_08_each_fault_is_named_and_nothing_else() {
     for Row { name, make, told } in ROWS {
         let bed = make();
         let facts = Facts::read(&bed.database, &table("Tab")).unwrap().unwrap();
-        let found: Vec<_> = advise(&facts).into_iter().filter(|advice| advice.level != Level::Note).collect();
+        let found: Vec<_> = advise(&facts)
+            .into_iter()
+            .filter(|advice| advice.level != Level::Note)
+            .collect();
         let is_told = |(advice, (level, subject, part)): (&Advice, &(Level, &str, &str))| {
-            (advice.level, advice.subject.as_str()) == (*level, *subject) && advice.finding.contains(part)
+            (advice.level, advice.subject.as_str()) == (*level, *subject)
+                && advice.finding.contains(part)
         };
         if found.len() != told.len() || !found.iter().zip(*told).all(is_told) {
             wrong.push(format!("{name}: {found:#?}\n{told:#?}"));
@@ -40,10 +44,26 @@ fn s_08_each_fault_is_named_and_nothing_else() {
 }
 
 const ROWS: &[Row] = &[
-    Row { name: "healthy control", make: control, told: &[] },
-    Row { name: "nothing in it", make: || Bed::new("pk:S sk:S", &["G by-email email:S ALL"]), told: &[] },
-    Row { name: "single table of six shapes", make: single_table, told: &[] },
-    Row { name: "a sparse index that is a short list", make: short_list, told: &[] },
+    Row {
+        name: "healthy control",
+        make: control,
+        told: &[],
+    },
+    Row {
+        name: "nothing in it",
+        make: || Bed::new("pk:S sk:S", &["G by-email email:S ALL"]),
+        told: &[],
+    },
+    Row {
+        name: "single table of six shapes",
+        make: single_table,
+        told: &[],
+    },
+    Row {
+        name: "a sparse index that is a short list",
+        make: short_list,
+        told: &[],
+    },
     Row {
         name: "low cardinality",
         make: low_cardinality,
@@ -83,12 +103,20 @@ const ROWS: &[Row] = &[
     Row {
         name: "a growing sequence",
         make: sequence,
-        told: &[(Level::Hint, "table Tab", "pk looks like a sequence number made by a database")],
+        told: &[(
+            Level::Hint,
+            "table Tab",
+            "pk looks like a sequence number made by a database",
+        )],
     },
     Row {
         name: "ids that grow with time",
         make: ulids,
-        told: &[(Level::Hint, "table Tab", "pk looks like a ULID, which grows with time, made by a database")],
+        told: &[(
+            Level::Hint,
+            "table Tab",
+            "pk looks like a ULID, which grows with time, made by a database",
+        )],
     },
     Row {
         name: "an unbounded collection",
@@ -102,7 +130,11 @@ const ROWS: &[Row] = &[
     Row {
         name: "wrong types in an index attribute",
         make: wrong_types,
-        told: &[(Level::Warning, "index by-price", "7 items are kept out of it by a value that cannot be its key, `Tab/items/")],
+        told: &[(
+            Level::Warning,
+            "index by-price",
+            "7 items are kept out of it by a value that cannot be its key, `Tab/items/",
+        )],
     },
     Row {
         name: "an item of 300 KB among small ones",
@@ -134,7 +166,11 @@ const ROWS: &[Row] = &[
     Row {
         name: "an index that no item is in",
         make: nobody_in,
-        told: &[(Level::Hint, "index by-mail", "0 of 400 items are in it: all of them lack mail.")],
+        told: &[(
+            Level::Hint,
+            "index by-mail",
+            "0 of 400 items are in it: all of them lack mail.",
+        )],
     },
     Row {
         name: "a hot key",
@@ -157,13 +193,21 @@ const ROWS: &[Row] = &[
     Row {
         name: "throttled writes",
         make: throttled,
-        told: &[(Level::Warning, "table Tab", " requests were throttled in the last day: 0 reads and ")],
+        told: &[(
+            Level::Warning,
+            "table Tab",
+            " requests were throttled in the last day: 0 reads and ",
+        )],
     },
     Row {
         name: "more provisioned than asked for",
         make: over_provisioned,
         told: &[
-            (Level::Hint, "table Tab", " provisioned read units a second, 2 %. Fewer would save "),
+            (
+                Level::Hint,
+                "table Tab",
+                " provisioned read units a second, 2 %. Fewer would save ",
+            ),
             (
                 Level::Hint,
                 "table Tab",
@@ -174,7 +218,11 @@ const ROWS: &[Row] = &[
     Row {
         name: "less provisioned than asked for",
         make: under_provisioned,
-        told: &[(Level::Warning, "table Tab", "took 6.7 of 7 provisioned write units a second, 95 %.")],
+        told: &[(
+            Level::Warning,
+            "table Tab",
+            "took 6.7 of 7 provisioned write units a second, 95 %.",
+        )],
     },
     Row {
         name: "on demand where provisioned is cheaper",
@@ -203,11 +251,17 @@ const ROWS: &[Row] = &[
 
 /// As it is: an item of a user's, 100 users with 4 each.
 fn order(n: u32) -> Item {
-    json(&format!(r#""pk":"u{}","sk":"o{n}","email":"m{n}@example.com","total":{}"#, n % 100, n % 7))
+    json(&format!(
+        r#""pk":"u{}","sk":"o{n}","email":"m{n}@example.com","total":{}"#,
+        n % 100,
+        n % 7
+    ))
 }
 
 fn put_all(bed: &Bed, items: impl IntoIterator<Item = Item>) {
-    items.into_iter().for_each(|item| drop(put(&bed.database, "Tab", item).unwrap()));
+    items
+        .into_iter()
+        .for_each(|item| drop(put(&bed.database, "Tab", item).unwrap()));
 }
 
 fn with(index: &[&str], items: impl IntoIterator<Item = Item>) -> Bed {
@@ -227,9 +281,19 @@ fn and(item: Item, more: &str) -> Item {
 fn control() -> Bed {
     let bed = with(&["G by-email email:S KEYS_ONLY"], (0..400).map(order));
     for n in 0..400 {
-        get(&bed.database, "Tab", json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)));
+        get(
+            &bed.database,
+            "Tab",
+            json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)),
+        );
         let email = s(&format!("m{n}@example.com"));
-        bed.database.query(&query_request("Tab/by-email", "email = :e", &[(":e", email)])).unwrap();
+        bed.database
+            .query(&query_request(
+                "Tab/by-email",
+                "email = :e",
+                &[(":e", email)],
+            ))
+            .unwrap();
         bed.clock.advance_ms(MINUTE_MS / 2);
     }
     bed
@@ -252,17 +316,37 @@ fn single_table() -> Bed {
             format!(r#""pk":"COUNTER#{}","sk":"{n}","count":{n}"#, n % 40),
         ]
     });
-    with(&["G gsi1 gsi1pk:S gsi1sk:S KEYS_ONLY"], shapes.map(|text| json(&text)))
+    with(
+        &["G gsi1 gsi1pk:S gsi1sk:S KEYS_ONLY"],
+        shapes.map(|text| json(&text)),
+    )
 }
 
 fn short_list() -> Bed {
-    let flagged = |n: u32| if n.is_multiple_of(50) { and(order(n), r#""flagged":"yes""#) } else { order(n) };
-    with(&["G by-flag flagged:S sk:S KEYS_ONLY"], (0..6000).map(flagged))
+    let flagged = |n: u32| {
+        if n.is_multiple_of(50) {
+            and(order(n), r#""flagged":"yes""#)
+        } else {
+            order(n)
+        }
+    };
+    with(
+        &["G by-flag flagged:S sk:S KEYS_ONLY"],
+        (0..6000).map(flagged),
+    )
 }
 
 fn low_cardinality() -> Bed {
-    let status = |n: u32| ["held", "done"].get(n as usize % 10).copied().unwrap_or("open");
-    with(&["G by-status status:S sk:S KEYS_ONLY"], (0..400).map(|n| and(order(n), &format!(r#""status":"{}""#, status(n)))))
+    let status = |n: u32| {
+        ["held", "done"]
+            .get(n as usize % 10)
+            .copied()
+            .unwrap_or("open")
+    };
+    with(
+        &["G by-status status:S sk:S KEYS_ONLY"],
+        (0..400).map(|n| and(order(n), &format!(r#""status":"{}""#, status(n)))),
+    )
 }
 
 fn dominant() -> Bed {
@@ -276,13 +360,24 @@ fn dates() -> Bed {
 }
 
 fn moments() -> Bed {
-    let second = |n: u32| and(order(n), &format!(r#""second":{}"#, NOW_MS / 1000 - 1 - u64::from(n)));
+    let second = |n: u32| {
+        and(
+            order(n),
+            &format!(r#""second":{}"#, NOW_MS / 1000 - 1 - u64::from(n)),
+        )
+    };
     with(&["G by-second second:N KEYS_ONLY"], (0..300).map(second))
 }
 
 fn keyed(pk: fn(u32) -> String) -> Bed {
-    let bed = Bed::with(definition("Tab", "pk:S", &["G by-email email:S KEYS_ONLY"]), |options| options);
-    put_all(&bed, (0..300).map(|n| json(&format!(r#""pk":"{}","email":"m{n}@example.com""#, pk(n)))));
+    let bed = Bed::with(
+        definition("Tab", "pk:S", &["G by-email email:S KEYS_ONLY"]),
+        |options| options,
+    );
+    put_all(
+        &bed,
+        (0..300).map(|n| json(&format!(r#""pk":"{}","email":"m{n}@example.com""#, pk(n)))),
+    );
     bed
 }
 
@@ -296,19 +391,39 @@ fn ulids() -> Bed {
 
 /// 4 KB a day, and as much again in the local index, where a collection may have 100 KB.
 fn unbounded() -> Bed {
-    let limit = |options| EngineOptions { collection_bytes_max: 100 * 1024, ..options };
-    let bed = Bed::with(definition("Tab", "pk:S sk:S", &["L by-at at:S KEYS_ONLY"]), limit);
-    put_all(&bed, (0..800).map(|n| and(order(n), &format!(r#""at":"{n}""#))));
+    let limit = |options| EngineOptions {
+        collection_bytes_max: 100 * 1024,
+        ..options
+    };
+    let bed = Bed::with(
+        definition("Tab", "pk:S sk:S", &["L by-at at:S KEYS_ONLY"]),
+        limit,
+    );
+    put_all(
+        &bed,
+        (0..800).map(|n| and(order(n), &format!(r#""at":"{n}""#))),
+    );
     for n in 0..36 {
         let text = "x".repeat(1024);
-        put_all(&bed, [json(&format!(r#""pk":"u0","sk":"n{n}","at":"{n}","text":"{text}""#))]);
+        put_all(
+            &bed,
+            [json(&format!(
+                r#""pk":"u0","sk":"n{n}","at":"{n}","text":"{text}""#
+            ))],
+        );
         bed.clock.advance_ms(DAY_MS / 4);
     }
     bed
 }
 
 fn wrong_types() -> Bed {
-    let price = |n: u32| if n % 50 == 7 { format!(r#""price":"{n}""#) } else { format!(r#""price":{n}"#) };
+    let price = |n: u32| {
+        if n % 50 == 7 {
+            format!(r#""price":"{n}""#)
+        } else {
+            format!(r#""price":{n}"#)
+        }
+    };
     let bed = with(&[], (0..350).map(|n| and(order(n), &price(n))));
     let create = value!({
         "TableName": "Tab",
@@ -326,7 +441,14 @@ fn wrong_types() -> Bed {
 
 fn sized(bytes: usize) -> Bed {
     let bed = with(&[], (0..400).map(order));
-    put_all(&bed, [Item::from([("pk", s("u7")), ("sk", s("huge")), ("text", x(bytes))])]);
+    put_all(
+        &bed,
+        [Item::from([
+            ("pk", s("u7")),
+            ("sk", s("huge")),
+            ("text", x(bytes)),
+        ])],
+    );
     bed
 }
 
@@ -361,15 +483,32 @@ fn hot_key() -> Bed {
 fn very_hot_key() -> Bed {
     let bed = with(&[], (0..400).map(order));
     bed.clock.advance_ms(1_000);
-    put_all(&bed, (0..350).map(|n| and(order(7), &format!(r#""n":{n},"text":"{}""#, "x".repeat(1_200)))));
+    put_all(
+        &bed,
+        (0..350).map(|n| {
+            and(
+                order(7),
+                &format!(r#""n":{n},"text":"{}""#, "x".repeat(1_200)),
+            )
+        }),
+    );
     put_all(&bed, (0..1000).map(order));
     bed
 }
 
 fn provision(read: u64, write: u64) -> Bed {
-    let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:S", &[]), read, write), |options| options);
+    let bed = Bed::with(
+        provisioned(definition("Tab", "pk:S sk:S", &[]), read, write),
+        |options| options,
+    );
     put_all(&bed, (0..400).map(order));
-    (0..400).for_each(|n| drop(get(&bed.database, "Tab", json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)))));
+    (0..400).for_each(|n| {
+        drop(get(
+            &bed.database,
+            "Tab",
+            json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)),
+        ))
+    });
     bed.clock.advance_ms(120 * MINUTE_MS);
     bed
 }
@@ -383,8 +522,14 @@ fn under_provisioned() -> Bed {
 }
 
 fn throttled() -> Bed {
-    let change = |options| EngineOptions { throttle: Some(ThrottleOptions::new(true)), ..options };
-    let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:S", &[]), 1, 1), change);
+    let change = |options| EngineOptions {
+        throttle: Some(ThrottleOptions::new(true)),
+        ..options
+    };
+    let bed = Bed::with(
+        provisioned(definition("Tab", "pk:S sk:S", &[]), 1, 1),
+        change,
+    );
     for n in 0..500 {
         match put(&bed.database, "Tab", order(n % 400)) {
             Ok(_) | Err(Error::Throttled(_)) => bed.clock.advance_ms(20),
@@ -398,7 +543,14 @@ fn throttled() -> Bed {
 fn steady() -> Bed {
     let bed = Bed::new("pk:S sk:S", &[]);
     for n in 0..150 {
-        put_all(&bed, [Item::from([("pk", s(&format!("u{n}"))), ("sk", s("o")), ("text", x(150 * 1024))])]);
+        put_all(
+            &bed,
+            [Item::from([
+                ("pk", s(&format!("u{n}"))),
+                ("sk", s("o")),
+                ("text", x(150 * 1024)),
+            ])],
+        );
         bed.clock.advance_ms(MINUTE_MS / 2);
     }
     bed
@@ -406,7 +558,13 @@ fn steady() -> Bed {
 
 fn unused_index() -> Bed {
     let bed = with(&["G by-email email:S KEYS_ONLY"], (0..400).map(order));
-    (0..400).for_each(|n| drop(get(&bed.database, "Tab", json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)))));
+    (0..400).for_each(|n| {
+        drop(get(
+            &bed.database,
+            "Tab",
+            json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)),
+        ))
+    });
     bed
 }
 
@@ -427,10 +585,22 @@ fn s_08_of_the_sample_tables_only_the_anti_pattern_is_named() {
     let database = samples();
     let mut told = Vec::new();
     for (request, _) in sample_tables() {
-        let facts = Facts::read(&database, &request.table_name).unwrap().unwrap();
-        told.extend(advise(&facts).into_iter().map(|advice| (request.table_name.to_string(), advice.level, advice.finding)));
+        let facts = Facts::read(&database, &request.table_name)
+            .unwrap()
+            .unwrap();
+        told.extend(
+            advise(&facts)
+                .into_iter()
+                .map(|advice| (request.table_name.to_string(), advice.level, advice.finding)),
+        );
     }
-    let sequence =
-        "TransactionID looks like a sequence number made by a database, and there is an index to find items by something else.";
-    assert_eq!(told, [("OrdersBySequence".to_owned(), Level::Hint, sequence.to_owned())]);
+    let sequence = "TransactionID looks like a sequence number made by a database, and there is an index to find items by something else.";
+    assert_eq!(
+        told,
+        [(
+            "OrdersBySequence".to_owned(),
+            Level::Hint,
+            sequence.to_owned()
+        )]
+    );
 }

@@ -15,7 +15,8 @@ use ddbfs::engine::keys::{self, EntryAddress, SourceId, StoreKey, place_in_sourc
 use ddbfs::engine::parked::{Parked, folder_digest};
 use ddbfs::engine::streams::record::StoredRecord;
 use ddbfs::model::api::{
-    DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent, TimeToLiveSpecification, UpdateTimeToLiveRequest,
+    DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent,
+    TimeToLiveSpecification, UpdateTimeToLiveRequest,
 };
 use ddbfs::model::schema::{KeyAttributeType, KeyType, StreamViewType};
 use ddbfs::model::{Item, Key, KeyAttribute};
@@ -49,11 +50,16 @@ impl WriteJob for Tamper {
 fn threads() -> (Arc<MemoryStore>, LocalDatabase) {
     let store = Arc::new(MemoryStore::new().unwrap());
     let database = LocalDatabase::open(store.clone(), options()).unwrap();
-    let (request, items) = sample_tables().into_iter().find(|(request, _)| request.table_name.as_str() == "Thread").unwrap();
+    let (request, items) = sample_tables()
+        .into_iter()
+        .find(|(request, _)| request.table_name.as_str() == "Thread")
+        .unwrap();
     let name = request.table_name.clone();
     database.create_table(request).unwrap();
     for item in items {
-        database.put_item(PutItemRequest::new(name.clone(), item)).unwrap();
+        database
+            .put_item(PutItemRequest::new(name.clone(), item))
+            .unwrap();
     }
     (store, database)
 }
@@ -62,7 +68,10 @@ const TABLE: SourceId = SourceId(1);
 const INDEX: SourceId = SourceId(2);
 
 fn item_key(subject: &str) -> Key {
-    Key { partition: s("S3"), sort: Some(s(subject)) }
+    Key {
+        partition: s("S3"),
+        sort: Some(s(subject)),
+    }
 }
 
 fn item_at(subject: &str) -> Vec<u8> {
@@ -72,12 +81,22 @@ fn item_at(subject: &str) -> Vec<u8> {
 /// S3/bbb was posted 2015-01-22:23:18:01.
 fn entry_at(date: &str) -> Vec<u8> {
     let item = item_key("bbb");
-    EntryAddress::new(INDEX, &[&item.partition], [&s(date)].into_iter().chain(&item.sort)).encode()
+    EntryAddress::new(
+        INDEX,
+        &[&item.partition],
+        [&s(date)].into_iter().chain(&item.sort),
+    )
+    .encode()
 }
 
 fn item(subject: &str, replies: &str) -> Item {
     let date = s("2015-01-22:23:18:01");
-    Item::from([("ForumName", s("S3")), ("Subject", s(subject)), ("LastPostDateTime", date), ("Replies", n(replies))])
+    Item::from([
+        ("ForumName", s("S3")),
+        ("Subject", s(subject)),
+        ("LastPostDateTime", date),
+        ("Replies", n(replies)),
+    ])
 }
 
 fn encoded(item: &Item, version: u64) -> Vec<u8> {
@@ -85,7 +104,10 @@ fn encoded(item: &Item, version: u64) -> Vec<u8> {
 }
 
 /// What check says of a sound database once these entries of its store are others.
-fn report_of((store, database): (Arc<MemoryStore>, LocalDatabase), changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> CheckReport {
+fn report_of(
+    (store, database): (Arc<MemoryStore>, LocalDatabase),
+    changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+) -> CheckReport {
     assert!(check(database.engine()).unwrap().is_clean());
     let (done, wait) = std::sync::mpsc::channel();
     store.submit(Box::new(Tamper { changes, done }));
@@ -98,7 +120,11 @@ fn report_after(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> CheckReport {
 }
 
 fn assert_kinds(report: &CheckReport, expected: &[DifferenceKind]) {
-    let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
+    let mut kinds: Vec<DifferenceKind> = report
+        .differences
+        .iter()
+        .map(|difference| difference.kind)
+        .collect();
     kinds.sort();
     assert_eq!(kinds, expected, "{report:#?}");
     assert_eq!(report.total, expected.len() as u64);
@@ -112,7 +138,10 @@ fn check_kinds(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>, expected: &[DifferenceK
 fn a_sound_store_is_clean() {
     let report = report_after(Vec::new());
     assert!(report.is_clean());
-    assert_eq!((report.tables, report.items, report.index_entries), (1, 10, 10));
+    assert_eq!(
+        (report.tables, report.items, report.index_entries),
+        (1, 10, 10)
+    );
     assert!(check(samples().engine()).unwrap().is_clean());
 }
 
@@ -124,34 +153,75 @@ fn table_of_damage() {
     let put = |key, value| vec![(key, Some(value))];
     let remove = |key| vec![(key, None)];
     // An item lost behind the engine's back: its entry, its collection and the counters still have it.
-    check_kinds(remove(item_at("bbb")), &[OrphanEntry, WrongCollection, WrongCounters]);
-    check_kinds(remove(entry_at(date)), &[MissingEntry, WrongCollection, WrongCounters]);
+    check_kinds(
+        remove(item_at("bbb")),
+        &[OrphanEntry, WrongCollection, WrongCounters],
+    );
+    check_kinds(
+        remove(entry_at(date)),
+        &[MissingEntry, WrongCollection, WrongCounters],
+    );
     // Another content of the same size.
-    check_kinds(put(item_at("bbb"), encoded(&item("bbb", "4"), 2)), &[WrongRecord]);
+    check_kinds(
+        put(item_at("bbb"), encoded(&item("bbb", "4"), 2)),
+        &[WrongRecord],
+    );
     // A name that no write takes.
     let mut named = item("bbb", "3");
     named.0.insert(String::new(), s(""));
     check_kinds(put(item_at("bbb"), encoded(&named, 2)), &[BadName]);
     let mut resized = encoded(&item("bbb", "3"), 2);
     resized[1] += 1;
-    check_kinds(put(item_at("bbb"), resized), &[WrongRecord, WrongCollection, WrongCounters]);
-    check_kinds(put(item_at("bbb"), encoded(&item("bbb", "3"), 999)), &[UnknownVersion]);
-    check_kinds(put(item_at("bbb"), vec![0xEE]), &[Unreadable, WrongCollection, WrongCounters]);
+    check_kinds(
+        put(item_at("bbb"), resized),
+        &[WrongRecord, WrongCollection, WrongCounters],
+    );
+    check_kinds(
+        put(item_at("bbb"), encoded(&item("bbb", "3"), 999)),
+        &[UnknownVersion],
+    );
+    check_kinds(
+        put(item_at("bbb"), vec![0xEE]),
+        &[Unreadable, WrongCollection, WrongCounters],
+    );
     let catalog = StoreKey::Table("Thread").encode();
-    check_kinds(put(catalog, vec![0xEE]), &[[Unreadable].as_slice(), &[UnknownSource; 7]].concat());
-    check_kinds(put(StoreKey::Counters(TABLE).encode(), vec![0; 24]), &[WrongCounters]);
+    check_kinds(
+        put(catalog, vec![0xEE]),
+        &[[Unreadable].as_slice(), &[UnknownSource; 7]].concat(),
+    );
+    check_kinds(
+        put(StoreKey::Counters(TABLE).encode(), vec![0; 24]),
+        &[WrongCounters],
+    );
     check_kinds(remove(StoreKey::Counters(INDEX).encode()), &[WrongCounters]);
-    check_kinds(remove(StoreKey::Collection(TABLE, &digest).encode()), &[MissingCollection]);
+    check_kinds(
+        remove(StoreKey::Collection(TABLE, &digest).encode()),
+        &[MissingCollection],
+    );
     let nowhere = StoreKey::Collection(INDEX, &[9; 16]).encode();
     check_kinds(put(nowhere, vec![0; 24]), &[EmptyCollection]);
-    check_kinds(put(StoreKey::Collection(SourceId(77), &digest).encode(), vec![0; 24]), &[UnknownSource]);
+    check_kinds(
+        put(
+            StoreKey::Collection(SourceId(77), &digest).encode(),
+            vec![0; 24],
+        ),
+        &[UnknownSource],
+    );
     let stray = EntryAddress::of_item(SourceId(78), &item_key("bbb")).encode();
     check_kinds(put(stray, encoded(&item("bbb", "3"), 2)), &[UnknownSource]);
     let parked = |table, folder: Option<&str>| {
         let folder = folder.map(s);
         let digest = folder_digest(folder.as_ref());
-        let file = Parked { is_placed: true, parked_ms: NOW_MS, folder, content: b"text" };
-        (StoreKey::Parked(table, digest.as_ref(), "a.bak").encode(), file.encode().unwrap())
+        let file = Parked {
+            is_placed: true,
+            parked_ms: NOW_MS,
+            folder,
+            content: b"text",
+        };
+        (
+            StoreKey::Parked(table, digest.as_ref(), "a.bak").encode(),
+            file.encode().unwrap(),
+        )
     };
     let (in_s3, in_none) = (parked(TABLE, Some("S3")), parked(TABLE, None));
     check_kinds(put(in_s3.0.clone(), in_s3.1.clone()), &[]);
@@ -171,17 +241,36 @@ fn with_lists() -> (Arc<MemoryStore>, LocalDatabase) {
     let database = LocalDatabase::open(store.clone(), options()).unwrap();
     let (mut request, _) = sample_tables().into_iter().next().unwrap();
     request.table_name = table("Lists");
-    request.attribute_definitions = vec![KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S }];
-    request.key_schema = vec![KeySchemaElement { attribute_name: "pk".into(), key_type: KeyType::Hash }];
+    request.attribute_definitions = vec![KeyAttribute {
+        name: "pk".into(),
+        attribute_type: KeyAttributeType::S,
+    }];
+    request.key_schema = vec![KeySchemaElement {
+        attribute_name: "pk".into(),
+        key_type: KeyType::Hash,
+    }];
     (request.local_indexes, request.global_indexes) = (None, None);
     request.settings.stream = Some(StreamViewType::NewImage);
     database.create_table(request).unwrap();
-    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "t".to_owned() };
-    database.update_time_to_live(UpdateTimeToLiveRequest { table_name: table("Lists"), specification }).unwrap();
+    let specification = TimeToLiveSpecification {
+        enabled: true,
+        attribute_name: "t".to_owned(),
+    };
+    database
+        .update_time_to_live(UpdateTimeToLiveRequest {
+            table_name: table("Lists"),
+            specification,
+        })
+        .unwrap();
     database.engine().run_background_work().unwrap();
     put(&database, "Lists", expiring("a", EXPIRES)).unwrap();
     put(&database, "Lists", expiring("b", EXPIRES)).unwrap();
-    database.delete_item(DeleteItemRequest::new(table("Lists"), Item::from([("pk", s("b"))]))).unwrap();
+    database
+        .delete_item(DeleteItemRequest::new(
+            table("Lists"),
+            Item::from([("pk", s("b"))]),
+        ))
+        .unwrap();
     (store, database)
 }
 
@@ -195,14 +284,25 @@ fn expiring(pk: &str, seconds: u64) -> Item {
 #[test]
 fn table_of_damaged_streams_and_lists() {
     use DifferenceKind::*;
-    let check_kinds =
-        |key, value, expected: &[DifferenceKind]| assert_kinds(&report_of(with_lists(), vec![(key, value)]), expected);
+    let check_kinds = |key, value, expected: &[DifferenceKind]| {
+        assert_kinds(&report_of(with_lists(), vec![(key, value)]), expected)
+    };
     let keys = encoded_by_pk(&Item::from([("pk", s("a"))]));
     let image = encoded_by_pk(&expiring("a", EXPIRES));
     let other = encoded_by_pk(&expiring("a", EXPIRES + 1));
     let insert = |new_image: Option<&[u8]>| {
         let (event, origin) = (StreamEvent::Insert, Origin::Client);
-        Some(StoredRecord { event, origin, created_ms: NOW_MS, keys: &keys, new_image, old_image: None }.encode())
+        Some(
+            StoredRecord {
+                event,
+                origin,
+                created_ms: NOW_MS,
+                keys: &keys,
+                new_image,
+                old_image: None,
+            }
+            .encode(),
+        )
     };
     // The stream's opening has version 1, the item 2.
     let record = |version: u64| StoreKey::StreamRecord(STREAM, version).encode();
@@ -213,18 +313,49 @@ fn table_of_damaged_streams_and_lists() {
     check_kinds(record(2), Some(vec![0xEE]), &[Unreadable]);
     check_kinds(record(99), insert(Some(&image)), &[WrongStreamRecord]);
     check_kinds(record(3), insert(Some(&image)), &[WrongStreamRecord]);
-    check_kinds(StoreKey::StreamRecord(SourceId(77), 1).encode(), insert(Some(&image)), &[UnknownSource]);
-    check_kinds(StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(), Some(vec![0xEE]), &[Unreadable, UnknownSource]);
-    check_kinds(StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(), None, &[MissingStream, UnknownSource]);
+    check_kinds(
+        StoreKey::StreamRecord(SourceId(77), 1).encode(),
+        insert(Some(&image)),
+        &[UnknownSource],
+    );
+    check_kinds(
+        StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(),
+        Some(vec![0xEE]),
+        &[Unreadable, UnknownSource],
+    );
+    check_kinds(
+        StoreKey::Stream(keys::Ended("Lists"), LABEL).encode(),
+        None,
+        &[MissingStream, UnknownSource],
+    );
 
-    let a = EntryAddress::of_item(TABLE, &Key { partition: s("a"), sort: None }).encode();
-    let b = EntryAddress::of_item(TABLE, &Key { partition: s("b"), sort: None }).encode();
-    let expiry =
-        |list: SourceId, seconds: u64, entry: &[u8]| StoreKey::Expiry(list, seconds * 1000, place_in_source(entry)).encode();
+    let a = EntryAddress::of_item(
+        TABLE,
+        &Key {
+            partition: s("a"),
+            sort: None,
+        },
+    )
+    .encode();
+    let b = EntryAddress::of_item(
+        TABLE,
+        &Key {
+            partition: s("b"),
+            sort: None,
+        },
+    )
+    .encode();
+    let expiry = |list: SourceId, seconds: u64, entry: &[u8]| {
+        StoreKey::Expiry(list, seconds * 1000, place_in_source(entry)).encode()
+    };
     check_kinds(expiry(LIST, EXPIRES, &a), None, &[MissingExpiry]);
     check_kinds(expiry(LIST, EXPIRES + 1, &a), Some(vec![]), &[OrphanExpiry]);
     check_kinds(expiry(LIST, EXPIRES, &b), Some(vec![]), &[OrphanExpiry]);
-    check_kinds(expiry(SourceId(77), EXPIRES, &a), Some(vec![]), &[UnknownSource]);
+    check_kinds(
+        expiry(SourceId(77), EXPIRES, &a),
+        Some(vec![]),
+        &[UnknownSource],
+    );
 }
 
 fn encoded_by_pk(item: &Item) -> Vec<u8> {
@@ -237,17 +368,38 @@ fn with_online_index() -> (Arc<MemoryStore>, LocalDatabase) {
     use ddbfs::database::Browse;
     let store = Arc::new(MemoryStore::new().unwrap());
     let database = LocalDatabase::open(store.clone(), options()).unwrap();
-    database.create_table(definition("Online", "pk:S", &[])).unwrap();
-    put(&database, "Online", Item::from([("pk", s("a")), ("k", s("x"))])).unwrap();
-    put(&database, "Online", Item::from([("pk", s("bad")), ("k", n("1"))])).unwrap();
+    database
+        .create_table(definition("Online", "pk:S", &[]))
+        .unwrap();
+    put(
+        &database,
+        "Online",
+        Item::from([("pk", s("a")), ("k", s("x"))]),
+    )
+    .unwrap();
+    put(
+        &database,
+        "Online",
+        Item::from([("pk", s("bad")), ("k", n("1"))]),
+    )
+    .unwrap();
     let body = serde_json::json!({ "TableName": "Online",
         "AttributeDefinitions": [{ "AttributeName": "k", "AttributeType": "S" }],
         "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by-k",
             "KeySchema": [{ "AttributeName": "k", "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" } } }] });
-    database.update_table(ddbfs::codec::wire::request(Document::of(&body).root()).unwrap()).unwrap();
+    database
+        .update_table(ddbfs::codec::wire::request(Document::of(&body).root()).unwrap())
+        .unwrap();
     database.engine().run_background_work().unwrap();
-    database.pause_index_propagation(&table("Online"), true).unwrap();
-    put(&database, "Online", Item::from([("pk", s("a")), ("k", s("y"))])).unwrap();
+    database
+        .pause_index_propagation(&table("Online"), true)
+        .unwrap();
+    put(
+        &database,
+        "Online",
+        Item::from([("pk", s("a")), ("k", s("y"))]),
+    )
+    .unwrap();
     (store, database)
 }
 
@@ -256,20 +408,69 @@ fn table_of_damaged_online_indexes() {
     use DifferenceKind::*;
     let (_, database) = with_online_index();
     let entry = database.engine().table(&table("Online")).unwrap().unwrap();
-    let (source, index, list) = (entry.source, entry.index_sources[0], entry.index_life.made["by-k"].violations);
-    let check_kinds =
-        |key, value, expected: &[DifferenceKind]| assert_kinds(&report_of(with_online_index(), vec![(key, value)]), expected);
-    let item = |pk: &str| EntryAddress::of_item(source, &Key { partition: s(pk), sort: None }).encode();
+    let (source, index, list) = (
+        entry.source,
+        entry.index_sources[0],
+        entry.index_life.made["by-k"].violations,
+    );
+    let check_kinds = |key, value, expected: &[DifferenceKind]| {
+        assert_kinds(
+            &report_of(with_online_index(), vec![(key, value)]),
+            expected,
+        )
+    };
+    let item = |pk: &str| {
+        EntryAddress::of_item(
+            source,
+            &Key {
+                partition: s(pk),
+                sort: None,
+            },
+        )
+        .encode()
+    };
     let violation = |pk: &str| StoreKey::Violation(list, place_in_source(&item(pk))).encode();
     check_kinds(violation("bad"), None, &[WrongCounters, MissingViolation]);
-    check_kinds(violation("a"), Some(vec![]), &[WrongCounters, OrphanViolation]);
-    check_kinds(violation("none"), Some(vec![]), &[WrongCounters, OrphanViolation]);
-    check_kinds(StoreKey::Violation(SourceId(77), &[]).encode(), Some(vec![]), &[UnknownSource]);
-    check_kinds(StoreKey::Backfill(index).encode(), Some(vec![0; 32]), &[WrongBackfill]);
-    check_kinds(StoreKey::Backfill(index).encode(), Some(vec![0xEE]), &[Unreadable]);
-    check_kinds(StoreKey::Backfill(SourceId(77)).encode(), Some(vec![0; 32]), &[UnknownSource]);
+    check_kinds(
+        violation("a"),
+        Some(vec![]),
+        &[WrongCounters, OrphanViolation],
+    );
+    check_kinds(
+        violation("none"),
+        Some(vec![]),
+        &[WrongCounters, OrphanViolation],
+    );
+    check_kinds(
+        StoreKey::Violation(SourceId(77), &[]).encode(),
+        Some(vec![]),
+        &[UnknownSource],
+    );
+    check_kinds(
+        StoreKey::Backfill(index).encode(),
+        Some(vec![0; 32]),
+        &[WrongBackfill],
+    );
+    check_kinds(
+        StoreKey::Backfill(index).encode(),
+        Some(vec![0xEE]),
+        &[Unreadable],
+    );
+    check_kinds(
+        StoreKey::Backfill(SourceId(77)).encode(),
+        Some(vec![0; 32]),
+        &[UnknownSource],
+    );
     let pending = StoreKey::Pending(source, 3).encode();
     check_kinds(pending.clone(), None, &[MissingEntry, OrphanEntry]);
-    check_kinds(pending, Some(vec![0xEE]), &[Unreadable, MissingEntry, OrphanEntry]);
-    check_kinds(StoreKey::Pending(SourceId(77), 3).encode(), Some(vec![0; 24]), &[UnknownSource]);
+    check_kinds(
+        pending,
+        Some(vec![0xEE]),
+        &[Unreadable, MissingEntry, OrphanEntry],
+    );
+    check_kinds(
+        StoreKey::Pending(SourceId(77), 3).encode(),
+        Some(vec![0; 24]),
+        &[UnknownSource],
+    );
 }

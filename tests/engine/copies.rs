@@ -24,8 +24,20 @@ use ddbfs::store::memory::MemoryStore;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-const PULL: Rules = Rules { existing: Existing::Refuse, create: true, late: true, segments: 3, restart: false, anew: "--restart" };
-const PUSH: Rules = Rules { existing: Existing::Fill, create: false, late: false, ..PULL };
+const PULL: Rules = Rules {
+    existing: Existing::Refuse,
+    create: true,
+    late: true,
+    segments: 3,
+    restart: false,
+    anew: "--restart",
+};
+const PUSH: Rules = Rules {
+    existing: Existing::Fill,
+    create: false,
+    late: false,
+    ..PULL
+};
 
 /// With its own threads and the system's clock: indexes are made.
 fn live() -> Arc<LocalDatabase> {
@@ -37,7 +49,11 @@ fn live_with(options: EngineOptions) -> Arc<LocalDatabase> {
 }
 
 fn side(database: &Arc<LocalDatabase>, name: &str) -> Side {
-    Side::new(Arc::clone(database) as Arc<dyn Database>, table(name), name.to_owned())
+    Side::new(
+        Arc::clone(database) as Arc<dyn Database>,
+        table(name),
+        name.to_owned(),
+    )
 }
 
 fn tally() -> Tally {
@@ -57,24 +73,54 @@ fn filled(definition: CreateTableRequest, items: u32) -> Arc<LocalDatabase> {
 
 fn item(number: u32) -> Item {
     let (pk, sk) = (format!("p{}", number / 7), (number % 7).to_string());
-    Item::from([("pk", s(&pk)), ("sk", n(&sk)), ("a", s(&sk)), ("n", n(&number.to_string())), ("fill", x(1500))])
+    Item::from([
+        ("pk", s(&pk)),
+        ("sk", n(&sk)),
+        ("a", s(&sk)),
+        ("n", n(&number.to_string())),
+        ("fill", x(1500)),
+    ])
 }
 
 /// Copies `Tab` to `Copy`; the items refused, by their `n`.
-fn copy(from: &Side, to: &Side, rules: Rules, dir: &Path, tally: &Tally) -> Result<(Ended, Vec<String>), CopyError> {
+fn copy(
+    from: &Side,
+    to: &Side,
+    rules: Rules,
+    dir: &Path,
+    tally: &Tally,
+) -> Result<(Ended, Vec<String>), CopyError> {
     let rejected = parking_lot::Mutex::new(Vec::new());
     let plan = Plan::new(from.clone(), to.clone(), rules, &dir.join("journals/Tab"))?;
-    let ended = plan.run(tally, &|item, _| rejected.lock().push(text(item.get("n").unwrap())), &mut |_, _| ())?;
+    let ended = plan.run(
+        tally,
+        &|item, _| rejected.lock().push(text(item.get("n").unwrap())),
+        &mut |_, _| (),
+    )?;
     let mut rejected = rejected.into_inner();
     rejected.sort();
     Ok((ended, rejected))
 }
 
 fn compared(one: &Side, two: &Side) -> Vec<Difference> {
-    let key = one.database.describe_table(DescribeTableRequest { table_name: one.table.clone() }).unwrap().table.schema.key;
+    let key = one
+        .database
+        .describe_table(DescribeTableRequest {
+            table_name: one.table.clone(),
+        })
+        .unwrap()
+        .table
+        .schema
+        .key;
     let mut found = Vec::new();
     let tally = tally();
-    let comparison = Comparison { sides: [one.clone(), two.clone()], key, items: 10, segments: 2, tally: &tally };
+    let comparison = Comparison {
+        sides: [one.clone(), two.clone()],
+        key,
+        items: 10,
+        segments: 2,
+        tally: &tally,
+    };
     comparison
         .run(&mut |difference| {
             found.push(difference.clone());
@@ -93,21 +139,47 @@ fn definition_of(database: &LocalDatabase, name: &str) -> serde_json::Value {
 
 #[test]
 fn a_copy_has_the_items_indexes_stream_and_time_to_live() {
-    let mut definition = definition("Tab", "pk:S sk:N", &["L loc a:S ALL", "G one a:S sk:N KEYS_ONLY", "G two n:N INCLUDE=a,fill"]);
+    let mut definition = definition(
+        "Tab",
+        "pk:S sk:N",
+        &[
+            "L loc a:S ALL",
+            "G one a:S sk:N KEYS_ONLY",
+            "G two n:N INCLUDE=a,fill",
+        ],
+    );
     definition.settings.stream = Some(StreamViewType::NewImage);
     let (one, two) = (filled(definition, 4_000), live());
-    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "expires".to_owned() };
-    one.update_time_to_live(UpdateTimeToLiveRequest { table_name: table("Tab"), specification }).unwrap();
+    let specification = TimeToLiveSpecification {
+        enabled: true,
+        attribute_name: "expires".to_owned(),
+    };
+    one.update_time_to_live(UpdateTimeToLiveRequest {
+        table_name: table("Tab"),
+        specification,
+    })
+    .unwrap();
     let (dir, tally) = (tempfile::tempdir().unwrap(), tally());
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
-    assert_eq!(copy(&from, &to, PULL, dir.path(), &tally).unwrap(), (Ended::Whole, vec![]));
+    assert_eq!(
+        copy(&from, &to, PULL, dir.path(), &tally).unwrap(),
+        (Ended::Whole, vec![])
+    );
     assert_eq!(tally.counts().items, 4_000);
     assert_eq!(compared(&from, &to), []);
     assert_eq!(definition_of(&one, "Tab"), definition_of(&two, "Copy"));
-    let described = two.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table("Copy") }).unwrap();
+    let described = two
+        .describe_time_to_live(DescribeTimeToLiveRequest {
+            table_name: table("Copy"),
+        })
+        .unwrap();
     assert_eq!(described.attribute_name.as_deref(), Some("expires"));
     let description = two.describe(&table("Copy")).unwrap().unwrap();
-    let entries: Vec<u64> = description.indexes.iter().map(|index| index.item_count).collect();
+    let entries: Vec<u64> = description
+        .indexes
+        .iter()
+        .map(|index| index.item_count)
+        .collect();
     assert_eq!((description.item_count, entries), (4_000, vec![4_000; 3]));
     assert!(!dir.path().join("journals/Tab").exists());
 }
@@ -121,12 +193,20 @@ fn a_copy_has_items_that_an_index_keeps_out() {
     let mut request = UpdateTableRequest::new(table("Tab"));
     request.attribute_definitions = Some(planned.attribute_definitions);
     let create = planned.global_indexes.unwrap().pop().map(Box::new);
-    request.index_updates = Some(vec![IndexUpdate { create, ..Default::default() }]);
+    request.index_updates = Some(vec![IndexUpdate {
+        create,
+        ..Default::default()
+    }]);
     one.update_table(request).unwrap();
-    until("the index is there", || one.describe(&table("Tab")).unwrap().unwrap().indexes[0].status == TableStatus::Active);
+    until("the index is there", || {
+        one.describe(&table("Tab")).unwrap().unwrap().indexes[0].status == TableStatus::Active
+    });
     let (two, dir) = (live(), tempfile::tempdir().unwrap());
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
-    assert_eq!(copy(&from, &to, PULL, dir.path(), &tally()).unwrap(), (Ended::Whole, vec![]));
+    assert_eq!(
+        copy(&from, &to, PULL, dir.path(), &tally()).unwrap(),
+        (Ended::Whole, vec![])
+    );
     assert_eq!(compared(&from, &to), []);
     let index = &two.describe(&table("Copy")).unwrap().unwrap().indexes[0];
     assert_eq!((index.item_count, index.violations), (50, 1));
@@ -135,7 +215,10 @@ fn a_copy_has_items_that_an_index_keeps_out() {
 /// Stopped after every few pages, until it is whole: nothing is missing, and nothing was read twice.
 #[test]
 fn a_copy_goes_on_where_it_was_stopped() {
-    let (one, two) = (filled(definition("Tab", "pk:S sk:N", &["G one a:S ALL"]), 8_000), live());
+    let (one, two) = (
+        filled(definition("Tab", "pk:S sk:N", &["G one a:S ALL"]), 8_000),
+        live(),
+    );
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
     let dir = tempfile::tempdir().unwrap();
     let mut runs = 0;
@@ -143,28 +226,54 @@ fn a_copy_goes_on_where_it_was_stopped() {
         let stop = Arc::new(AtomicBool::new(false));
         let (by_watch, pages) = (Arc::clone(&stop), AtomicU64::new(0));
         // Its first call tells of the runs before.
-        let tally =
-            Tally::new(stop, move |_: &Counts| by_watch.store(pages.fetch_add(1, Ordering::Relaxed) >= 2, Ordering::Relaxed));
+        let tally = Tally::new(stop, move |_: &Counts| {
+            by_watch.store(
+                pages.fetch_add(1, Ordering::Relaxed) >= 2,
+                Ordering::Relaxed,
+            )
+        });
         runs += 1;
         // Another number of segments does not change those that were begun.
-        let (ended, _) = copy(&from, &to, Rules { segments: 3 + runs, ..PULL }, dir.path(), &tally).unwrap();
+        let (ended, _) = copy(
+            &from,
+            &to,
+            Rules {
+                segments: 3 + runs,
+                ..PULL
+            },
+            dir.path(),
+            &tally,
+        )
+        .unwrap();
         if ended == Ended::Whole {
             break tally.counts();
         }
     };
     assert!(runs > 2, "{runs} runs");
-    let whole: f64 = one.describe(&table("Tab")).unwrap().unwrap().table_size_bytes as f64 / 8192.0;
+    let whole: f64 = one
+        .describe(&table("Tab"))
+        .unwrap()
+        .unwrap()
+        .table_size_bytes as f64
+        / 8192.0;
     assert_eq!(counts.items, 8_000);
-    assert!(counts.read_units <= whole + 20.0, "{counts:?}, {whole} for all");
+    assert!(
+        counts.read_units <= whole + 20.0,
+        "{counts:?}, {whole} for all"
+    );
     assert_eq!(compared(&from, &to), []);
-    assert_eq!(two.describe(&table("Copy")).unwrap().unwrap().indexes.len(), 1);
+    assert_eq!(
+        two.describe(&table("Copy")).unwrap().unwrap().indexes.len(),
+        1
+    );
 }
 
 #[test]
 fn items_that_the_table_does_not_take_are_told_and_the_others_are_there() {
     let one = filled(definition("Tab", "pk:S sk:N", &[]), 60);
     let two = live();
-    two.create_table(definition("Copy", "pk:S sk:N", &["G one b:S ALL"])).unwrap();
+    two.create_table(definition("Copy", "pk:S sk:N", &["G one b:S ALL"]))
+        .unwrap();
     for number in [7, 33] {
         let mut odd = item(number);
         odd.0.insert("b".to_owned(), n("1"));
@@ -173,7 +282,10 @@ fn items_that_the_table_does_not_take_are_told_and_the_others_are_there() {
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
     let (dir, tally) = (tempfile::tempdir().unwrap(), tally());
     let (ended, rejected) = copy(&from, &to, PUSH, dir.path(), &tally).unwrap();
-    assert_eq!((ended, rejected), (Ended::Whole, vec!["33".to_owned(), "7".to_owned()]));
+    assert_eq!(
+        (ended, rejected),
+        (Ended::Whole, vec!["33".to_owned(), "7".to_owned()])
+    );
     assert_eq!((tally.counts().items, tally.counts().rejected), (60, 2));
     assert_eq!(compared(&from, &to).len(), 2);
 }
@@ -181,13 +293,23 @@ fn items_that_the_table_does_not_take_are_told_and_the_others_are_there() {
 #[test]
 fn a_throttled_table_is_written_as_it_has_capacity() {
     let one = filled(definition("Tab", "pk:S sk:N", &[]), 40);
-    let throttle = Some(ThrottleOptions { account_units_max: 30, ..ThrottleOptions::new(true) });
-    let two = live_with(EngineOptions { throttle, ..EngineOptions::default() });
+    let throttle = Some(ThrottleOptions {
+        account_units_max: 30,
+        ..ThrottleOptions::new(true)
+    });
+    let two = live_with(EngineOptions {
+        throttle,
+        ..EngineOptions::default()
+    });
     // Eighty units: two for each item.
-    two.create_table(definition("Copy", "pk:S sk:N", &[])).unwrap();
+    two.create_table(definition("Copy", "pk:S sk:N", &[]))
+        .unwrap();
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
     let (dir, tally) = (tempfile::tempdir().unwrap(), tally());
-    assert_eq!(copy(&from, &to, PUSH, dir.path(), &tally).unwrap(), (Ended::Whole, vec![]));
+    assert_eq!(
+        copy(&from, &to, PUSH, dir.path(), &tally).unwrap(),
+        (Ended::Whole, vec![])
+    );
     assert_eq!(tally.counts().write_units, 80.0);
     assert_eq!(compared(&from, &to), []);
     let metrics = two.layout().unwrap().metrics(&[table("Copy")]).unwrap();
@@ -200,51 +322,111 @@ fn what_cannot_be_copied_is_refused_with_a_sentence() {
     let one = filled(definition("Tab", "pk:S sk:N", &[]), 8);
     let two = live();
     let dir = tempfile::tempdir().unwrap();
-    let refusal =
-        |from: &Side, to: &Side, rules: Rules, dir: &TempDir| copy(from, to, rules, dir.path(), &tally()).unwrap_err().to_string();
+    let refusal = |from: &Side, to: &Side, rules: Rules, dir: &TempDir| {
+        copy(from, to, rules, dir.path(), &tally())
+            .unwrap_err()
+            .to_string()
+    };
     let (from, to) = (side(&one, "Tab"), side(&two, "Copy"));
-    assert_eq!(refusal(&side(&one, "Absent"), &to, PULL, &dir), "Absent: there is no such table");
-    assert_eq!(refusal(&from, &to, PUSH, &dir), "Copy: there is no such table; --create makes it");
-    two.create_table(definition("Copy", "pk:S sk:S", &[])).unwrap();
+    assert_eq!(
+        refusal(&side(&one, "Absent"), &to, PULL, &dir),
+        "Absent: there is no such table"
+    );
+    assert_eq!(
+        refusal(&from, &to, PUSH, &dir),
+        "Copy: there is no such table; --create makes it"
+    );
+    two.create_table(definition("Copy", "pk:S sk:S", &[]))
+        .unwrap();
     let text = "Copy: its key is pk (S) and sk (S), that of Tab is pk (S) and sk (N): the items do not fit";
     assert_eq!(refusal(&from, &to, PUSH, &dir), text);
     let text = "Copy: there is a table of that name; --replace drops it first, --to-table NAME takes another name";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
-    let replaced = Rules { existing: Existing::Replace, restart: true, ..PULL };
+    let replaced = Rules {
+        existing: Existing::Replace,
+        restart: true,
+        ..PULL
+    };
     copy(&from, &to, replaced, dir.path(), &tally()).unwrap();
     assert_eq!(compared(&from, &to), []);
     let text = "Copy: the table has items; --merge puts the others beside them, and over those with the same key";
     assert_eq!(refusal(&from, &to, PUSH, &dir), text);
-    copy(&from, &to, Rules { existing: Existing::Merge, ..PUSH }, dir.path(), &tally()).unwrap();
+    copy(
+        &from,
+        &to,
+        Rules {
+            existing: Existing::Merge,
+            ..PUSH
+        },
+        dir.path(),
+        &tally(),
+    )
+    .unwrap();
 
     // Of a copy that was begun.
-    two.delete_table(DeleteTableRequest::new(table("Copy"))).unwrap();
+    two.delete_table(DeleteTableRequest::new(table("Copy")))
+        .unwrap();
     let begun = || {
         let stop = Tally::new(Arc::new(AtomicBool::new(true)), |_| ());
-        copy(&from, &to, Rules { existing: Existing::Merge, ..PUSH }, dir.path(), &stop)
+        copy(
+            &from,
+            &to,
+            Rules {
+                existing: Existing::Merge,
+                ..PUSH
+            },
+            dir.path(),
+            &stop,
+        )
     };
-    two.create_table(definition("Copy", "pk:S sk:N", &[])).unwrap();
+    two.create_table(definition("Copy", "pk:S sk:N", &[]))
+        .unwrap();
     assert_eq!(begun().unwrap().0, Ended::Stopped);
-    let other = Side { name: "Elsewhere".to_owned(), ..from.clone() };
-    assert_eq!(refusal(&other, &to, PULL, &dir), "Copy: a copy of Tab was begun and is not whole; --restart begins anew");
-    two.delete_table(DeleteTableRequest::new(table("Copy"))).unwrap();
+    let other = Side {
+        name: "Elsewhere".to_owned(),
+        ..from.clone()
+    };
+    assert_eq!(
+        refusal(&other, &to, PULL, &dir),
+        "Copy: a copy of Tab was begun and is not whole; --restart begins anew"
+    );
+    two.delete_table(DeleteTableRequest::new(table("Copy")))
+        .unwrap();
     let text = "Copy: the table is not the one that the copy was begun with; --restart begins anew";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
-    one.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
-    one.create_table(definition("Tab", "pk:S sk:N", &[])).unwrap();
+    one.delete_table(DeleteTableRequest::new(table("Tab")))
+        .unwrap();
+    one.create_table(definition("Tab", "pk:S sk:N", &[]))
+        .unwrap();
     let text = "Copy: Tab is another table than when the copy was begun; --restart begins anew";
     assert_eq!(refusal(&from, &to, PULL, &dir), text);
-    let anew = Rules { restart: true, ..PULL };
-    assert_eq!(copy(&from, &to, anew, dir.path(), &tally()).unwrap().0, Ended::Whole);
+    let anew = Rules {
+        restart: true,
+        ..PULL
+    };
+    assert_eq!(
+        copy(&from, &to, anew, dir.path(), &tally()).unwrap().0,
+        Ended::Whole
+    );
 }
 
 #[test]
 fn an_estimate_counts_what_is_left_and_the_indexes() {
     let one = filled(definition("Tab", "pk:S sk:N", &["G one a:S ALL"]), 70);
-    let plan = Plan::new(side(&one, "Tab"), side(&live(), "Copy"), PULL, Path::new("absent")).unwrap();
+    let plan = Plan::new(
+        side(&one, "Tab"),
+        side(&live(), "Copy"),
+        PULL,
+        Path::new("absent"),
+    )
+    .unwrap();
     let estimate = plan.estimate();
     assert_eq!((estimate.items, estimate.left.write_units), (70, 280.0));
-    let bytes = one.describe(&table("Tab")).unwrap().unwrap().table_size_bytes;
+    let bytes = one
+        .describe(&table("Tab"))
+        .unwrap()
+        .unwrap()
+        .table_size_bytes;
     assert!((estimate.left.read_units - bytes as f64 / 8192.0).abs() < 0.01);
     assert_eq!(plan.done(), None);
 }
@@ -252,12 +434,33 @@ fn an_estimate_counts_what_is_left_and_the_indexes() {
 #[test]
 fn differing_attributes_are_told_by_name() {
     let of = |text: &str| Some(json(text));
-    let key = ddbfs::model::Key { partition: s("p"), sort: None };
-    let difference = Difference { key, items: [of(r#""k":"p","a":1,"b":2,"c":3"#), of(r#""k":"p","a":1,"b":4,"d":5"#)] };
-    let found: Vec<String> = difference.attributes().iter().map(|(name, values)| format!("{name} {values:?}")).collect();
+    let key = ddbfs::model::Key {
+        partition: s("p"),
+        sort: None,
+    };
+    let difference = Difference {
+        key,
+        items: [
+            of(r#""k":"p","a":1,"b":2,"c":3"#),
+            of(r#""k":"p","a":1,"b":4,"d":5"#),
+        ],
+    };
+    let found: Vec<String> = difference
+        .attributes()
+        .iter()
+        .map(|(name, values)| format!("{name} {values:?}"))
+        .collect();
     let n = |text: &str| Some(n(text));
-    let expected = [("b", [n("2"), n("4")]), ("c", [n("3"), None]), ("d", [None, n("5")])];
-    assert_eq!(found, expected.map(|(name, values)| format!("{name} {:?}", values.each_ref().map(Option::as_ref))));
+    let expected = [
+        ("b", [n("2"), n("4")]),
+        ("c", [n("3"), None]),
+        ("d", [None, n("5")]),
+    ];
+    assert_eq!(
+        found,
+        expected
+            .map(|(name, values)| format!("{name} {:?}", values.each_ref().map(Option::as_ref)))
+    );
 }
 
 proptest! {

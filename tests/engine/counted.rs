@@ -20,12 +20,22 @@ const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
 fn with_clock(store: Arc<dyn Store>, clock: &Arc<ManualClock>) -> LocalDatabase {
-    LocalDatabase::open(store, EngineOptions { clock: Arc::clone(clock) as Arc<_>, ..options() }).unwrap()
+    LocalDatabase::open(
+        store,
+        EngineOptions {
+            clock: Arc::clone(clock) as Arc<_>,
+            ..options()
+        },
+    )
+    .unwrap()
 }
 
 fn put_keys(database: &LocalDatabase, keys: &[&str]) {
-    database.create_table(definition("Tab", "pk:S", &[])).unwrap();
-    keys.iter().for_each(|key| drop(put(database, "Tab", Item::from([("pk", s(key))])).unwrap()));
+    database
+        .create_table(definition("Tab", "pk:S", &[]))
+        .unwrap();
+    keys.iter()
+        .for_each(|key| drop(put(database, "Tab", Item::from([("pk", s(key))])).unwrap()));
 }
 
 fn ask(database: &LocalDatabase, key: &str, times: usize) {
@@ -34,8 +44,15 @@ fn ask(database: &LocalDatabase, key: &str, times: usize) {
 
 /// Read units of each hot key in a window, the hottest first.
 fn reads(database: &LocalDatabase, window: Window) -> Vec<(String, f64)> {
-    let hot = database.layout().unwrap().hot_keys(&source(""), window, 100).unwrap();
-    hot.iter().map(|key| (text(&key.key.as_ref().unwrap()[0]), key.load.read)).filter(|(_, read)| *read > 0.0).collect()
+    let hot = database
+        .layout()
+        .unwrap()
+        .hot_keys(&source(""), window, 100)
+        .unwrap();
+    hot.iter()
+        .map(|key| (text(&key.key.as_ref().unwrap()[0]), key.load.read))
+        .filter(|(_, read)| *read > 0.0)
+        .collect()
 }
 
 /// Read units of all partitions, and of the table, in a window.
@@ -43,17 +60,24 @@ fn read_in(database: &LocalDatabase, window: Window) -> (f64, f64) {
     let layout = database.layout().unwrap();
     let partitions = layout.partitions(&source(""), window).unwrap();
     let metrics = layout.metrics(&[table("Tab")]).unwrap();
-    (partitions.iter().map(|partition| partition.load.read).sum(), metrics.tables[0].sources[0].within(window).read.sum)
+    (
+        partitions.iter().map(|partition| partition.load.read).sum(),
+        metrics.tables[0].sources[0].within(window).read.sum,
+    )
 }
 
 /// How many records there are, and their bytes with their keys.
 fn records(store: &dyn Store) -> (usize, usize) {
     let mut found = (0, 0);
     let read = store.snapshot().unwrap();
-    read.walk(&KeyRange::prefix(&[0x1C]), Direction::Forward, &mut |key, value| {
-        found = (found.0 + 1, found.1 + key.len() + value.len());
-        ControlFlow::Continue(())
-    })
+    read.walk(
+        &KeyRange::prefix(&[0x1C]),
+        Direction::Forward,
+        &mut |key, value| {
+            found = (found.0 + 1, found.1 + key.len() + value.len());
+            ControlFlow::Continue(())
+        },
+    )
     .unwrap();
     found
 }
@@ -64,7 +88,10 @@ fn a_day_is_kept_in_bounded_space_and_then_forgotten() {
     let store = Arc::new(MemoryStore::new().unwrap());
     let database = with_clock(Arc::clone(&store) as Arc<_>, &clock);
     let names: Vec<String> = (0..100).map(|n| format!("k{n}")).collect();
-    put_keys(&database, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    put_keys(
+        &database,
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     let mut most = (0, 0);
     // 30 hours, each minute other keys, and one that is always asked for.
     for minute in 0..30 * 60_usize {
@@ -80,9 +107,15 @@ fn a_day_is_kept_in_bounded_space_and_then_forgotten() {
     assert!(most.1 < 1_000_000, "{most:?}");
     // 7 units a minute; the minute now is over without any.
     let within = |window| read_in(&database, window).1;
-    assert_eq!((within(Window::Minute), within(Window::Hour)), (0.0, 59.0 * 7.0));
+    assert_eq!(
+        (within(Window::Minute), within(Window::Hour)),
+        (0.0, 59.0 * 7.0)
+    );
     let day = within(Window::Day);
-    assert!((23.0 * 60.0 * 7.0..=24.0 * 60.0 * 7.0).contains(&day), "{day}");
+    assert!(
+        (23.0 * 60.0 * 7.0..=24.0 * 60.0 * 7.0).contains(&day),
+        "{day}"
+    );
     assert_eq!(read_in(&database, Window::Day).0, day);
     assert_eq!(reads(&database, Window::Day)[0].0, "k0");
     let metrics = database.layout().unwrap().metrics(&[table("Tab")]).unwrap();
@@ -112,9 +145,17 @@ fn what_was_counted_outlives_the_process_and_a_deleted_table_leaves_nothing() {
     };
     let (database, store) = open();
     put_keys(&database, &["a", "b"]);
-    let since = database.layout().unwrap().metrics(&[table("Tab")]).unwrap().tables[0].since_ms;
+    let since = database
+        .layout()
+        .unwrap()
+        .metrics(&[table("Tab")])
+        .unwrap()
+        .tables[0]
+        .since_ms;
     ask(&database, "a", 10);
-    database.get_item(GetItemRequest::new(table("Tab"), Item::default())).unwrap_err();
+    database
+        .get_item(GetItemRequest::new(table("Tab"), Item::default()))
+        .unwrap_err();
     // As by a kill: what is in memory is lost, what was flushed is not.
     clock.advance_ms(10_000);
     database.engine().run_background_work().unwrap();
@@ -131,15 +172,36 @@ fn what_was_counted_outlives_the_process_and_a_deleted_table_leaves_nothing() {
     clock.advance_ms(5 * MINUTE_MS);
     let (database, store) = open();
     assert_eq!(reads(&database, Window::Minute), []);
-    assert_eq!(reads(&database, Window::Hour), [("a".to_owned(), 5.0), ("b".to_owned(), 3.0)]);
+    assert_eq!(
+        reads(&database, Window::Hour),
+        [("a".to_owned(), 5.0), ("b".to_owned(), 3.0)]
+    );
     let metrics = database.layout().unwrap().metrics(&[table("Tab")]).unwrap();
     let of_table = &metrics.tables[0];
     assert_eq!((of_table.since_ms, metrics.user_errors), (since, 1));
     assert_eq!(of_table.sources[0].usage.total.write.sum, 2.0);
-    assert_eq!(of_table.counts.total.operations[MeteredOperation::GetItem as usize].latency_ms.count, 16);
-    assert_eq!(of_table.counts.minutes.iter().map(|(_, counts)| counts.operations[0].latency_ms.count).sum::<u64>(), 16);
+    assert_eq!(
+        of_table.counts.total.operations[MeteredOperation::GetItem as usize]
+            .latency_ms
+            .count,
+        16
+    );
+    assert_eq!(
+        of_table
+            .counts
+            .minutes
+            .iter()
+            .map(|(_, counts)| counts.operations[0].latency_ms.count)
+            .sum::<u64>(),
+        16
+    );
     assert_clean(&database);
-    database.delete_table(DeleteTableRequest { table_name: table("Tab"), only_if_empty: false }).unwrap();
+    database
+        .delete_table(DeleteTableRequest {
+            table_name: table("Tab"),
+            only_if_empty: false,
+        })
+        .unwrap();
     database.engine().close();
     drop((database, store));
     let (database, store) = open();
@@ -168,11 +230,24 @@ fn what_several_processes_count_is_told_as_one() {
     one.engine().run_background_work().unwrap();
     other.engine().run_background_work().unwrap();
     for database in [&one, &other] {
-        assert_eq!(reads(database, Window::Minute), [("a".to_owned(), 8.0), ("b".to_owned(), 1.0)]);
+        assert_eq!(
+            reads(database, Window::Minute),
+            [("a".to_owned(), 8.0), ("b".to_owned(), 1.0)]
+        );
         assert_eq!(read_in(database, Window::Day), (9.0, 9.0));
     }
     // They asked in the same second.
-    let partitions = one.layout().unwrap().partitions(&source(""), Window::Hour).unwrap();
-    assert_eq!(partitions.iter().map(|partition| partition.busiest.load.read).fold(0.0, f64::max), 8.0);
+    let partitions = one
+        .layout()
+        .unwrap()
+        .partitions(&source(""), Window::Hour)
+        .unwrap();
+    assert_eq!(
+        partitions
+            .iter()
+            .map(|partition| partition.busiest.load.read)
+            .fold(0.0, f64::max),
+        8.0
+    );
     assert_clean(&other);
 }

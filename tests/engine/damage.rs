@@ -28,18 +28,28 @@ impl<F: FnMut(&mut dyn Write) -> Result<(), StoreError> + Send> WriteJob for Dam
 /// Everything stored.
 fn entries(store: &dyn Store) -> Vec<Entry> {
     let mut found = Vec::new();
-    let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+    let everything = KeyRange {
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+    };
     let mut visit = |key: &[u8], value: &[u8]| {
         found.push((key.to_vec(), value.to_vec()));
         ControlFlow::Continue(())
     };
-    store.snapshot().unwrap().walk(&everything, Direction::Forward, &mut visit).unwrap();
+    store
+        .snapshot()
+        .unwrap()
+        .walk(&everything, Direction::Forward, &mut visit)
+        .unwrap();
     found
 }
 
 /// The entries of a key space (first byte), in order.
 fn of_space(store: &dyn Store, space: u8) -> Vec<Entry> {
-    entries(store).into_iter().filter(|(key, _)| key[0] == space).collect()
+    entries(store)
+        .into_iter()
+        .filter(|(key, _)| key[0] == space)
+        .collect()
 }
 
 const META: u8 = 1;
@@ -57,7 +67,12 @@ fn sound_store() -> (Arc<MemoryStore>, LocalDatabase) {
     let definition = definition("Tab", "pk:S sk:S", &["G byA a:S INCLUDE=v"]);
     ddbfs::database::Database::create_table(&database, definition).unwrap();
     for (pk, sk) in [("p", "1"), ("p", "2"), ("q", "1")] {
-        put(&database, "Tab", Item::from([("pk", s(pk)), ("sk", s(sk)), ("a", s("x")), ("v", n("1"))])).unwrap();
+        put(
+            &database,
+            "Tab",
+            Item::from([("pk", s(pk)), ("sk", s(sk)), ("a", s("x")), ("v", n("1"))]),
+        )
+        .unwrap();
     }
     (store, database)
 }
@@ -73,18 +88,29 @@ fn check_damage(space: u8, damage: impl Fn(&mut Vec<Entry>), expected: &[Differe
     assert_ne!(before, after, "the damage does nothing");
     let (sender, receiver) = channel();
     let run = move |batch: &mut dyn Write| {
-        before.iter().try_for_each(|(key, _)| batch.delete(key).map(drop))?;
-        after.iter().try_for_each(|(key, value)| batch.put(key, value))
+        before
+            .iter()
+            .try_for_each(|(key, _)| batch.delete(key).map(drop))?;
+        after
+            .iter()
+            .try_for_each(|(key, value)| batch.put(key, value))
     };
     store.submit(Box::new(Damage(run, sender)));
     receiver.recv().unwrap().unwrap();
     let report = check(database.engine()).unwrap();
-    let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
+    let mut kinds: Vec<DifferenceKind> = report
+        .differences
+        .iter()
+        .map(|difference| difference.kind)
+        .collect();
     kinds.sort();
     kinds.dedup();
     assert_eq!(kinds, expected, "{report:#?}");
     assert_eq!(report.total, report.differences.len() as u64);
-    report.differences.iter().for_each(|difference| assert!(!difference.to_string().is_empty()));
+    report
+        .differences
+        .iter()
+        .for_each(|difference| assert!(!difference.to_string().is_empty()));
 }
 
 use DifferenceKind::*;
@@ -92,17 +118,42 @@ use DifferenceKind::*;
 #[test]
 fn unreadable_entries_and_collections() {
     // Of three items, then three index entries: the first of each.
-    let headers: [fn(&mut Vec<u8>); 4] = [|v| v.truncate(10), |v| v[0] = 0, |v| v[0] = 200, Vec::clear];
+    let headers: [fn(&mut Vec<u8>); 4] =
+        [|v| v.truncate(10), |v| v[0] = 0, |v| v[0] = 200, Vec::clear];
     for damage in headers {
-        check_damage(ENTRIES, |entries| damage(&mut entries[0].1), &[Unreadable, WrongCollection, WrongCounters]);
-        check_damage(ENTRIES, |entries| damage(&mut entries[3].1), &[Unreadable, WrongCollection, WrongCounters]);
+        check_damage(
+            ENTRIES,
+            |entries| damage(&mut entries[0].1),
+            &[Unreadable, WrongCollection, WrongCounters],
+        );
+        check_damage(
+            ENTRIES,
+            |entries| damage(&mut entries[3].1),
+            &[Unreadable, WrongCollection, WrongCounters],
+        );
     }
     // A whole header, half the content; the index entry is held against its item too.
-    check_damage(ENTRIES, |entries| entries[0].1.truncate(30), &[Unreadable, WrongCollection, WrongCounters]);
-    check_damage(ENTRIES, |entries| entries[3].1.truncate(30), &[Unreadable, WrongRecord, WrongCollection, WrongCounters]);
+    check_damage(
+        ENTRIES,
+        |entries| entries[0].1.truncate(30),
+        &[Unreadable, WrongCollection, WrongCounters],
+    );
+    check_damage(
+        ENTRIES,
+        |entries| entries[3].1.truncate(30),
+        &[Unreadable, WrongRecord, WrongCollection, WrongCounters],
+    );
     for place in 0..3 {
-        check_damage(COLLECTIONS, |entries| entries[place].1.truncate(30), &[Unreadable]);
-        check_damage(COLLECTIONS, |entries| entries[place].1.clear(), &[Unreadable]);
+        check_damage(
+            COLLECTIONS,
+            |entries| entries[place].1.truncate(30),
+            &[Unreadable],
+        );
+        check_damage(
+            COLLECTIONS,
+            |entries| entries[place].1.clear(),
+            &[Unreadable],
+        );
     }
 }
 
@@ -129,8 +180,16 @@ fn items_that_differ_from_what_they_should_be() {
         assert_eq!(value[at], b'1');
         value[at] = b'2';
     };
-    check_damage(ENTRIES, |entries| change_v(&mut entries[3].1), &[WrongRecord]);
-    check_damage(ENTRIES, |entries| change_v(&mut entries[0].1), &[WrongRecord]);
+    check_damage(
+        ENTRIES,
+        |entries| change_v(&mut entries[3].1),
+        &[WrongRecord],
+    );
+    check_damage(
+        ENTRIES,
+        |entries| change_v(&mut entries[0].1),
+        &[WrongRecord],
+    );
 }
 
 #[test]
@@ -144,8 +203,16 @@ fn an_item_without_a_legal_key() {
 
 #[test]
 fn entries_that_are_missing_or_too_many() {
-    check_damage(ENTRIES, |entries| drop(entries.remove(0)), &[OrphanEntry, WrongCollection, WrongCounters]);
-    check_damage(ENTRIES, |entries| drop(entries.remove(3)), &[MissingEntry, WrongCollection, WrongCounters]);
+    check_damage(
+        ENTRIES,
+        |entries| drop(entries.remove(0)),
+        &[OrphanEntry, WrongCollection, WrongCounters],
+    );
+    check_damage(
+        ENTRIES,
+        |entries| drop(entries.remove(3)),
+        &[MissingEntry, WrongCollection, WrongCounters],
+    );
     let add = |entries: &mut Vec<Entry>| {
         let (mut key, value) = entries[5].clone();
         key.push(1);
@@ -156,9 +223,21 @@ fn entries_that_are_missing_or_too_many() {
 
 #[test]
 fn collections_and_counters() {
-    check_damage(COLLECTIONS, |entries| drop(entries.remove(0)), &[MissingCollection]);
-    check_damage(COLLECTIONS, |entries| entries[0].1[7] += 1, &[WrongCollection]);
-    check_damage(COLLECTIONS, |entries| entries[0].1[15] += 1, &[WrongCollection]);
+    check_damage(
+        COLLECTIONS,
+        |entries| drop(entries.remove(0)),
+        &[MissingCollection],
+    );
+    check_damage(
+        COLLECTIONS,
+        |entries| entries[0].1[7] += 1,
+        &[WrongCollection],
+    );
+    check_damage(
+        COLLECTIONS,
+        |entries| entries[0].1[15] += 1,
+        &[WrongCollection],
+    );
     let add = |entries: &mut Vec<Entry>| {
         let (mut key, value) = entries[0].clone();
         key[10] ^= 1;
@@ -166,10 +245,18 @@ fn collections_and_counters() {
     };
     check_damage(COLLECTIONS, add, &[EmptyCollection]);
     for place in [7, 15, 23] {
-        check_damage(COUNTERS, |entries| entries[0].1[place] += 1, &[WrongCounters]);
+        check_damage(
+            COUNTERS,
+            |entries| entries[0].1[place] += 1,
+            &[WrongCounters],
+        );
     }
     check_damage(COUNTERS, |entries| entries[1].1.truncate(3), &[Unreadable]);
-    check_damage(COUNTERS, |entries| drop(entries.remove(1)), &[WrongCounters]);
+    check_damage(
+        COUNTERS,
+        |entries| drop(entries.remove(1)),
+        &[WrongCounters],
+    );
 }
 
 #[test]
@@ -192,18 +279,43 @@ fn a_catalog_that_contradicts_itself() {
             entries[0].1 = text.replacen(from, to, 1).into_bytes();
         }
     };
-    check_damage(TABLES, |entries| entries[0].1.truncate(9), &[Unreadable, UnknownSource]);
-    check_damage(TABLES, replace(r#""v":2"#, r#""v":9"#), &[Unreadable, UnknownSource]);
-    check_damage(TABLES, replace(r#""index_sources":["#, r#""index_sources":[7,"#), &[Unreadable, UnknownSource]);
+    check_damage(
+        TABLES,
+        |entries| entries[0].1.truncate(9),
+        &[Unreadable, UnknownSource],
+    );
+    check_damage(
+        TABLES,
+        replace(r#""v":2"#, r#""v":9"#),
+        &[Unreadable, UnknownSource],
+    );
+    check_damage(
+        TABLES,
+        replace(r#""index_sources":["#, r#""index_sources":[7,"#),
+        &[Unreadable, UnknownSource],
+    );
     check_damage(TABLES, replace("Tab", "Other"), &[WrongCatalog]);
-    check_damage(TABLES, |entries| entries.push((vec![TABLES, b'!'], b"{}".to_vec())), &[WrongCatalog]);
+    check_damage(
+        TABLES,
+        |entries| entries.push((vec![TABLES, b'!'], b"{}".to_vec())),
+        &[WrongCatalog],
+    );
     // The same table twice.
-    check_damage(TABLES, |entries| entries.push((b"\x02Tab2".to_vec(), entries[0].1.clone())), &[WrongCatalog]);
+    check_damage(
+        TABLES,
+        |entries| entries.push((b"\x02Tab2".to_vec(), entries[0].1.clone())),
+        &[WrongCatalog],
+    );
     // A source that is in use and to be removed, or to be given to the next table.
     let mark = |entries: &mut Vec<Entry>| entries.push((vec![PURGES, 0, 0, 0, 2], vec![1]));
     check_damage(PURGES, mark, &[WrongCatalog]);
     let meta = |tag: u8, damage: fn(&mut Vec<u8>)| {
-        move |entries: &mut Vec<Entry>| entries.iter_mut().filter(|(key, _)| key[1] == tag).for_each(|(_, value)| damage(value))
+        move |entries: &mut Vec<Entry>| {
+            entries
+                .iter_mut()
+                .filter(|(key, _)| key[1] == tag)
+                .for_each(|(_, value)| damage(value))
+        }
     };
     check_damage(META, meta(2, |value| value[3] = 1), &[WrongCatalog]);
     check_damage(META, meta(2, Vec::clear), &[Unreadable]);
@@ -217,5 +329,8 @@ fn a_sound_store_is_clean() {
     let database = samples();
     let report = check(database.engine()).unwrap();
     assert!(report.is_clean(), "{report:#?}");
-    assert_eq!((report.tables, report.items, report.index_entries), (9, 57, 52));
+    assert_eq!(
+        (report.tables, report.items, report.index_entries),
+        (9, 57, 52)
+    );
 }

@@ -17,10 +17,18 @@ const INPUT_BYTES_MAX: usize = 4096;
 const TELLING: &[u8] = b"\"{}[](),:#%$.-+eE0129aA \\/u\xff\x00\xc3";
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds").join(target);
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fuzz/seeds")
+        .join(target);
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
-    let seeds: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let seeds: Vec<Vec<u8>> = files
+        .iter()
+        .map(|file| std::fs::read(file).unwrap())
+        .collect();
     assert!(!seeds.is_empty(), "{target} has no seeds");
     seeds
 }
@@ -83,7 +91,10 @@ fn seeds_and_changed_seeds_hold() {
 #[test]
 #[ignore = "runs for DDBFS_FUZZ_SECONDS on each target"]
 fn changed_seeds_hold_for_long() {
-    let seconds = std::env::var("DDBFS_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let seconds = std::env::var("DDBFS_FUZZ_SECONDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(60);
     for (name, target) in TARGETS {
         let mut pool = seeds(name);
         let mut chance = Chance(Instant::now().elapsed().subsec_nanos().into());
@@ -93,7 +104,11 @@ fn changed_seeds_hold_for_long() {
         while Instant::now() < deadline {
             let input = changed(&pool, &mut chance);
             let outcome = std::panic::catch_unwind(|| target(&input));
-            assert!(outcome.is_ok(), "{name} failed on {:?}", String::from_utf8_lossy(&input));
+            assert!(
+                outcome.is_ok(),
+                "{name} failed on {:?}",
+                String::from_utf8_lossy(&input)
+            );
             count += 1;
             if count.is_multiple_of(1000) && pool.len() < 10_000 {
                 pool.push(input);

@@ -6,14 +6,23 @@ use crate::support::engine::*;
 use ddbfs::database::Database;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
-use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate};
+use ddbfs::model::layout::{
+    PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate,
+};
 
 /// Of a new table on demand.
 const AT_FIRST: usize = 4;
 
 fn bed(key: &str, indexes: &[&str]) -> Bed {
-    let partition_limits = PartitionLimits { read_units_max: 30.0, write_units_max: 10.0, ..PartitionLimits::default() };
-    let bed = Bed::with(definition("Tab", key, indexes), |options| EngineOptions { partition_limits, ..options });
+    let partition_limits = PartitionLimits {
+        read_units_max: 30.0,
+        write_units_max: 10.0,
+        ..PartitionLimits::default()
+    };
+    let bed = Bed::with(definition("Tab", key, indexes), |options| EngineOptions {
+        partition_limits,
+        ..options
+    });
     // The next second is the first of ten that are counted together.
     bed.clock.advance_ms(119_000);
     bed
@@ -34,7 +43,10 @@ impl Bed {
     fn described(&self, index: &str) -> Vec<(PartitionReport, PartitionContent, SplitCandidate)> {
         let partitions = self.partitions(index).into_iter();
         let described = partitions.map(|partition| {
-            let (content, candidate) = self.layout().partition_content(&source(index), &partition).unwrap();
+            let (content, candidate) = self
+                .layout()
+                .partition_content(&source(index), &partition)
+                .unwrap();
             (partition, content, candidate)
         });
         described.collect()
@@ -44,21 +56,37 @@ impl Bed {
     #[track_caller]
     fn check_split(&self, index: &str, expected: usize) -> Vec<(PartitionContent, SplitCandidate)> {
         let described = self.described(index);
-        let text: Vec<_> =
-            described.iter().map(|(partition, content, candidate)| (partition.origin.name(), content, candidate)).collect();
+        let text: Vec<_> = described
+            .iter()
+            .map(|(partition, content, candidate)| (partition.origin.name(), content, candidate))
+            .collect();
         assert_eq!(described.len(), AT_FIRST + expected, "{text:?}");
         let is_cut = |partition: &PartitionReport| {
-            let next = described.iter().find(|(next, ..)| Some(&next.range.from) == partition.range.to.as_ref());
-            [Some(partition), next.map(|(next, ..)| next)].into_iter().flatten().any(|one| one.origin == PartitionOrigin::Heat)
+            let next = described
+                .iter()
+                .find(|(next, ..)| Some(&next.range.from) == partition.range.to.as_ref());
+            [Some(partition), next.map(|(next, ..)| next)]
+                .into_iter()
+                .flatten()
+                .any(|one| one.origin == PartitionOrigin::Heat)
         };
-        let cut: Vec<_> = described.iter().filter(|(partition, ..)| is_cut(partition)).collect();
-        assert!(cut.iter().all(|(_, content, _)| content.items > 0), "a partition is of no use: {text:?}");
+        let cut: Vec<_> = described
+            .iter()
+            .filter(|(partition, ..)| is_cut(partition))
+            .collect();
+        assert!(
+            cut.iter().all(|(_, content, _)| content.items > 0),
+            "a partition is of no use: {text:?}"
+        );
         assert_clean(&self.database);
-        cut.into_iter().map(|(_, content, candidate)| (*content, candidate.clone())).collect()
+        cut.into_iter()
+            .map(|(_, content, candidate)| (*content, candidate.clone()))
+            .collect()
     }
 
     fn put_items(&self, pk: &str, items: u64) {
-        (0..items).for_each(|sk| drop(put(&self.database, "Tab", item(pk, &sk.to_string(), 0)).unwrap()));
+        (0..items)
+            .for_each(|sk| drop(put(&self.database, "Tab", item(pk, &sk.to_string(), 0)).unwrap()));
     }
 }
 
@@ -80,18 +108,53 @@ fn turns(second: u64) -> impl Iterator<Item = u64> {
 fn p_15_a_hot_collection_that_is_alone_is_split_by_sort_key_at_once() {
     let bed = bed("pk:S sk:N", &[]);
     bed.put_items("one", 50);
-    bed.ask(60, |second| turns(second).for_each(|turn| write(&bed, "one", scattered(turn, 50))));
+    bed.ask(60, |second| {
+        turns(second).for_each(|turn| write(&bed, "one", scattered(turn, 50)))
+    });
     let parts = bed.check_split("", 1);
-    assert!(parts.iter().all(|(content, candidate)| content.items >= 15 && *candidate == SplitCandidate::NotNeeded), "{parts:?}");
-    let cut = bed.partitions("").into_iter().find(|partition| partition.origin == PartitionOrigin::Heat).unwrap().range.from;
+    assert!(
+        parts
+            .iter()
+            .all(|(content, candidate)| content.items >= 15
+                && *candidate == SplitCandidate::NotNeeded),
+        "{parts:?}"
+    );
+    let cut = bed
+        .partitions("")
+        .into_iter()
+        .find(|partition| partition.origin == PartitionOrigin::Heat)
+        .unwrap()
+        .range
+        .from;
     let bound = bed.layout().bound_key(&source(""), &cut).unwrap().unwrap();
-    assert_eq!((&bound.partition, bound.sort.len(), bound.is_after), (&vec![s("one")], 1, false));
-    assert_eq!(bed.layout().bound_key(&source(""), &[0x80; 16]).unwrap(), None);
+    assert_eq!(
+        (&bound.partition, bound.sort.len(), bound.is_after),
+        (&vec![s("one")], 1, false)
+    );
+    assert_eq!(
+        bed.layout().bound_key(&source(""), &[0x80; 16]).unwrap(),
+        None
+    );
     // It grew: each part is split by itself.
-    bed.ask(20, |second| turns(second).chain(turns(second)).for_each(|turn| write(&bed, "one", scattered(turn, 50))));
+    bed.ask(20, |second| {
+        turns(second)
+            .chain(turns(second))
+            .for_each(|turn| write(&bed, "one", scattered(turn, 50)))
+    });
     let parts = bed.check_split("", 3);
-    assert!(parts.iter().all(|(content, _)| content.items >= 6), "{parts:?}");
-    assert_eq!(query_pages(&bed.database, query_request("Tab", "pk = :v", &[(":v", s("one"))])).concat().len(), 50);
+    assert!(
+        parts.iter().all(|(content, _)| content.items >= 6),
+        "{parts:?}"
+    );
+    assert_eq!(
+        query_pages(
+            &bed.database,
+            query_request("Tab", "pk = :v", &[(":v", s("one"))])
+        )
+        .concat()
+        .len(),
+        50
+    );
 }
 
 #[test]
@@ -105,14 +168,39 @@ fn t_23_a_hot_key_among_others_is_put_apart_and_then_split_by_sort_key() {
     };
     bed.ask(1, ask);
     let parts = bed.check_split("", 2);
-    assert_eq!((parts[1].0.collections, parts[1].0.items), (1, 50), "{parts:?}");
-    let bounds = bed.partitions("").into_iter().filter(|partition| partition.origin == PartitionOrigin::Heat);
-    let bounds = bounds.map(|partition| bed.layout().bound_key(&source(""), &partition.range.from).unwrap().unwrap());
-    let bounds: Vec<_> = bounds.map(|bound| (bound.partition, bound.sort, bound.is_after)).collect();
-    assert_eq!(bounds, [(vec![s("hot")], Vec::new(), false), (vec![s("hot")], Vec::new(), true)]);
+    assert_eq!(
+        (parts[1].0.collections, parts[1].0.items),
+        (1, 50),
+        "{parts:?}"
+    );
+    let bounds = bed
+        .partitions("")
+        .into_iter()
+        .filter(|partition| partition.origin == PartitionOrigin::Heat);
+    let bounds = bounds.map(|partition| {
+        bed.layout()
+            .bound_key(&source(""), &partition.range.from)
+            .unwrap()
+            .unwrap()
+    });
+    let bounds: Vec<_> = bounds
+        .map(|bound| (bound.partition, bound.sort, bound.is_after))
+        .collect();
+    assert_eq!(
+        bounds,
+        [
+            (vec![s("hot")], Vec::new(), false),
+            (vec![s("hot")], Vec::new(), true)
+        ]
+    );
     bed.ask(60, ask);
     let parts = bed.check_split("", 3);
-    assert!(parts[1..3].iter().all(|(content, _)| content.collections == 1 && content.items >= 15), "{parts:?}");
+    assert!(
+        parts[1..3]
+            .iter()
+            .all(|(content, _)| content.collections == 1 && content.items >= 15),
+        "{parts:?}"
+    );
 }
 
 #[test]
@@ -121,36 +209,58 @@ fn p_16_t_25_a_collection_that_a_local_index_holds_is_alone_and_stays_whole() {
     (0..40).for_each(|key| bed.put_items(&format!("k{key}"), 2));
     bed.put_items("hot", 50);
     // Each write costs one unit of the table and one of the index, which lie together; half of the turns do.
-    bed.ask(60, |second| turns(second).for_each(|turn| write(&bed, "hot", scattered(turn, 50))));
+    bed.ask(60, |second| {
+        turns(second).for_each(|turn| write(&bed, "hot", scattered(turn, 50)))
+    });
     let parts = bed.check_split("", 2);
-    let hot = parts.iter().find(|(content, _)| content.items == 50).unwrap();
-    assert_eq!((hot.0.collections, &hot.1), (1, &SplitCandidate::HeldByLocalIndex));
+    let hot = parts
+        .iter()
+        .find(|(content, _)| content.items == 50)
+        .unwrap();
+    assert_eq!(
+        (hot.0.collections, &hot.1),
+        (1, &SplitCandidate::HeldByLocalIndex)
+    );
 }
 
 #[test]
 fn t_02_an_item_that_is_hot_by_itself_is_alone_and_nothing_more_is_split() {
     let with_sort = bed("pk:S sk:N", &[]);
     with_sort.put_items("one", 50);
-    with_sort.ask(60, |second| turns(second).for_each(|_| write(&with_sort, "one", 17)));
+    with_sort.ask(60, |second| {
+        turns(second).for_each(|_| write(&with_sort, "one", 17))
+    });
     let parts = with_sort.check_split("", 2);
     let items: Vec<u64> = parts.iter().map(|(content, _)| content.items).collect();
-    assert_eq!((items, &parts[1].1), (vec![17, 1, 32], &SplitCandidate::Single));
+    assert_eq!(
+        (items, &parts[1].1),
+        (vec![17, 1, 32], &SplitCandidate::Single)
+    );
 
     let without = bed("pk:S", &[]);
-    let write = |key: &str| drop(put(&without.database, "Tab", Item::from([("pk", s(key))])).unwrap());
+    let write =
+        |key: &str| drop(put(&without.database, "Tab", Item::from([("pk", s(key))])).unwrap());
     (0..100).for_each(|key| write(&format!("k{key}")));
     without.ask(60, |second| turns(second).for_each(|_| write("k7")));
     let parts = without.check_split("", 2);
-    assert_eq!((parts[1].0.items, &parts[1].1), (1, &SplitCandidate::Single));
+    assert_eq!(
+        (parts[1].0.items, &parts[1].1),
+        (1, &SplitCandidate::Single)
+    );
 }
 
 #[test]
 fn t_21_load_that_follows_growing_sort_keys_is_not_split_again_and_again() {
     let bed = bed("pk:S sk:N", &["G byA a:S KEYS_ONLY"]);
     (0..40).for_each(|key| bed.put_items(&format!("k{key}"), 2));
-    bed.ask(60, |second| turns(second).for_each(|turn| write(&bed, "log", 1_000 + turn)));
+    bed.ask(60, |second| {
+        turns(second).for_each(|turn| write(&bed, "log", 1_000 + turn))
+    });
     let parts = bed.check_split("", 2);
-    assert_eq!((parts[1].0.collections, &parts[1].1), (1, &SplitCandidate::Sequence));
+    assert_eq!(
+        (parts[1].0.collections, &parts[1].1),
+        (1, &SplitCandidate::Sequence)
+    );
     // Entries of an index without sort key are in the order of the base keys: the same.
     let of_index = bed.described("byA");
     assert!(of_index.len() <= AT_FIRST + 2, "{}", of_index.len());
@@ -159,12 +269,25 @@ fn t_21_load_that_follows_growing_sort_keys_is_not_split_again_and_again() {
 #[test]
 fn collections_that_are_read_as_a_whole_are_split_until_each_part_gives_enough() {
     let bed = bed("pk:S sk:N", &[]);
-    (0..200).for_each(|sk| drop(put(&bed.database, "Tab", item("one", &sk.to_string(), 2_000)).unwrap()));
+    (0..200).for_each(|sk| {
+        drop(put(&bed.database, "Tab", item("one", &sk.to_string(), 2_000)).unwrap())
+    });
     bed.clock.advance_ms(120_000);
     // 50 units each, of which a partition gives 24 before it is split.
-    bed.ask(30, |_| drop(bed.database.query(&query_request("Tab", "pk = :v", &[(":v", s("one"))])).unwrap()));
+    bed.ask(30, |_| {
+        drop(
+            bed.database
+                .query(&query_request("Tab", "pk = :v", &[(":v", s("one"))]))
+                .unwrap(),
+        )
+    });
     let parts = bed.check_split("", 3);
-    assert!(parts.iter().all(|(content, _)| (30..=70).contains(&content.items)), "{parts:?}");
+    assert!(
+        parts
+            .iter()
+            .all(|(content, _)| (30..=70).contains(&content.items)),
+        "{parts:?}"
+    );
 }
 
 #[test]
@@ -173,11 +296,15 @@ fn many_keys_of_the_same_heat_are_parted_until_each_partition_gives_enough() {
     (0..100).for_each(|key| bed.put_items(&format!("k{key}"), 1));
     let count = |bed: &Bed| bed.partitions("").len();
     // 120 writes a second on all: twelve partitions' worth, at 80 % of what each gives fifteen and more.
-    bed.ask(12, |second| (0..120).for_each(|turn| write(&bed, &format!("k{}", (second * 120 + turn) % 100), 0)));
+    bed.ask(12, |second| {
+        (0..120).for_each(|turn| write(&bed, &format!("k{}", (second * 120 + turn) % 100), 0))
+    });
     let after = count(&bed);
     assert!((15..=40).contains(&after), "{after}");
     assert!(bed.contents("").iter().all(|content| content.items > 0));
-    bed.ask(5, |second| (0..120).for_each(|turn| write(&bed, &format!("k{}", (second * 120 + turn) % 100), 0)));
+    bed.ask(5, |second| {
+        (0..120).for_each(|turn| write(&bed, &format!("k{}", (second * 120 + turn) % 100), 0))
+    });
     assert_eq!(count(&bed), after, "it has come to rest");
     // And stays when the load is gone.
     bed.ask(120, |_| ());

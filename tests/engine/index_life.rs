@@ -35,12 +35,19 @@ fn units(read: u64, write: u64) -> Value {
 }
 
 fn defined(names: &[(&str, &str)]) -> Value {
-    names.iter().map(|(name, of_type)| json!({ "AttributeName": name, "AttributeType": of_type })).collect()
+    names
+        .iter()
+        .map(|(name, of_type)| json!({ "AttributeName": name, "AttributeType": of_type }))
+        .collect()
 }
 
 fn keys(names: &[&str]) -> Value {
     let role = |at| if at == 0 { "HASH" } else { "RANGE" };
-    names.iter().enumerate().map(|(at, name)| json!({ "AttributeName": name, "KeyType": role(at) })).collect()
+    names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| json!({ "AttributeName": name, "KeyType": role(at) }))
+        .collect()
 }
 
 fn update(table: &str, mut members: Value) -> Value {
@@ -52,11 +59,17 @@ fn update(table: &str, mut members: Value) -> Value {
 fn creation(table: &str, name: &str, key: &str) -> Value {
     let create = json!({ "IndexName": name, "KeySchema": keys(&[key]), "Projection": { "ProjectionType": "ALL" } });
     let updates = json!([{ "Create": create }]);
-    update(table, json!({ "AttributeDefinitions": defined(&[(key, "S")]), "GlobalSecondaryIndexUpdates": updates }))
+    update(
+        table,
+        json!({ "AttributeDefinitions": defined(&[(key, "S")]), "GlobalSecondaryIndexUpdates": updates }),
+    )
 }
 
 fn deletion(table: &str, name: &str) -> Value {
-    update(table, json!({ "GlobalSecondaryIndexUpdates": [{ "Delete": { "IndexName": name } }] }))
+    update(
+        table,
+        json!({ "GlobalSecondaryIndexUpdates": [{ "Delete": { "IndexName": name } }] }),
+    )
 }
 
 fn throughput(table: &str, name: &str, units: Value) -> Value {
@@ -69,7 +82,11 @@ fn state(control: &Control, table: &str, at: usize) -> (String, String, Value) {
     let table = control.describe(table);
     let index = &table["GlobalSecondaryIndexes"][at];
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
-    (text(&table["TableStatus"]), text(&index["IndexStatus"]), index["Backfilling"].clone())
+    (
+        text(&table["TableStatus"]),
+        text(&index["IndexStatus"]),
+        index["Backfilling"].clone(),
+    )
 }
 
 fn is(table: &str, index: &str, backfilling: Value) -> (String, String, Value) {
@@ -80,7 +97,10 @@ fn is(table: &str, index: &str, backfilling: Value) -> (String, String, Value) {
 fn tab(control: &Control, count: usize) {
     control.simple("Tab");
     for at in 0..count {
-        control.put("Tab", json!({ "pk": { "S": format!("p{at}") }, "a": { "S": format!("a{at}") } }));
+        control.put(
+            "Tab",
+            json!({ "pk": { "S": format!("p{at}") }, "a": { "S": format!("a{at}") } }),
+        );
     }
 }
 
@@ -93,26 +113,45 @@ fn an_index_is_allocated_backfilled_and_active() {
     let answer = &control.ok("UpdateTable", creation("Tab", "by-a", "a"))["TableDescription"];
     assert_eq!(answer["TableStatus"], "UPDATING");
     let index = &answer["GlobalSecondaryIndexes"][0];
-    assert_eq!((&index["IndexStatus"], &index["Backfilling"]), (&json!("CREATING"), &json!(false)));
+    assert_eq!(
+        (&index["IndexStatus"], &index["Backfilling"]),
+        (&json!("CREATING"), &json!(false))
+    );
     let query = json!({ "TableName": "Tab", "IndexName": "by-a", "KeyConditionExpression": "a = :a",
         "ExpressionAttributeValues": { ":a": { "S": "a1" } } });
     let refused = "Cannot read from backfilling global secondary index: by-a";
     for _ in 0..2 {
         run(&control);
-        assert_eq!(state(&control, "Tab", 0), is("UPDATING", "CREATING", json!(false)));
+        assert_eq!(
+            state(&control, "Tab", 0),
+            is("UPDATING", "CREATING", json!(false))
+        );
         control.fails("Query", query.clone(), refused);
-        control.fails("Scan", json!({ "TableName": "Tab", "IndexName": "by-a" }), refused);
+        control.fails(
+            "Scan",
+            json!({ "TableName": "Tab", "IndexName": "by-a" }),
+            refused,
+        );
         assert_clean(&control);
     }
     hold.release(Stage::Allocation);
     run(&control);
-    assert_eq!(state(&control, "Tab", 0), is("ACTIVE", "CREATING", json!(true)));
-    assert_eq!(control.describe("Tab")["GlobalSecondaryIndexes"][0]["ItemCount"], 100);
+    assert_eq!(
+        state(&control, "Tab", 0),
+        is("ACTIVE", "CREATING", json!(true))
+    );
+    assert_eq!(
+        control.describe("Tab")["GlobalSecondaryIndexes"][0]["ItemCount"],
+        100
+    );
     control.fails("Query", query.clone(), refused);
     assert_clean(&control);
     hold.release(Stage::Backfill);
     run(&control);
-    assert_eq!(state(&control, "Tab", 0), is("ACTIVE", "ACTIVE", Value::Null));
+    assert_eq!(
+        state(&control, "Tab", 0),
+        is("ACTIVE", "ACTIVE", Value::Null)
+    );
     assert_eq!(control.ok("Query", query)["Count"], 1);
     assert_eq!(control.column("Tab/by-a", "pk").len(), 600);
     assert_clean(&control);
@@ -129,10 +168,16 @@ fn allocation_takes_the_configured_time() {
     control.ok("UpdateTable", creation("Tab", "by-a", "a"));
     control.clock.advance_ms(4_999);
     run(&control);
-    assert_eq!(state(&control, "Tab", 0), is("UPDATING", "CREATING", json!(false)));
+    assert_eq!(
+        state(&control, "Tab", 0),
+        is("UPDATING", "CREATING", json!(false))
+    );
     control.clock.advance_ms(1);
     run(&control);
-    assert_eq!(state(&control, "Tab", 0), is("ACTIVE", "ACTIVE", Value::Null));
+    assert_eq!(
+        state(&control, "Tab", 0),
+        is("ACTIVE", "ACTIVE", Value::Null)
+    );
 }
 
 #[test]
@@ -143,18 +188,31 @@ fn an_index_is_dropped_behind_the_table() {
     run(&control);
     hold.hold(Stage::Removal);
     let answer = &control.ok("UpdateTable", deletion("Tab", "by-a"))["TableDescription"];
-    assert_eq!(answer["GlobalSecondaryIndexes"][0]["IndexStatus"], "DELETING");
+    assert_eq!(
+        answer["GlobalSecondaryIndexes"][0]["IndexStatus"],
+        "DELETING"
+    );
     run(&control);
-    assert_eq!(state(&control, "Tab", 0), is("UPDATING", "DELETING", Value::Null));
+    assert_eq!(
+        state(&control, "Tab", 0),
+        is("UPDATING", "DELETING", Value::Null)
+    );
     let unknown = "The table does not have the specified index: by-a";
-    control.fails("Scan", json!({ "TableName": "Tab", "IndexName": "by-a" }), unknown);
+    control.fails(
+        "Scan",
+        json!({ "TableName": "Tab", "IndexName": "by-a" }),
+        unknown,
+    );
     // Its attribute is free, the table in use.
     control.put("Tab", json!({ "pk": { "S": "p1" }, "a": { "N": "1" } }));
     assert_clean(&control);
     hold.release(Stage::Removal);
     run(&control);
     let table = control.describe("Tab");
-    assert_eq!((&table["TableStatus"], &table["GlobalSecondaryIndexes"]), (&json!("ACTIVE"), &Value::Null));
+    assert_eq!(
+        (&table["TableStatus"], &table["GlobalSecondaryIndexes"]),
+        (&json!("ACTIVE"), &Value::Null)
+    );
     assert_eq!(table["AttributeDefinitions"], defined(&[("pk", "S")]));
     assert_clean(&control);
     // The name is free again; what has no fitting value now is kept out.
@@ -182,7 +240,10 @@ fn in_phase(phase: In) -> Control {
         json!({ "TableName": "Tab", "KeySchema": keys(&["pk"]), "AttributeDefinitions": defined(&[("pk", "S"), ("a", "S")]),
             "ProvisionedThroughput": units(5, 5), "GlobalSecondaryIndexes": [index] }),
     );
-    control.put("Tab", json!({ "pk": { "S": "p" }, "a": { "S": "1" }, "b": { "S": "1" } }));
+    control.put(
+        "Tab",
+        json!({ "pk": { "S": "p" }, "a": { "S": "1" }, "b": { "S": "1" } }),
+    );
     if phase == In::Allocation {
         hold.hold(Stage::Allocation);
     }
@@ -202,7 +263,8 @@ fn in_phase(phase: In) -> Control {
 }
 
 const LIMIT: &str = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table";
-const DELETE_TABLE: &str = "…: Cannot delete table while indexes are being created, updated, or deleted.";
+const DELETE_TABLE: &str =
+    "…: Cannot delete table while indexes are being created, updated, or deleted.";
 
 /// docs/dynamodb.md 9.6, row by row; `ok` is allowed. Each cell is a table of its own.
 #[test]
@@ -214,11 +276,21 @@ fn admission_matrix() {
     let on = |members: Value| update("Tab", members);
     let to_demand = on(json!({ "BillingMode": "PAY_PER_REQUEST" }));
     let table_units = on(json!({ "ProvisionedThroughput": units(6, 6) }));
-    let stream = on(json!({ "StreamSpecification": { "StreamEnabled": true, "StreamViewType": "KEYS_ONLY" } }));
-    let iops = |change: &str| format!("…: Can't change table IOPS when an index is being {change}. Table: Tab Indexes: [new]");
+    let stream = on(
+        json!({ "StreamSpecification": { "StreamEnabled": true, "StreamViewType": "KEYS_ONLY" } }),
+    );
+    let iops = |change: &str| {
+        format!(
+            "…: Can't change table IOPS when an index is being {change}. Table: Tab Indexes: [new]"
+        )
+    };
     let (iops_created, iops_deleted) = (iops("created"), iops("deleted"));
     let being = |what: &str| format!("…: Index is being {what}  Table: Tab Index: new");
-    let (created, not_yet, deleted) = (being("created."), being("created but is not backfilling yet."), being("deleted."));
+    let (created, not_yet, deleted) = (
+        being("created."),
+        being("created but is not backfilling yet."),
+        being("deleted."),
+    );
     let allocating = "…: Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index \
         is active. Table: Tab Index: new";
     let no_stream = "…: Can't change stream status when an index is being created";
@@ -229,35 +301,79 @@ fn admission_matrix() {
     let put = json!({ "TableName": "Tab", "Item": { "pk": { "S": "p" }, "b": { "S": "2" } } });
     let drop = json!({ "TableName": "Tab" });
     let rows: [(&str, &Value, [&str; 3]); 16] = [
-        ("UpdateTable", &deletion("Tab", "new"), [allocating, "ok", &deleted]),
-        ("UpdateTable", &throughput("Tab", "new", units(9, 9)), [&not_yet, "ok", &deleted]),
+        (
+            "UpdateTable",
+            &deletion("Tab", "new"),
+            [allocating, "ok", &deleted],
+        ),
+        (
+            "UpdateTable",
+            &throughput("Tab", "new", units(9, 9)),
+            [&not_yet, "ok", &deleted],
+        ),
         ("UpdateTable", &with_units, [LIMIT, LIMIT, LIMIT]),
         ("UpdateTable", &same_name, [&created, &created, LIMIT]),
-        ("UpdateTable", &deletion("Tab", "old"), [LIMIT, LIMIT, LIMIT]),
-        ("UpdateTable", &throughput("Tab", "old", units(9, 9)), ["ok", "ok", "ok"]),
-        ("UpdateTable", &table_units, [&iops_created, "ok", &iops_deleted]),
-        ("UpdateTable", &to_demand, [&iops_created, "ok", &iops_deleted]),
+        (
+            "UpdateTable",
+            &deletion("Tab", "old"),
+            [LIMIT, LIMIT, LIMIT],
+        ),
+        (
+            "UpdateTable",
+            &throughput("Tab", "old", units(9, 9)),
+            ["ok", "ok", "ok"],
+        ),
+        (
+            "UpdateTable",
+            &table_units,
+            [&iops_created, "ok", &iops_deleted],
+        ),
+        (
+            "UpdateTable",
+            &to_demand,
+            [&iops_created, "ok", &iops_deleted],
+        ),
         ("UpdateTable", &stream, [no_stream, "ok", "ok"]),
         ("UpdateTable", &protect, ["ok", "ok", "ok"]),
         ("UpdateTable", &encrypt, ["ok", "ok", "ok"]),
         ("TagResource", &tags, ["ok", "ok", "ok"]),
         ("PutItem", &put, ["ok", "ok", "ok"]),
-        ("DeleteTable", &drop, [DELETE_TABLE, DELETE_TABLE, DELETE_TABLE]),
+        (
+            "DeleteTable",
+            &drop,
+            [DELETE_TABLE, DELETE_TABLE, DELETE_TABLE],
+        ),
         ("UpdateTimeToLive", &ttl, ["ok", "ok", "ok"]),
-        ("Scan", &json!({ "TableName": "Tab", "IndexName": "old" }), ["ok", "ok", "ok"]),
+        (
+            "Scan",
+            &json!({ "TableName": "Tab", "IndexName": "old" }),
+            ["ok", "ok", "ok"],
+        ),
     ];
     for (operation, body, expected) in rows {
-        for (phase, expected) in [In::Allocation, In::Backfill, In::Removal].into_iter().zip(expected) {
+        for (phase, expected) in [In::Allocation, In::Backfill, In::Removal]
+            .into_iter()
+            .zip(expected)
+        {
             let control = in_phase(phase);
             match expected {
                 "ok" => {
                     control.ok(operation, body.clone());
                 }
                 text => {
-                    let text = text.replace('…', "Attempt to change a resource which is still in use");
+                    let text =
+                        text.replace('…', "Attempt to change a resource which is still in use");
                     let before = control.describe("Tab");
-                    assert_eq!(control.call(operation, body.clone()), Err(text), "{operation} {body} in {phase:?}");
-                    assert_eq!(control.describe("Tab"), before, "{operation} {body} in {phase:?} changed something");
+                    assert_eq!(
+                        control.call(operation, body.clone()),
+                        Err(text),
+                        "{operation} {body} in {phase:?}"
+                    );
+                    assert_eq!(
+                        control.describe("Tab"),
+                        before,
+                        "{operation} {body} in {phase:?} changed something"
+                    );
                 }
             }
             assert_clean(&control);
@@ -269,7 +385,10 @@ fn admission_matrix() {
 fn on_demand_maxima_wait_for_indexes() {
     let (control, hold) = held();
     tab(&control, 1);
-    let maxima = update("Tab", json!({ "OnDemandThroughput": { "MaxReadRequestUnits": 5 } }));
+    let maxima = update(
+        "Tab",
+        json!({ "OnDemandThroughput": { "MaxReadRequestUnits": 5 } }),
+    );
     let text = |change: &str| {
         format!(
             "Attempt to change a resource which is still in use: OnDemandThroughput cannot be updated while index {change} is in \
@@ -292,9 +411,16 @@ fn on_demand_maxima_wait_for_indexes() {
 #[test]
 fn throughput_changed_in_the_backfill_shows_updating_until_active() {
     let control = in_phase(In::Backfill);
-    let answer = &control.ok("UpdateTable", throughput("Tab", "new", units(7, 7)))["TableDescription"];
-    assert_eq!(answer["GlobalSecondaryIndexes"][1]["ProvisionedThroughput"]["ReadCapacityUnits"], 2);
-    assert_eq!(state(&control, "Tab", 1), is("ACTIVE", "UPDATING", json!(true)));
+    let answer =
+        &control.ok("UpdateTable", throughput("Tab", "new", units(7, 7)))["TableDescription"];
+    assert_eq!(
+        answer["GlobalSecondaryIndexes"][1]["ProvisionedThroughput"]["ReadCapacityUnits"],
+        2
+    );
+    assert_eq!(
+        state(&control, "Tab", 1),
+        is("ACTIVE", "UPDATING", json!(true))
+    );
     control.fails(
         "Scan",
         json!({ "TableName": "Tab", "IndexName": "new" }),
@@ -315,25 +441,43 @@ fn definitions_that_are_refused() {
     };
     let check = |request: Value, expected: &str| control.fails("UpdateTable", request, expected);
     let mut request = creation("Tab", "new", "b");
-    request.as_object_mut().unwrap().remove("AttributeDefinitions");
-    check(request, "IV: AttributeDefinitions is not specified for index: new");
+    request
+        .as_object_mut()
+        .unwrap()
+        .remove("AttributeDefinitions");
+    check(
+        request,
+        "IV: AttributeDefinitions is not specified for index: new",
+    );
     let mut request = creation("Tab", "new", "b");
     request["AttributeDefinitions"] = defined(&[("c", "S")]);
-    check(request, "IV: Some index key attributes are not defined in AttributeDefinitions. Keys: [b], AttributeDefinitions: [c]");
+    check(
+        request,
+        "IV: Some index key attributes are not defined in AttributeDefinitions. Keys: [b], AttributeDefinitions: [c]",
+    );
     check(
         with(&[("ProvisionedThroughput", units(1, 1))]),
         "IV: Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: new when BillingMode is PAY_PER_REQUEST",
     );
-    check(with(&[("Projection", json!({}))]), "IV: Unknown ProjectionType: null");
+    check(
+        with(&[("Projection", json!({}))]),
+        "IV: Unknown ProjectionType: null",
+    );
     let mut request = creation("Tab", "new", "pk");
     request["AttributeDefinitions"] = defined(&[("pk", "N")]);
     let redefined = "IV: Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. \
         Existing schema: Schema:[SchemaElement: key{pk:S:HASH}] New schema: Schema:[SchemaElement: key{pk:N:HASH}]";
     check(request, redefined);
     let mut two = creation("Tab", "new", "b");
-    two["GlobalSecondaryIndexUpdates"].as_array_mut().unwrap().push(json!({ "Delete": { "IndexName": "abc" } }));
+    two["GlobalSecondaryIndexUpdates"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "Delete": { "IndexName": "abc" } }));
     check(two, LIMIT);
-    check(deletion("Tab", "abc"), "Requested resource not found: Index abc for table Tab");
+    check(
+        deletion("Tab", "abc"),
+        "Requested resource not found: Index abc for table Tab",
+    );
 
     let mut provisioned = creation("Prov", "new", "b");
     control.ok(
@@ -341,15 +485,24 @@ fn definitions_that_are_refused() {
         json!({ "TableName": "Prov", "KeySchema": keys(&["pk"]), "AttributeDefinitions": defined(&[("pk", "S")]),
             "ProvisionedThroughput": units(5, 5) }),
     );
-    check(provisioned.clone(), "IV: Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: new");
+    check(
+        provisioned.clone(),
+        "IV: Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: new",
+    );
     provisioned["ProvisionedThroughput"] = units(7, 7);
-    check(provisioned, "IV: You cannot create or delete index while updating table IOPS");
+    check(
+        provisioned,
+        "IV: You cannot create or delete index while updating table IOPS",
+    );
 
     for at in 0..20 {
         control.ok("UpdateTable", creation("Tab", &format!("index-{at}"), "b"));
         run(&control);
     }
-    check(creation("Tab", "index-3", "b"), "Attempting to create an index which already exists");
+    check(
+        creation("Tab", "index-3", "b"),
+        "Attempting to create an index which already exists",
+    );
     check(
         creation("Tab", "index-20", "b"),
         "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20",
@@ -363,23 +516,51 @@ fn violations_are_passed_over_and_listed() {
     let (control, hold) = held();
     tab(&control, 2);
     let long = "x".repeat(2049);
-    let values = [json!({ "N": "1" }), json!({ "S": "" }), json!({ "S": long }), json!({ "NULL": true }), json!({ "SS": ["x"] })];
+    let values = [
+        json!({ "N": "1" }),
+        json!({ "S": "" }),
+        json!({ "S": long }),
+        json!({ "NULL": true }),
+        json!({ "SS": ["x"] }),
+    ];
     for (at, value) in values.iter().enumerate() {
-        control.put("Tab", json!({ "pk": { "S": format!("v{at}") }, "a": value, "n": { "N": "0" } }));
+        control.put(
+            "Tab",
+            json!({ "pk": { "S": format!("v{at}") }, "a": value, "n": { "N": "0" } }),
+        );
     }
     control.put("Tab", json!({ "pk": { "S": "without" } }));
-    let violations = || control.database.engine().describe(&TableName::new("Tab").unwrap()).unwrap().unwrap().indexes[0].violations;
+    let violations = || {
+        control
+            .database
+            .engine()
+            .describe(&TableName::new("Tab").unwrap())
+            .unwrap()
+            .unwrap()
+            .indexes[0]
+            .violations
+    };
     hold.hold(Stage::Backfill);
     control.ok("UpdateTable", creation("Tab", "by-a", "a"));
     run(&control);
     // Refused from the definition on; a write that mends an item before the backfill reaches it is no violation any more.
     let mismatch = "IV: Type mismatch for Index Key a Expected: S Actual: N IndexName: by-a";
-    control.fails("PutItem", json!({ "TableName": "Tab", "Item": { "pk": { "S": "q" }, "a": { "N": "1" } } }), mismatch);
-    control.put("Tab", json!({ "pk": { "S": "v4" }, "a": { "S": "mended" } }));
+    control.fails(
+        "PutItem",
+        json!({ "TableName": "Tab", "Item": { "pk": { "S": "q" }, "a": { "N": "1" } } }),
+        mismatch,
+    );
+    control.put(
+        "Tab",
+        json!({ "pk": { "S": "v4" }, "a": { "S": "mended" } }),
+    );
     assert_eq!(violations(), 0);
     hold.release(Stage::Backfill);
     run(&control);
-    assert_eq!(state(&control, "Tab", 0), is("ACTIVE", "ACTIVE", Value::Null));
+    assert_eq!(
+        state(&control, "Tab", 0),
+        is("ACTIVE", "ACTIVE", Value::Null)
+    );
     assert_eq!(control.column("Tab/by-a", "pk"), ["p0", "p1", "v4"]);
     assert_eq!(violations(), 4);
     assert_clean(&control);
@@ -389,7 +570,10 @@ fn violations_are_passed_over_and_listed() {
         "ExpressionAttributeValues": { ":one": { "N": "1" } } });
     control.ok("UpdateItem", body);
     assert_eq!(violations(), 4);
-    control.put("Tab", json!({ "pk": { "S": "v1" }, "a": { "S": "mended" } }));
+    control.put(
+        "Tab",
+        json!({ "pk": { "S": "v1" }, "a": { "S": "mended" } }),
+    );
     let body = json!({ "TableName": "Tab", "Key": { "pk": { "S": "v2" } } });
     control.ok("DeleteItem", body);
     assert_eq!(violations(), 2);
@@ -411,7 +595,10 @@ fn deleting_the_table_leaves_nothing() {
     control.ok("DeleteTable", json!({ "TableName": "Tab" }));
     assert_clean(&control);
     control.simple("Tab");
-    assert_eq!(control.describe("Tab")["CreationDateTime"], NOW_MS as f64 / 1000.0);
+    assert_eq!(
+        control.describe("Tab")["CreationDateTime"],
+        NOW_MS as f64 / 1000.0
+    );
     assert_clean(&control);
 }
 
@@ -424,7 +611,9 @@ fn p_09_tables_take_the_configured_time() {
     });
     let put = json!({ "TableName": "Tab", "Item": { "pk": { "S": "p" } } });
     let by_name = json!({ "TableName": "Tab" });
-    let is_being = |what: &str| format!("Attempt to change a resource which is still in use: Table is being {what}: Tab");
+    let is_being = |what: &str| {
+        format!("Attempt to change a resource which is still in use: Table is being {what}: Tab")
+    };
     control.simple("Tab");
     assert_eq!(control.describe("Tab")["TableStatus"], "CREATING");
     control.clock.advance_ms(999);
@@ -432,22 +621,36 @@ fn p_09_tables_take_the_configured_time() {
     control.fails("PutItem", put.clone(), "Requested resource not found");
     control.fails("Scan", by_name.clone(), "Requested resource not found");
     control.fails("DeleteTable", by_name.clone(), &is_being("created"));
-    control.fails("UpdateTable", creation("Tab", "new", "a"), &is_being("created"));
+    control.fails(
+        "UpdateTable",
+        creation("Tab", "new", "a"),
+        &is_being("created"),
+    );
     assert_clean(&control);
     control.clock.advance_ms(1);
     run(&control);
     assert_eq!(control.describe("Tab")["TableStatus"], "ACTIVE");
     control.ok("PutItem", put.clone());
 
-    assert_eq!(control.ok("DeleteTable", by_name.clone())["TableDescription"]["TableStatus"], "DELETING");
+    assert_eq!(
+        control.ok("DeleteTable", by_name.clone())["TableDescription"]["TableStatus"],
+        "DELETING"
+    );
     assert_eq!(control.describe("Tab")["TableStatus"], "DELETING");
     control.fails("PutItem", put, "Requested resource not found");
     control.fails("DeleteTable", by_name.clone(), &is_being("deleted"));
-    assert_eq!(control.ok("ListTables", json!({}))["TableNames"], json!(["Tab"]));
+    assert_eq!(
+        control.ok("ListTables", json!({}))["TableNames"],
+        json!(["Tab"])
+    );
     assert_clean(&control);
     control.clock.advance_ms(1_000);
     run(&control);
-    control.fails("DescribeTable", by_name, "Requested resource not found: Table: Tab not found");
+    control.fails(
+        "DescribeTable",
+        by_name,
+        "Requested resource not found: Table: Tab not found",
+    );
     assert_clean(&control);
     control.simple("Tab");
 }
@@ -468,12 +671,37 @@ fn g_31_g_32_global_indexes_lag_and_converge() {
             "LocalSecondaryIndexes": [{ "IndexName": "local", "KeySchema": key("a"), "Projection": all }],
             "GlobalSecondaryIndexes": [{ "IndexName": "by-a", "KeySchema": keys(&["a"]), "Projection": all }] }),
     );
-    let put = |a: &str| control.put("Tab", json!({ "pk": { "S": "p" }, "sk": { "S": "s" }, "a": { "S": a } }));
-    let shown = || (control.column("Tab/by-a", "a"), control.column("Tab/local", "a"));
-    let show = |global: &[&str], local: &str| {
-        assert_eq!(shown(), (global.iter().map(|a| (*a).to_owned()).collect(), vec![local.to_owned()]))
+    let put = |a: &str| {
+        control.put(
+            "Tab",
+            json!({ "pk": { "S": "p" }, "sk": { "S": "s" }, "a": { "S": a } }),
+        )
     };
-    let lag = || control.database.engine().describe(&TableName::new("Tab").unwrap()).unwrap().unwrap().index_lag.unwrap();
+    let shown = || {
+        (
+            control.column("Tab/by-a", "a"),
+            control.column("Tab/local", "a"),
+        )
+    };
+    let show = |global: &[&str], local: &str| {
+        assert_eq!(
+            shown(),
+            (
+                global.iter().map(|a| (*a).to_owned()).collect(),
+                vec![local.to_owned()]
+            )
+        )
+    };
+    let lag = || {
+        control
+            .database
+            .engine()
+            .describe(&TableName::new("Tab").unwrap())
+            .unwrap()
+            .unwrap()
+            .index_lag
+            .unwrap()
+    };
     put("1");
     show(&[], "1");
     control.clock.advance_ms(30);
@@ -489,7 +717,13 @@ fn g_31_g_32_global_indexes_lag_and_converge() {
     run(&control);
     show(&["2"], "2");
     // Paused, it stays as it is; resumed, it converges.
-    let pause = |is_paused| control.database.engine().pause_index_propagation(&TableName::new("Tab").unwrap(), is_paused).unwrap();
+    let pause = |is_paused| {
+        control
+            .database
+            .engine()
+            .pause_index_propagation(&TableName::new("Tab").unwrap(), is_paused)
+            .unwrap()
+    };
     pause(true);
     put("3");
     control.clock.advance_ms(1_000);
@@ -502,6 +736,13 @@ fn g_31_g_32_global_indexes_lag_and_converge() {
     show(&["3"], "3");
     assert_eq!(lag().pending, 0);
     assert_clean(&control);
-    let unknown = control.database.engine().pause_index_propagation(&TableName::new("None").unwrap(), true).unwrap_err();
-    assert_eq!(unknown.to_string(), "Requested resource not found: Table: None not found");
+    let unknown = control
+        .database
+        .engine()
+        .pause_index_propagation(&TableName::new("None").unwrap(), true)
+        .unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        "Requested resource not found: Table: None not found"
+    );
 }

@@ -106,7 +106,14 @@ impl Run {
             clock: Arc::<ManualClock>::clone(&self.clock),
             ..options()
         };
-        let store = LmdbStore::open(dir, LmdbOptions { durability: Durability::Kill, ..LmdbOptions::default() }).unwrap();
+        let store = LmdbStore::open(
+            dir,
+            LmdbOptions {
+                durability: Durability::Kill,
+                ..LmdbOptions::default()
+            },
+        )
+        .unwrap();
         self.database = Some(LocalDatabase::open(Arc::new(store), options).unwrap());
     }
 
@@ -121,7 +128,8 @@ impl Run {
     fn put(&mut self, key: u8, pick: u8) {
         let value = value(pick);
         let mut item = Self::key(key);
-        item.0.extend(value.clone().map(|value| ("a".to_owned(), value)));
+        item.0
+            .extend(value.clone().map(|value| ("a".to_owned(), value)));
         item.0.insert("v".to_owned(), n(&pick.to_string()));
         let outcome = put(self.db(), "Tab", item);
         let is_checked = matches!(self.state, State::Building | State::Active);
@@ -134,7 +142,12 @@ impl Run {
 
     fn touch(&mut self, key: u8) {
         let update = UpdateParameter::Expression("SET w = :w".to_owned());
-        let request = UpdateItemRequest::new(table("Tab"), Self::key(key), update, placeholders(&[], &[(":w", n("1"))]));
+        let request = UpdateItemRequest::new(
+            table("Tab"),
+            Self::key(key),
+            update,
+            placeholders(&[], &[(":w", n("1"))]),
+        );
         self.db().update_item(request).unwrap();
         self.items.entry(key).or_insert(None);
     }
@@ -142,7 +155,8 @@ impl Run {
     fn change_index(&self, update: serde_json::Value) -> Result<UpdateTableResponse, Error> {
         let body = json!({ "TableName": "Tab", "AttributeDefinitions": [{ "AttributeName": "a", "AttributeType": "S" }],
             "GlobalSecondaryIndexUpdates": [update] });
-        self.db().update_table(wire::request(Document::of(&body).root()).unwrap())
+        self.db()
+            .update_table(wire::request(Document::of(&body).root()).unwrap())
     }
 
     fn create(&mut self) {
@@ -150,7 +164,12 @@ impl Run {
         let projection = json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": ["v"] });
         let update = json!({ "Create": { "IndexName": "by-a", "KeySchema": key, "Projection": projection } });
         let outcome = self.change_index(update);
-        assert_eq!(outcome.is_ok(), self.state == State::Absent, "{outcome:?} in {:?}", self.state);
+        assert_eq!(
+            outcome.is_ok(),
+            self.state == State::Absent,
+            "{outcome:?} in {:?}",
+            self.state
+        );
         if outcome.is_ok() {
             self.state = State::Building;
             self.steps(0);
@@ -159,7 +178,12 @@ impl Run {
 
     fn drop_index(&mut self) {
         let outcome = self.change_index(json!({ "Delete": { "IndexName": "by-a" } }));
-        assert_eq!(outcome.is_ok(), matches!(self.state, State::Building | State::Active), "{outcome:?} in {:?}", self.state);
+        assert_eq!(
+            outcome.is_ok(),
+            matches!(self.state, State::Building | State::Active),
+            "{outcome:?} in {:?}",
+            self.state
+        );
         if outcome.is_ok() {
             self.state = State::Leaving;
         }
@@ -176,7 +200,11 @@ impl Run {
     /// Where the index is now.
     fn look(&mut self) {
         let table = self.db().engine().describe(&table("Tab")).unwrap().unwrap();
-        self.state = match table.indexes.first().map(|index| (index.status, index.backfilling)) {
+        self.state = match table
+            .indexes
+            .first()
+            .map(|index| (index.status, index.backfilling))
+        {
             None => State::Absent,
             Some((TableStatus::Deleting, None)) => State::Leaving,
             Some((TableStatus::Creating, Some(true))) => State::Building,
@@ -187,13 +215,25 @@ impl Run {
 
     /// The sort keys that the index should show.
     fn expected(&self) -> BTreeSet<String> {
-        let fitting = self.items.iter().filter(|(_, value)| Self::is_fitting(value.as_ref()));
-        fitting.map(|(key, value)| format!("{key}={}", text(value.as_ref().unwrap()))).collect()
+        let fitting = self
+            .items
+            .iter()
+            .filter(|(_, value)| Self::is_fitting(value.as_ref()));
+        fitting
+            .map(|(key, value)| format!("{key}={}", text(value.as_ref().unwrap())))
+            .collect()
     }
 
     fn pause(&self, is_paused: bool) {
-        let outcome = self.db().engine().pause_index_propagation(&table("Tab"), is_paused);
-        assert_eq!(outcome.is_ok(), matches!(self.state, State::Building | State::Active), "{outcome:?}");
+        let outcome = self
+            .db()
+            .engine()
+            .pause_index_propagation(&table("Tab"), is_paused);
+        assert_eq!(
+            outcome.is_ok(),
+            matches!(self.state, State::Building | State::Active),
+            "{outcome:?}"
+        );
     }
 
     fn check(&mut self) {
@@ -202,17 +242,43 @@ impl Run {
         if self.state != State::Active {
             return;
         }
-        let found = self.db().scan(&scan_request("Tab/by-a")).unwrap().items.unwrap();
-        let found: BTreeSet<String> =
-            found.iter().map(|item| format!("{}={}", text(item.get("sk").unwrap()), text(item.get("a").unwrap()))).collect();
+        let found = self
+            .db()
+            .scan(&scan_request("Tab/by-a"))
+            .unwrap()
+            .items
+            .unwrap();
+        let found: BTreeSet<String> = found
+            .iter()
+            .map(|item| {
+                format!(
+                    "{}={}",
+                    text(item.get("sk").unwrap()),
+                    text(item.get("a").unwrap())
+                )
+            })
+            .collect();
         // A moment of the table, and never one before that shown last.
-        let at = self.moments.iter().skip(self.shown).position(|moment| *moment == found);
-        self.shown += at.unwrap_or_else(|| panic!("{found:?} is no moment after {} of {:?}", self.shown, self.moments));
+        let at = self
+            .moments
+            .iter()
+            .skip(self.shown)
+            .position(|moment| *moment == found);
+        self.shown += at.unwrap_or_else(|| {
+            panic!(
+                "{found:?} is no moment after {} of {:?}",
+                self.shown, self.moments
+            )
+        });
         let table = self.db().engine().describe(&table("Tab")).unwrap().unwrap();
         if table.index_lag.is_none() {
             assert_eq!(found, self.expected());
         }
-        let kept_out = self.items.values().filter(|value| value.is_some() && !Self::is_fitting(value.as_ref())).count();
+        let kept_out = self
+            .items
+            .values()
+            .filter(|value| value.is_some() && !Self::is_fitting(value.as_ref()))
+            .count();
         assert_eq!(table.indexes[0].violations, kept_out as u64);
     }
 
@@ -225,7 +291,15 @@ impl Run {
         self.clock.advance_ms(2 * DELAY_MS);
         self.steps(u64::MAX);
         assert!(matches!(self.state, State::Absent | State::Active));
-        assert_eq!(self.db().engine().describe(&table("Tab")).unwrap().unwrap().index_lag, None);
+        assert_eq!(
+            self.db()
+                .engine()
+                .describe(&table("Tab"))
+                .unwrap()
+                .unwrap()
+                .index_lag,
+            None
+        );
         self.check();
     }
 }
@@ -242,13 +316,17 @@ fn agrees(ops: &[Op]) {
         shown: 0,
     };
     run.open(dir.path(), false);
-    run.db().create_table(definition("Tab", "pk:S sk:N", &[])).unwrap();
+    run.db()
+        .create_table(definition("Tab", "pk:S sk:N", &[]))
+        .unwrap();
     for op in ops {
         match *op {
             Op::Put(key, pick) => run.put(key, pick),
             Op::Touch(key) => run.touch(key),
             Op::Delete(key) => {
-                run.db().delete_item(DeleteItemRequest::new(table("Tab"), Run::key(key))).unwrap();
+                run.db()
+                    .delete_item(DeleteItemRequest::new(table("Tab"), Run::key(key)))
+                    .unwrap();
                 run.items.remove(&key);
             }
             Op::Create => run.create(),
@@ -267,7 +345,11 @@ fn agrees(ops: &[Op]) {
 
 #[test]
 fn an_index_is_the_projection_of_its_table_whatever_happens_meanwhile() {
-    let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    });
     runner
         .run(&prop::collection::vec(op(), 1..60), |ops| {
             agrees(&ops);

@@ -30,16 +30,46 @@ struct Shape {
 }
 
 const SHAPES: [Shape; 4] = [
-    Shape { index: None, kind: None, partition: "pk", sort: Some("sk"), projected: None },
-    Shape { index: Some("by-a"), kind: Some(IndexKind::Global), partition: "a", sort: Some("c"), projected: Some(&["d"]) },
-    Shape { index: Some("by-c"), kind: Some(IndexKind::Global), partition: "c", sort: None, projected: Some(&[]) },
-    Shape { index: Some("by-b"), kind: Some(IndexKind::Local), partition: "pk", sort: Some("b"), projected: Some(&[]) },
+    Shape {
+        index: None,
+        kind: None,
+        partition: "pk",
+        sort: Some("sk"),
+        projected: None,
+    },
+    Shape {
+        index: Some("by-a"),
+        kind: Some(IndexKind::Global),
+        partition: "a",
+        sort: Some("c"),
+        projected: Some(&["d"]),
+    },
+    Shape {
+        index: Some("by-c"),
+        kind: Some(IndexKind::Global),
+        partition: "c",
+        sort: None,
+        projected: Some(&[]),
+    },
+    Shape {
+        index: Some("by-b"),
+        kind: Some(IndexKind::Local),
+        partition: "pk",
+        sort: Some("b"),
+        projected: Some(&[]),
+    },
 ];
 
 fn create_request() -> CreateTableRequest {
     let key = |partition: &str, sort: Option<&str>| {
-        let hash = KeySchemaElement { attribute_name: partition.into(), key_type: KeyType::Hash };
-        let range = sort.map(|sort| KeySchemaElement { attribute_name: sort.into(), key_type: KeyType::Range });
+        let hash = KeySchemaElement {
+            attribute_name: partition.into(),
+            key_type: KeyType::Hash,
+        };
+        let range = sort.map(|sort| KeySchemaElement {
+            attribute_name: sort.into(),
+            key_type: KeyType::Range,
+        });
         std::iter::once(hash).chain(range).collect::<Vec<_>>()
     };
     let indexes = |kind| {
@@ -50,12 +80,20 @@ fn create_request() -> CreateTableRequest {
                 kind,
                 key_schema: key(shape.partition, shape.sort),
                 projection: match shape.projected {
-                    Some([]) => ProjectionDefinition { projection_type: Some(ProjectionType::KeysOnly), non_key_attributes: None },
+                    Some([]) => ProjectionDefinition {
+                        projection_type: Some(ProjectionType::KeysOnly),
+                        non_key_attributes: None,
+                    },
                     Some(names) => ProjectionDefinition {
                         projection_type: Some(ProjectionType::Include),
-                        non_key_attributes: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+                        non_key_attributes: Some(
+                            names.iter().map(|name| (*name).to_owned()).collect(),
+                        ),
                     },
-                    None => ProjectionDefinition { projection_type: Some(ProjectionType::All), non_key_attributes: None },
+                    None => ProjectionDefinition {
+                        projection_type: Some(ProjectionType::All),
+                        non_key_attributes: None,
+                    },
                 },
                 throughput: None,
                 settings: Default::default(),
@@ -71,7 +109,12 @@ fn create_request() -> CreateTableRequest {
     ];
     CreateTableRequest {
         table_name: table(TABLE),
-        attribute_definitions: types.map(|(name, attribute_type)| KeyAttribute { name: name.into(), attribute_type }).to_vec(),
+        attribute_definitions: types
+            .map(|(name, attribute_type)| KeyAttribute {
+                name: name.into(),
+                attribute_type,
+            })
+            .to_vec(),
         key_schema: key("pk", Some("sk")),
         billing_mode: Some(BillingMode::PayPerRequest),
         throughput: None,
@@ -93,15 +136,23 @@ fn encoded(value: &AttributeValue) -> Vec<u8> {
 }
 
 fn model_key(item: &Item) -> (Vec<u8>, Vec<u8>) {
-    (encoded(item.get("pk").unwrap()), encoded(item.get("sk").unwrap()))
+    (
+        encoded(item.get("pk").unwrap()),
+        encoded(item.get("sk").unwrap()),
+    )
 }
 
 /// Is the item what the table's types ask for?
 fn is_legal(item: &Item) -> bool {
-    let has_type = |name: &str, legal: fn(&AttributeValue) -> bool| item.get(name).is_none_or(legal);
-    has_type("a", |value| matches!(value, AttributeValue::S(text) if !text.is_empty()))
-        && has_type("b", |value| matches!(value, AttributeValue::B(bytes) if !bytes.is_empty()))
-        && has_type("c", |value| matches!(value, AttributeValue::N(_)))
+    let has_type =
+        |name: &str, legal: fn(&AttributeValue) -> bool| item.get(name).is_none_or(legal);
+    has_type(
+        "a",
+        |value| matches!(value, AttributeValue::S(text) if !text.is_empty()),
+    ) && has_type(
+        "b",
+        |value| matches!(value, AttributeValue::B(bytes) if !bytes.is_empty()),
+    ) && has_type("c", |value| matches!(value, AttributeValue::N(_)))
 }
 
 impl Model {
@@ -118,11 +169,16 @@ impl Model {
                 };
                 let keeps = |name: &str| {
                     shape.projected.is_none_or(|names| {
-                        names.contains(&name) || ["pk", "sk", shape.partition].contains(&name) || shape.sort == Some(name)
+                        names.contains(&name)
+                            || ["pk", "sk", shape.partition].contains(&name)
+                            || shape.sort == Some(name)
                     })
                 };
                 let kept = item.0.iter().filter(|(name, _)| keeps(name));
-                let kept = Item(kept.map(|(name, value)| (name.clone(), value.clone())).collect());
+                let kept = Item(
+                    kept.map(|(name, value)| (name.clone(), value.clone()))
+                        .collect(),
+                );
                 Some((partition, sort, kept, item))
             })
             .collect();
@@ -131,10 +187,18 @@ impl Model {
                 Some(IndexKind::Global) => partition_digest(&[item.get("pk").unwrap()]).to_vec(),
                 _ => Vec::new(),
             };
-            (partition_digest(&[partition]), sort.as_ref().map(encoded), tie, encoded(item.get("sk").unwrap()))
+            (
+                partition_digest(&[partition]),
+                sort.as_ref().map(encoded),
+                tie,
+                encoded(item.get("sk").unwrap()),
+            )
         };
         found.sort_by_key(|(partition, sort, _, item)| order(item, partition, sort));
-        found.into_iter().map(|(partition, sort, kept, _)| (partition, sort, kept)).collect()
+        found
+            .into_iter()
+            .map(|(partition, sort, kept, _)| (partition, sort, kept))
+            .collect()
     }
 }
 
@@ -212,14 +276,25 @@ fn any_item() -> impl Strategy<Value = Item> {
                 .prop_map(move |value| Some((name, value))),
         ]
     };
-    let free = |name: &'static str| prop::option::of((0..3u8).prop_map(move |pick| (name, s(&"z".repeat(pick.into())))));
-    (0..4u8, 0..5u8, optional("a"), optional("b"), optional("c"), free("d"), free("e")).prop_map(|(pk, sk, a, b, c, d, e)| {
-        let mut item = key(pk, sk);
-        for (name, value) in [a, b, c, d, e].into_iter().flatten() {
-            item.0.insert(name.to_owned(), value);
-        }
-        item
-    })
+    let free = |name: &'static str| {
+        prop::option::of((0..3u8).prop_map(move |pick| (name, s(&"z".repeat(pick.into())))))
+    };
+    (
+        0..4u8,
+        0..5u8,
+        optional("a"),
+        optional("b"),
+        optional("c"),
+        free("d"),
+        free("e"),
+    )
+        .prop_map(|(pk, sk, a, b, c, d, e)| {
+            let mut item = key(pk, sk);
+            for (name, value) in [a, b, c, d, e].into_iter().flatten() {
+                item.0.insert(name.to_owned(), value);
+            }
+            item
+        })
 }
 
 fn any_operation() -> impl Strategy<Value = Operation> {
@@ -261,35 +336,68 @@ pub struct Run {
 
 impl Run {
     fn new(store: Arc<dyn Store>) -> Self {
-        Self { knows_all: true, ..Self::with(store, |local| local) }
+        Self {
+            knows_all: true,
+            ..Self::with(store, |local| local)
+        }
     }
 
     /// Operations by what `front` makes of a database.
-    pub fn with(store: Arc<dyn Store>, front: impl FnOnce(Arc<LocalDatabase>) -> Arc<dyn Browse>) -> Self {
+    pub fn with(
+        store: Arc<dyn Store>,
+        front: impl FnOnce(Arc<LocalDatabase>) -> Arc<dyn Browse>,
+    ) -> Self {
         let local = Arc::new(LocalDatabase::open(store, options()).unwrap());
         local.create_table(create_request()).unwrap();
-        Self { database: front(Arc::clone(&local)), local, model: Model::default(), knows_all: false }
+        Self {
+            database: front(Arc::clone(&local)),
+            local,
+            model: Model::default(),
+            knows_all: false,
+        }
     }
 
     fn apply(&mut self, operation: &Operation) {
         match operation {
             Operation::Put { item, guard } => self.put(item, *guard),
-            Operation::Update { item, removed, counts, if_d } => self.update(item, removed, *counts, *if_d),
+            Operation::Update {
+                item,
+                removed,
+                counts,
+                if_d,
+            } => self.update(item, removed, *counts, *if_d),
             Operation::Delete { pk, sk } => {
                 let mut request = DeleteItemRequest::new(table(TABLE), key(*pk, *sk));
                 request.return_values = ReturnValues::AllOld;
                 let response = self.database.delete_item(request).unwrap();
                 let old = self.model.0.remove(&model_key(&key(*pk, *sk)));
-                assert_eq!((response.attributes.as_ref(), response.existed), (old.as_ref(), old.is_some()));
+                assert_eq!(
+                    (response.attributes.as_ref(), response.existed),
+                    (old.as_ref(), old.is_some())
+                );
             }
             Operation::Get { pk, sk } => {
-                let found = self.database.get_item(GetItemRequest::new(table(TABLE), key(*pk, *sk))).unwrap().item;
+                let found = self
+                    .database
+                    .get_item(GetItemRequest::new(table(TABLE), key(*pk, *sk)))
+                    .unwrap()
+                    .item;
                 assert_eq!(found.as_ref(), self.model.0.get(&model_key(&key(*pk, *sk))));
             }
-            Operation::Query { shape, partition, range, forward, limit } => {
+            Operation::Query {
+                shape,
+                partition,
+                range,
+                forward,
+                limit,
+            } => {
                 self.query(&SHAPES[*shape], *partition, *range, (*forward, *limit));
             }
-            Operation::Scan { shape, limit, segments } => self.scan(&SHAPES[*shape], *limit, *segments),
+            Operation::Scan {
+                shape,
+                limit,
+                segments,
+            } => self.scan(&SHAPES[*shape], *limit, *segments),
         }
     }
 
@@ -298,7 +406,9 @@ impl Run {
         request.precondition = (guard == PutGuard::Absent).then_some(Precondition::Absent);
         request.condition = match guard {
             PutGuard::Nothing | PutGuard::Absent => ConditionParameter::None,
-            PutGuard::NotExists => ConditionParameter::Expression("attribute_not_exists(pk)".to_owned()),
+            PutGuard::NotExists => {
+                ConditionParameter::Expression("attribute_not_exists(pk)".to_owned())
+            }
             PutGuard::LessD => ConditionParameter::Expression("d < :d".to_owned()),
         };
         if guard == PutGuard::LessD {
@@ -310,13 +420,18 @@ impl Run {
         match checked {
             Ok(()) => assert!(!self.knows_all || response.is_ok(), "{response:?}"),
             // In the same words, whoever says them.
-            Err(error) => assert_eq!(Some(error.to_string()), response.as_ref().err().map(ToString::to_string)),
+            Err(error) => assert_eq!(
+                Some(error.to_string()),
+                response.as_ref().err().map(ToString::to_string)
+            ),
         }
         let old = self.model.0.get(&model_key(item));
         let may = match guard {
             PutGuard::Nothing => true,
             PutGuard::Absent | PutGuard::NotExists => old.is_none(),
-            PutGuard::LessD => old.and_then(|old| old.get("d")).is_some_and(|d| text(d).len() < 2),
+            PutGuard::LessD => old
+                .and_then(|old| old.get("d"))
+                .is_some_and(|d| text(d).len() < 2),
         };
         if !is_legal(item) || !may {
             assert!(response.is_err(), "{item:?}");
@@ -327,16 +442,39 @@ impl Run {
     }
 
     fn update(&mut self, item: &Item, removed: &[&'static str], counts: bool, if_d: bool) {
-        let key = Item(item.0.iter().filter(|(name, _)| ["pk", "sk"].contains(&name.as_str())).map(clone_pair).collect());
-        let set: Vec<_> = item.0.iter().filter(|(name, _)| key.get(name).is_none()).collect();
-        let removed: Vec<_> = removed.iter().filter(|name| item.get(name).is_none() && !(counts && **name == "count")).collect();
+        let key = Item(
+            item.0
+                .iter()
+                .filter(|(name, _)| ["pk", "sk"].contains(&name.as_str()))
+                .map(clone_pair)
+                .collect(),
+        );
+        let set: Vec<_> = item
+            .0
+            .iter()
+            .filter(|(name, _)| key.get(name).is_none())
+            .collect();
+        let removed: Vec<_> = removed
+            .iter()
+            .filter(|name| item.get(name).is_none() && !(counts && **name == "count"))
+            .collect();
         let mut sections = Vec::new();
         if !set.is_empty() {
-            let actions: Vec<_> = set.iter().map(|(name, _)| format!("{name} = :{name}")).collect();
+            let actions: Vec<_> = set
+                .iter()
+                .map(|(name, _)| format!("{name} = :{name}"))
+                .collect();
             sections.push(format!("SET {}", actions.join(", ")));
         }
         if !removed.is_empty() {
-            sections.push(format!("REMOVE {}", removed.iter().map(|name| format!("#{name}")).collect::<Vec<_>>().join(", ")));
+            sections.push(format!(
+                "REMOVE {}",
+                removed
+                    .iter()
+                    .map(|name| format!("#{name}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ));
         }
         if counts {
             sections.push("ADD #count :one".to_owned());
@@ -345,11 +483,24 @@ impl Run {
             true => UpdateParameter::None,
             false => UpdateParameter::Expression(sections.join(" ")),
         };
-        let values = set.iter().map(|(name, value)| (format!(":{name}"), (*value).clone()));
-        let values: BTreeMap<_, _> = values.chain(counts.then(|| (":one".to_owned(), n("1")))).collect();
-        let names = removed.iter().copied().copied().chain(counts.then_some("count"));
-        let names: BTreeMap<_, _> = names.map(|name| (format!("#{name}"), name.to_owned())).collect();
-        let given = Placeholders { names: (!names.is_empty()).then_some(names), values: (!values.is_empty()).then_some(values) };
+        let values = set
+            .iter()
+            .map(|(name, value)| (format!(":{name}"), (*value).clone()));
+        let values: BTreeMap<_, _> = values
+            .chain(counts.then(|| (":one".to_owned(), n("1"))))
+            .collect();
+        let names = removed
+            .iter()
+            .copied()
+            .copied()
+            .chain(counts.then_some("count"));
+        let names: BTreeMap<_, _> = names
+            .map(|name| (format!("#{name}"), name.to_owned()))
+            .collect();
+        let given = Placeholders {
+            names: (!names.is_empty()).then_some(names),
+            values: (!values.is_empty()).then_some(values),
+        };
         let mut request = UpdateItemRequest::new(table(TABLE), key.clone(), parameter, given);
         request.return_values = UpdateReturnValues::AllNew;
         if if_d {
@@ -362,20 +513,33 @@ impl Run {
         new.0.extend(set.into_iter().map(clone_pair));
         removed.iter().for_each(|name| drop(new.0.remove(**name)));
         if counts {
-            let before = new.get("count").map_or(0, |count| text(count).parse::<i64>().unwrap());
-            new.0.insert("count".to_owned(), n(&(before + 1).to_string()));
+            let before = new
+                .get("count")
+                .map_or(0, |count| text(count).parse::<i64>().unwrap());
+            new.0
+                .insert("count".to_owned(), n(&(before + 1).to_string()));
         }
         if !is_legal(&new) || (if_d && old.is_none_or(|old| old.get("d").is_none())) {
             assert!(outcome.is_err(), "{request:?}");
         } else if old.is_none() && !removed.is_empty() && sections.len() == 1 {
             assert_eq!(outcome.unwrap().attributes, None, "{request:?}");
         } else {
-            assert_eq!(outcome.unwrap().attributes.as_ref(), Some(&new), "{request:?}");
+            assert_eq!(
+                outcome.unwrap().attributes.as_ref(),
+                Some(&new),
+                "{request:?}"
+            );
             self.model.0.insert(model_key(&key), new);
         }
     }
 
-    fn query(&self, shape: &Shape, pick: u8, range: Option<(u8, u8, u8)>, (forward, limit): (bool, Option<u32>)) {
+    fn query(
+        &self,
+        shape: &Shape,
+        pick: u8,
+        range: Option<(u8, u8, u8)>,
+        (forward, limit): (bool, Option<u32>),
+    ) {
         let text = match (range, shape.sort) {
             (Some((operator, _, _)), Some(sort)) => match range_text(operator, sort) {
                 Some(text) => Some(text),
@@ -408,7 +572,9 @@ impl Run {
                 values.push((":h", high));
             }
         }
-        let source = shape.index.map_or(TABLE.to_owned(), |index| format!("{TABLE}/{index}"));
+        let source = shape
+            .index
+            .map_or(TABLE.to_owned(), |index| format!("{TABLE}/{index}"));
         let mut request = query_request(&source, &condition, &values);
         request.scan_index_forward = forward;
         request.limit = limit;
@@ -423,13 +589,23 @@ impl Run {
     }
 
     fn scan(&self, shape: &Shape, limit: Option<u32>, segments: u32) {
-        let expected: Vec<Item> = self.model.entries(shape).into_iter().map(|(_, _, item)| item).collect();
-        let source = shape.index.map_or(TABLE.to_owned(), |index| format!("{TABLE}/{index}"));
+        let expected: Vec<Item> = self
+            .model
+            .entries(shape)
+            .into_iter()
+            .map(|(_, _, item)| item)
+            .collect();
+        let source = shape
+            .index
+            .map_or(TABLE.to_owned(), |index| format!("{TABLE}/{index}"));
         let mut request = scan_request(&source);
         request.limit = limit;
         let mut items = Vec::new();
         for index in 0..segments {
-            request.segment = (segments > 1).then_some(Segment { index, total: segments });
+            request.segment = (segments > 1).then_some(Segment {
+                index,
+                total: segments,
+            });
             items.extend(pages(limit, |start| {
                 request.exclusive_start_key = start;
                 let response = self.database.scan(&request).unwrap();
@@ -442,12 +618,21 @@ impl Run {
     /// Counters, collections, listings and the engine's own check.
     fn finish(&self) {
         for shape in &SHAPES {
-            let source = Source { table: table(TABLE), index: shape.index.map(|index| IndexName::new(index).unwrap()) };
+            let source = Source {
+                table: table(TABLE),
+                index: shape.index.map(|index| IndexName::new(index).unwrap()),
+            };
             let entries = self.model.entries(shape);
             let stats = self.database.stats(&source).unwrap();
             if self.knows_all {
                 assert_eq!(stats.entries, entries.len() as u64);
-                assert_eq!(stats.bytes, entries.iter().map(|(_, _, item)| item.size() as u64).sum::<u64>());
+                assert_eq!(
+                    stats.bytes,
+                    entries
+                        .iter()
+                        .map(|(_, _, item)| item.size() as u64)
+                        .sum::<u64>()
+                );
             }
             let mut collections: Vec<Collection> = Vec::new();
             let mut after = None;
@@ -460,7 +645,9 @@ impl Run {
                     // One at a time: every place is gone on from.
                     std::ops::ControlFlow::Break(())
                 };
-                self.database.collections(&source, None, from.as_ref(), visit).unwrap();
+                self.database
+                    .collections(&source, None, from.as_ref(), visit)
+                    .unwrap();
                 if collections.len() == before {
                     break;
                 }
@@ -470,13 +657,27 @@ impl Run {
             }
             let mut listed = 0;
             for collection in &collections {
-                let of = entries.iter().filter(|(partition, _, _)| collection.partition == [partition.clone()]);
-                assert_eq!(self.database.collection(&source, &collection.partition).unwrap().as_ref(), Some(collection));
+                let of = entries
+                    .iter()
+                    .filter(|(partition, _, _)| collection.partition == [partition.clone()]);
+                assert_eq!(
+                    self.database
+                        .collection(&source, &collection.partition)
+                        .unwrap()
+                        .as_ref(),
+                    Some(collection)
+                );
                 if self.knows_all {
                     assert_eq!(collection.entries, of.clone().count() as u64);
-                    assert_eq!(collection.bytes, of.map(|(_, _, item)| item.size() as u64).sum::<u64>());
+                    assert_eq!(
+                        collection.bytes,
+                        of.map(|(_, _, item)| item.size() as u64).sum::<u64>()
+                    );
                 }
-                let range = Entries::Collection { partition: collection.partition.clone(), sort_prefix: None };
+                let range = Entries::Collection {
+                    partition: collection.partition.clone(),
+                    sort_prefix: None,
+                };
                 self.database
                     .entries(&source, &range, None, &mut |key, stat, _| {
                         assert_eq!(self.database.stat(&source, key).unwrap(), Some(stat));
@@ -496,7 +697,11 @@ impl Run {
 /// Two values of an attribute, the lower first.
 fn bounds(name: &str, one: u8, other: u8) -> (AttributeValue, AttributeValue) {
     let (one, other) = (value(name, one), value(name, other));
-    if encoded(&one) <= encoded(&other) { (one, other) } else { (other, one) }
+    if encoded(&one) <= encoded(&other) {
+        (one, other)
+    } else {
+        (other, one)
+    }
 }
 
 fn in_range((operator, low, high): (u8, u8, u8), name: &str, sort: &AttributeValue) -> bool {
@@ -534,8 +739,14 @@ fn pages(limit: Option<u32>, mut read: impl FnMut(Option<Item>) -> (Vec<Item>, P
     let mut start = None;
     loop {
         let (items, page) = read(start.take());
-        assert_eq!((items.len() as u64, page.count), (page.scanned_count, page.scanned_count));
-        assert_eq!(page.last_evaluated_key.is_some(), limit.is_some_and(|limit| items.len() == limit as usize));
+        assert_eq!(
+            (items.len() as u64, page.count),
+            (page.scanned_count, page.scanned_count)
+        );
+        assert_eq!(
+            page.last_evaluated_key.is_some(),
+            limit.is_some_and(|limit| items.len() == limit as usize)
+        );
         all.extend(items);
         match page.last_evaluated_key {
             Some(key) => start = Some(key),
@@ -553,15 +764,22 @@ fn run_cases(cases: u32, mut store: impl FnMut() -> (Arc<dyn Store>, Option<temp
 
 /// Runs generated operations, each time by another run; what comes with it lasts as long.
 pub fn run_cases_of<T>(cases: u32, mut run: impl FnMut() -> (Run, T)) {
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let run = std::cell::RefCell::new(&mut run);
     runner
-        .run(&proptest::collection::vec(any_operation(), 1..60), |operations| {
-            let (mut run, _with) = (run.borrow_mut())();
-            operations.iter().for_each(|operation| run.apply(operation));
-            run.finish();
-            Ok(())
-        })
+        .run(
+            &proptest::collection::vec(any_operation(), 1..60),
+            |operations| {
+                let (mut run, _with) = (run.borrow_mut())();
+                operations.iter().for_each(|operation| run.apply(operation));
+                run.finish();
+                Ok(())
+            },
+        )
         .unwrap();
 }
 

@@ -24,12 +24,28 @@ fn shop() -> Arc<LocalDatabase> {
     create_table(&*database, SHOP);
     for n in 0..100 {
         let uuid = format!("{:08x}-0000-4000-8000-{:012x}", n * 7919, n * 104_729);
-        let (city, note) = (if n % 4 == 0 { r#","address":{"city":"Rome"}"# } else { "" }, "n".repeat(n));
-        let total = if n == 0 { String::new() } else { format!(r#","total":{n}"#) };
+        let (city, note) = (
+            if n % 4 == 0 {
+                r#","address":{"city":"Rome"}"#
+            } else {
+                ""
+            },
+            "n".repeat(n),
+        );
+        let total = if n == 0 {
+            String::new()
+        } else {
+            format!(r#","total":{n}"#)
+        };
         for item in [
             format!(r#"{{"PK":"USER#{n}","SK":"PROFILE","email":"u{n}@example.com"{city}}}"#),
-            format!(r#"{{"PK":"USER#{n}","SK":"ORDER#2026-01-02#{uuid}","status":"open"{total},"note":"{note}"}}"#),
-            format!(r#"{{"PK":"ORDER#{uuid}","SK":"ITEM#{n}","count":{}}}"#, if n < 10 { r#""many""# } else { "7" }),
+            format!(
+                r#"{{"PK":"USER#{n}","SK":"ORDER#2026-01-02#{uuid}","status":"open"{total},"note":"{note}"}}"#
+            ),
+            format!(
+                r#"{{"PK":"ORDER#{uuid}","SK":"ITEM#{n}","count":{}}}"#,
+                if n < 10 { r#""many""# } else { "7" }
+            ),
             format!(r#"{{"PK":"PRODUCT#SKU-{n}","SK":"METADATA"}}"#),
             format!(r#"{{"PK":"u{n}@example.com","SK":"LOGIN#2026-01-02T03:04:05Z"}}"#),
             format!(
@@ -44,12 +60,26 @@ fn shop() -> Arc<LocalDatabase> {
 }
 
 fn shapes(database: &LocalDatabase, table: &str, items_max: u64) -> Shapes {
-    read(database, &TableName::new(table).unwrap(), items_max, 1_700_000_000_123).unwrap().unwrap()
+    read(
+        database,
+        &TableName::new(table).unwrap(),
+        items_max,
+        1_700_000_000_123,
+    )
+    .unwrap()
+    .unwrap()
 }
 
 fn of_keys(all: &Value, partition: &str, sort: &str) -> Value {
-    let is_it = |pattern: &&Value| pattern["partition_key"] == partition && pattern["sort_key"] == sort;
-    all["patterns"].as_array().unwrap().iter().find(is_it).unwrap_or_else(|| panic!("{partition} {sort} in {all:#}")).clone()
+    let is_it =
+        |pattern: &&Value| pattern["partition_key"] == partition && pattern["sort_key"] == sort;
+    all["patterns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("{partition} {sort} in {all:#}"))
+        .clone()
 }
 
 #[test]
@@ -57,20 +87,35 @@ fn six_shapes_of_one_table() {
     let all = json(&shapes(&shop(), "Shop", u64::MAX), item_path);
     let head = json!({ "table": "Shop", "made": "2023-11-14T22:13:20.123Z", "items": 600, "items_read": 600, "sampled": false,
         "partition_key": "PK", "sort_key": "SK" });
-    head.as_object().unwrap().iter().for_each(|(name, value)| assert_eq!(all[name], *value));
+    head.as_object()
+        .unwrap()
+        .iter()
+        .for_each(|(name, value)| assert_eq!(all[name], *value));
     assert_eq!(all["patterns"].as_array().unwrap().len(), 6, "{all:#}");
-    for (partition, sort) in
-        [("PRODUCT#SKU-<n>", "METADATA"), ("<email>", "LOGIN#<datetime>"), ("session-<hex>", "<epoch-seconds>")]
-    {
+    for (partition, sort) in [
+        ("PRODUCT#SKU-<n>", "METADATA"),
+        ("<email>", "LOGIN#<datetime>"),
+        ("session-<hex>", "<epoch-seconds>"),
+    ] {
         assert_eq!(of_keys(&all, partition, sort)["items"], 100);
     }
 
     let profiles = of_keys(&all, "USER#<n>", "PROFILE");
-    assert_eq!((&profiles["percent"], &profiles["indexes"]), (&json!(16.7), &json!({ "by-email": 100, "by-status": 0 })));
+    assert_eq!(
+        (&profiles["percent"], &profiles["indexes"]),
+        (&json!(16.7), &json!({ "by-email": 100, "by-status": 0 }))
+    );
     let address = json!({ "name": "address", "items": 25, "percent": 25.0, "types": { "M": 25 }, "more_members": false,
         "members": [{ "name": "city", "items": 25, "percent": 25.0, "types": { "S": 25 } }] });
     let attributes = profiles["attributes"].as_array().unwrap();
-    assert_eq!(attributes.iter().map(|attribute| attribute["name"].as_str().unwrap()).collect::<Vec<_>>().len(), 4);
+    assert_eq!(
+        attributes
+            .iter()
+            .map(|attribute| attribute["name"].as_str().unwrap())
+            .collect::<Vec<_>>()
+            .len(),
+        4
+    );
     assert!(attributes.contains(&address), "{profiles:#}");
 
     // An order without a total is not in by-status.
@@ -79,10 +124,16 @@ fn six_shapes_of_one_table() {
     let sizes = &orders["item_bytes"];
     let of = |name: &str| sizes[name].as_u64().unwrap();
     assert!(
-        of("max") - of("min") >= 99 && of("min") < of("median") && of("median") < of("p99") && of("p99") <= of("max"),
+        of("max") - of("min") >= 99
+            && of("min") < of("median")
+            && of("median") < of("p99")
+            && of("p99") <= of("max"),
         "{sizes}"
     );
-    assert_eq!(orders["billed_bytes"].as_u64().unwrap() - orders["bytes"].as_u64().unwrap(), 100 * 100);
+    assert_eq!(
+        orders["billed_bytes"].as_u64().unwrap() - orders["bytes"].as_u64().unwrap(),
+        100 * 100
+    );
     let counts = &of_keys(&all, "ORDER#<uuid>", "ITEM#<n>")["attributes"][2];
     assert_eq!(counts["types"], json!({ "N": 90, "S": 10 }));
 }
@@ -112,11 +163,21 @@ fn a_sample_is_taken_from_everywhere_and_says_so() {
     let whole = shapes(&database, "Shop", 600);
     assert!(!whole.is_sample());
     let sample = shapes(&database, "Shop", 120);
-    assert!(sample.is_sample() && (60..=120).contains(&sample.items_read), "{}", sample.items_read);
+    assert!(
+        sample.is_sample() && (60..=120).contains(&sample.items_read),
+        "{}",
+        sample.items_read
+    );
     assert_eq!(sample.stats.entries, 600);
     assert!(sample.patterns.len() >= 4, "{:?}", sample.patterns);
     let text = markdown(&sample, item_path);
-    assert!(text.contains(&format!("A sample of {} items of 600, taken at 2023-", sample.items_read)), "{text}");
+    assert!(
+        text.contains(&format!(
+            "A sample of {} items of 600, taken at 2023-",
+            sample.items_read
+        )),
+        "{text}"
+    );
     // Strips that hold nothing leave their part to the others.
     let most = shapes(&database, "Shop", 599).items_read;
     assert!((450..=599).contains(&most), "{most}");
@@ -138,11 +199,25 @@ fn tables_of_other_keys_and_empty_ones() {
     put(&*database, "Strange", r#"{"id":"a|b`\nc"}"#);
     let all = json(&shapes(&database, "Numbers", u64::MAX), item_path);
     let first = &all["patterns"][0];
-    assert_eq!((&first["partition_key"], &first["sort_key"], &first["items"]), (&json!("<number>"), &Value::Null, &json!(30)));
+    assert_eq!(
+        (&first["partition_key"], &first["sort_key"], &first["items"]),
+        (&json!("<number>"), &Value::Null, &json!(30))
+    );
     assert!(first["example"].as_str().unwrap().starts_with("items/"));
     let text = markdown(&shapes(&database, "Nothing", u64::MAX), item_path);
-    assert_eq!(text, "# Shapes of Nothing\n\n0 items as of 2023-11-14T22:13:20.123Z: 0 patterns.\n\n");
+    assert_eq!(
+        text,
+        "# Shapes of Nothing\n\n0 items as of 2023-11-14T22:13:20.123Z: 0 patterns.\n\n"
+    );
     let text = markdown(&shapes(&database, "Strange", u64::MAX), item_path);
-    assert!(text.lines().any(|line| line.starts_with("| `<word>\\|<word>'<word>` | 1 |")), "{text}");
-    assert!(read(&*database, &TableName::new("Missing").unwrap(), 1, 0).unwrap().is_none());
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("| `<word>\\|<word>'<word>` | 1 |")),
+        "{text}"
+    );
+    assert!(
+        read(&*database, &TableName::new("Missing").unwrap(), 1, 0)
+            .unwrap()
+            .is_none()
+    );
 }

@@ -34,7 +34,10 @@ enum Clause {
 }
 
 fn compares(left: &Scalar, operator: &str, right: &Scalar) -> bool {
-    let same_type = matches!((left, right), (Scalar::N(_), Scalar::N(_)) | (Scalar::S(_), Scalar::S(_)));
+    let same_type = matches!(
+        (left, right),
+        (Scalar::N(_), Scalar::N(_)) | (Scalar::S(_), Scalar::S(_))
+    );
     match operator {
         "=" => left == right,
         "<>" => left != right,
@@ -58,11 +61,13 @@ impl Clause {
                 Some(found) => compares(value, operator, found),
                 None => *operator == "<>",
             },
-            Self::Between(name, lower, upper) => {
-                row.get(name).is_some_and(|found| compares(found, ">=", lower) && compares(found, "<=", upper))
-            }
+            Self::Between(name, lower, upper) => row
+                .get(name)
+                .is_some_and(|found| compares(found, ">=", lower) && compares(found, "<=", upper)),
             Self::In(name, values) => row.get(name).is_some_and(|found| values.contains(found)),
-            Self::BeginsWith(name, prefix) => matches!(row.get(name), Some(Scalar::S(text)) if text.starts_with(prefix)),
+            Self::BeginsWith(name, prefix) => {
+                matches!(row.get(name), Some(Scalar::S(text)) if text.starts_with(prefix))
+            }
             Self::Missing(name) => !row.contains_key(name),
             Self::Not(inner) => !inner.holds(row),
             Self::And(parts) => parts.iter().all(|part| part.holds(row)),
@@ -72,11 +77,20 @@ impl Clause {
 
     fn text(&self) -> String {
         let list = |values: &[Scalar]| values.iter().map(literal).collect::<Vec<_>>().join(", ");
-        let join = |parts: &[Self], word: &str| format!("({})", parts.iter().map(Self::text).collect::<Vec<_>>().join(word));
+        let join = |parts: &[Self], word: &str| {
+            format!(
+                "({})",
+                parts.iter().map(Self::text).collect::<Vec<_>>().join(word)
+            )
+        };
         match self {
             Self::Compare(name, operator, value) => format!("{name} {operator} {}", literal(value)),
-            Self::Flipped(value, operator, name) => format!("{}{operator}\"{name}\"", literal(value)),
-            Self::Between(name, lower, upper) => format!("{name} BETWEEN {} AND {}", literal(lower), literal(upper)),
+            Self::Flipped(value, operator, name) => {
+                format!("{}{operator}\"{name}\"", literal(value))
+            }
+            Self::Between(name, lower, upper) => {
+                format!("{name} BETWEEN {} AND {}", literal(lower), literal(upper))
+            }
             Self::In(name, values) => format!("{name} IN [{}]", list(values)),
             Self::BeginsWith(name, prefix) => format!("begins_with({name}, '{prefix}')"),
             Self::Missing(name) => format!("{name} IS MISSING"),
@@ -154,7 +168,10 @@ fn typed(row: &Row) -> Value {
         Scalar::N(number) => json!({ "N": number.to_string() }),
         Scalar::S(text) => json!({ "S": text }),
     };
-    row.iter().map(|(name, scalar)| ((*name).to_owned(), value(scalar))).collect::<serde_json::Map<_, _>>().into()
+    row.iter()
+        .map(|(name, scalar)| ((*name).to_owned(), value(scalar)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// Four keys by three with all kinds of other attributes.
@@ -206,13 +223,20 @@ fn selects_find_what_their_clause_says() {
     let rows = rows();
     rows.iter().for_each(|row| control.put("Tab", typed(row)));
     let (answered, refused) = (Cell::new(0), Cell::new(0));
-    let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: 2000,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let inputs = (clause(), any::<bool>(), prop::option::of(1u32..5));
     let outcome = TestRunner::new(config).run(&inputs, |(clause, of_index, limit)| {
         let source = if of_index { "Tab.\"all\"" } else { "Tab" };
         let statement = format!("SELECT * FROM {source} WHERE {}", clause.text());
         let in_source = rows.iter().filter(|row| !of_index || row.contains_key("g"));
-        let expected: Vec<Value> = in_source.filter(|row| clause.holds(row)).map(typed).collect();
+        let expected: Vec<Value> = in_source
+            .filter(|row| clause.holds(row))
+            .map(typed)
+            .collect();
         match select(&control, &statement, limit) {
             Ok(found) => {
                 answered.set(answered.get() + 1);
@@ -220,14 +244,20 @@ fn selects_find_what_their_clause_says() {
             }
             Err(error) => {
                 refused.set(refused.get() + 1);
-                let is_known = error == "Overlapping conditions with range keys are not supported in where clause";
+                let is_known = error
+                    == "Overlapping conditions with range keys are not supported in where clause";
                 prop_assert!(is_known, "{}: {}", statement, error);
             }
         }
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    assert!(answered.get() > 4 * refused.get(), "{} answered, {} refused", answered.get(), refused.get());
+    assert!(
+        answered.get() > 4 * refused.get(),
+        "{} answered, {} refused",
+        answered.get(),
+        refused.get()
+    );
 }
 
 /// One statement that writes.
@@ -252,20 +282,37 @@ enum Write {
 impl Write {
     fn text(&self) -> String {
         let key = |pk: &Scalar, sk: &Scalar, condition: &Option<Clause>| {
-            let more = condition.as_ref().map(|clause| format!(" AND {}", clause.text())).unwrap_or_default();
+            let more = condition
+                .as_ref()
+                .map(|clause| format!(" AND {}", clause.text()))
+                .unwrap_or_default();
             format!("WHERE sk = {} AND pk = {}{more}", literal(sk), literal(pk))
         };
         match self {
             Self::Insert(row) => {
-                let members: Vec<String> = row.iter().map(|(name, value)| format!("'{name}': {}", literal(value))).collect();
+                let members: Vec<String> = row
+                    .iter()
+                    .map(|(name, value)| format!("'{name}': {}", literal(value)))
+                    .collect();
                 format!("INSERT INTO Tab VALUE {{{}}}", members.join(", "))
             }
-            Self::Update { pk, sk, x, g, condition } => {
+            Self::Update {
+                pk,
+                sk,
+                x,
+                g,
+                condition,
+            } => {
                 let x = x.map_or("REMOVE x".to_owned(), |x| format!("SET x = {x}"));
-                let g = g.as_ref().map(|g| format!(" SET g = {}", literal(g))).unwrap_or_default();
+                let g = g
+                    .as_ref()
+                    .map(|g| format!(" SET g = {}", literal(g)))
+                    .unwrap_or_default();
                 format!("UPDATE Tab {x}{g} {}", key(pk, sk, condition))
             }
-            Self::Delete { pk, sk, condition } => format!("DELETE FROM Tab {}", key(pk, sk, condition)),
+            Self::Delete { pk, sk, condition } => {
+                format!("DELETE FROM Tab {}", key(pk, sk, condition))
+            }
         }
     }
 
@@ -275,14 +322,21 @@ impl Write {
             Self::Insert(row) => (row["pk"].clone(), row["sk"].clone()),
             Self::Update { pk, sk, .. } | Self::Delete { pk, sk, .. } => (pk.clone(), sk.clone()),
         };
-        let holds = |condition: &Option<Clause>, row: &Row| condition.as_ref().is_none_or(|clause| clause.holds(row));
+        let holds = |condition: &Option<Clause>, row: &Row| {
+            condition.as_ref().is_none_or(|clause| clause.holds(row))
+        };
         match (self, table.get_mut(&key)) {
             (Self::Insert(_), Some(_)) => Some("DuplicateItemException"),
             (Self::Insert(row), None) => {
                 table.insert(key, row.clone());
                 None
             }
-            (Self::Update { x, g, condition, .. }, Some(row)) if holds(condition, row) => {
+            (
+                Self::Update {
+                    x, g, condition, ..
+                },
+                Some(row),
+            ) if holds(condition, row) => {
                 match x {
                     Some(x) => row.insert("x", Scalar::N(*x)),
                     None => row.remove("x"),
@@ -297,7 +351,9 @@ impl Write {
                 None
             }
             (Self::Delete { .. }, None) => None,
-            (Self::Update { .. } | Self::Delete { .. }, _) => Some("ConditionalCheckFailedException"),
+            (Self::Update { .. } | Self::Delete { .. }, _) => {
+                Some("ConditionalCheckFailedException")
+            }
         }
     }
 }
@@ -305,7 +361,8 @@ impl Write {
 /// A condition on what is no key.
 fn condition() -> impl Strategy<Value = Option<Clause>> {
     let leaf = prop_oneof![
-        (prop::sample::select(vec!["=", "<>", ">"]), number()).prop_map(|(operator, value)| Clause::Compare("x", operator, value)),
+        (prop::sample::select(vec!["=", "<>", ">"]), number())
+            .prop_map(|(operator, value)| Clause::Compare("x", operator, value)),
         prop::sample::select(vec!["x", "g"]).prop_map(Clause::Missing),
         text().prop_map(|value| Clause::Compare("g", "=", value)),
     ];
@@ -319,7 +376,12 @@ fn condition() -> impl Strategy<Value = Option<Clause>> {
 }
 
 fn write() -> impl Strategy<Value = Write> {
-    let key = || (prop::sample::select(vec!["a", "b"]).prop_map(|text| Scalar::S(text.to_owned())), (0i64..2).prop_map(Scalar::N));
+    let key = || {
+        (
+            prop::sample::select(vec!["a", "b"]).prop_map(|text| Scalar::S(text.to_owned())),
+            (0i64..2).prop_map(Scalar::N),
+        )
+    };
     let others = || (prop::option::of(0i64..3), prop::option::of(text()));
     prop_oneof![
         (key(), others()).prop_map(|((pk, sk), (x, g))| {
@@ -328,7 +390,13 @@ fn write() -> impl Strategy<Value = Write> {
             row.extend(g.map(|g| ("g", g)));
             Write::Insert(row)
         }),
-        (key(), others(), condition()).prop_map(|((pk, sk), (x, g), condition)| Write::Update { pk, sk, x, g, condition }),
+        (key(), others(), condition()).prop_map(|((pk, sk), (x, g), condition)| Write::Update {
+            pk,
+            sk,
+            x,
+            g,
+            condition
+        }),
         (key(), condition()).prop_map(|((pk, sk), condition)| Write::Delete { pk, sk, condition }),
     ]
 }
@@ -355,25 +423,49 @@ fn run(control: &Control, statement: &str, operation: &str) -> Option<&'static s
         }
     };
     assert!(known.contains(&code.as_str()), "{statement}: {code}");
-    Some(if code == known[0] { "ConditionalCheckFailedException" } else { "DuplicateItemException" })
+    Some(if code == known[0] {
+        "ConditionalCheckFailedException"
+    } else {
+        "DuplicateItemException"
+    })
 }
 
 #[test]
 fn writes_leave_what_they_say() {
-    let operations = prop::sample::select(vec!["ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"]);
-    let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+    let operations = prop::sample::select(vec![
+        "ExecuteStatement",
+        "BatchExecuteStatement",
+        "ExecuteTransaction",
+    ]);
+    let config = Config {
+        cases: 60,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let inputs = prop::collection::vec((write(), operations), 1..40);
     let outcome = TestRunner::new(config).run(&inputs, |writes| {
         let control = tab();
         let mut table = BTreeMap::new();
         for (write, operation) in &writes {
             let statement = write.text();
-            prop_assert_eq!(run(&control, &statement, operation), write.apply(&mut table), "{}: {}", operation, statement);
+            prop_assert_eq!(
+                run(&control, &statement, operation),
+                write.apply(&mut table),
+                "{}: {}",
+                operation,
+                statement
+            );
         }
         let expected = || table.values().map(typed);
-        prop_assert_eq!(sorted(select(&control, "SELECT * FROM Tab", None).unwrap()), sorted(expected().collect()));
+        prop_assert_eq!(
+            sorted(select(&control, "SELECT * FROM Tab", None).unwrap()),
+            sorted(expected().collect())
+        );
         let indexed = expected().filter(|item| item.get("g").is_some()).collect();
-        prop_assert_eq!(sorted(select(&control, "SELECT * FROM Tab.\"all\"", Some(1)).unwrap()), sorted(indexed));
+        prop_assert_eq!(
+            sorted(select(&control, "SELECT * FROM Tab.\"all\"", Some(1)).unwrap()),
+            sorted(indexed)
+        );
         let report = ddbfs::engine::check::check(control.database.engine()).unwrap();
         prop_assert!(report.is_clean(), "{:?}", report.differences);
         Ok(())

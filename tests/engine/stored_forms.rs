@@ -23,7 +23,9 @@ struct Fill(Vec<(Vec<u8>, Vec<u8>)>);
 
 impl WriteJob for Fill {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
-        self.0.iter().try_for_each(|(key, value)| batch.put(key, value))
+        self.0
+            .iter()
+            .try_for_each(|(key, value)| batch.put(key, value))
     }
 
     fn done(self: Box<Self>, result: Result<(), StoreError>) {
@@ -32,17 +34,31 @@ impl WriteJob for Fill {
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
 }
 
 /// A store with these lines: a key in hexadecimal digits, then a JSON object or again digits.
 fn store(lines: &str) -> Arc<MemoryStore> {
-    let value = |text: &str| if text.starts_with('{') { text.as_bytes().to_vec() } else { unhex(text) };
+    let value = |text: &str| {
+        if text.starts_with('{') {
+            text.as_bytes().to_vec()
+        } else {
+            unhex(text)
+        }
+    };
     let lines = lines.lines().map(|line| line.split_once(' ').unwrap());
     let store = Arc::new(MemoryStore::new().unwrap());
     let before = store.commit_id();
-    store.submit(Box::new(Fill(lines.map(|(key, text)| (unhex(key), value(text))).collect())));
-    assert_ne!(store.wait_for_commit(before, Duration::from_secs(60)), Ok(before));
+    store.submit(Box::new(Fill(
+        lines.map(|(key, text)| (unhex(key), value(text))).collect(),
+    )));
+    assert_ne!(
+        store.wait_for_commit(before, Duration::from_secs(60)),
+        Ok(before)
+    );
     store
 }
 
@@ -57,7 +73,9 @@ fn check_answers(control: &Control, recorded: &str, when: &str) {
     let recorded: Map<String, Value> = serde_json::from_str(recorded).unwrap();
     for (question, expected) in recorded {
         let (operation, body) = question.split_once(' ').unwrap();
-        let found = control.call(operation, serde_json::from_str(body).unwrap()).unwrap_or_else(Value::String);
+        let found = control
+            .call(operation, serde_json::from_str(body).unwrap())
+            .unwrap_or_else(Value::String);
         assert_eq!(found, expected, "{when}: {question}");
     }
 }
@@ -69,7 +87,11 @@ fn jobs(store: &MemoryStore) -> usize {
         count += 1;
         ControlFlow::Continue(())
     };
-    store.snapshot().unwrap().walk(&range, Direction::Forward, visit).unwrap();
+    store
+        .snapshot()
+        .unwrap()
+        .walk(&range, Direction::Forward, visit)
+        .unwrap();
     count
 }
 
@@ -83,10 +105,19 @@ fn a_store_of_version_1_opens_as_it_was_and_is_written_anew() {
     // The job that was left is gone on with.
     until("the job ends", || jobs(&store) == 0);
     // Two changes that come to nothing write each definition in today's form.
-    for table in control.ok("ListTables", json!({}))["TableNames"].as_array().unwrap() {
+    for table in control.ok("ListTables", json!({}))["TableNames"]
+        .as_array()
+        .unwrap()
+    {
         let arn = format!("{ARN}{}", table.as_str().unwrap());
-        control.ok("TagResource", json!({ "ResourceArn": arn, "Tags": [{ "Key": "passing", "Value": "" }] }));
-        control.ok("UntagResource", json!({ "ResourceArn": arn, "TagKeys": ["passing"] }));
+        control.ok(
+            "TagResource",
+            json!({ "ResourceArn": arn, "Tags": [{ "Key": "passing", "Value": "" }] }),
+        );
+        control.ok(
+            "UntagResource",
+            json!({ "ResourceArn": arn, "TagKeys": ["passing"] }),
+        );
     }
     check_answers(&control, answers, "written");
     drop(control);
@@ -97,15 +128,25 @@ fn a_store_of_version_1_opens_as_it_was_and_is_written_anew() {
 fn what_a_newer_ddbfs_wrote_is_refused_with_a_sentence_and_stays() {
     let lines = include_str!("stored_forms/version_1.store");
     // The model's partitions had no version then.
-    let newer = |line: &str| line.replace(r#" {"v":1,"#, " {").replace(r#" {""#, r#" {"v":99,""#);
+    let newer = |line: &str| {
+        line.replace(r#" {"v":1,"#, " {")
+            .replace(r#" {""#, r#" {"v":99,""#)
+    };
     let newer: Vec<String> = lines.lines().map(newer).collect();
     let store = store(&newer.join("\n"));
-    let sentence = "the data directory was written by a newer format, version 99; use a newer ddbfs";
+    let sentence =
+        "the data directory was written by a newer format, version 99; use a newer ddbfs";
     let control = open(&store);
     for (operation, body) in [
         ("DescribeTable", json!({ "TableName": "Full" })),
-        ("GetItem", json!({ "TableName": "Full", "Key": { "pk": { "S": "p" }, "sk": { "N": "1" } } })),
-        ("UpdateTable", json!({ "TableName": "Full", "DeletionProtectionEnabled": false })),
+        (
+            "GetItem",
+            json!({ "TableName": "Full", "Key": { "pk": { "S": "p" }, "sk": { "N": "1" } } }),
+        ),
+        (
+            "UpdateTable",
+            json!({ "TableName": "Full", "DeletionProtectionEnabled": false }),
+        ),
         ("ListBackups", json!({})),
         ("ListExports", json!({})),
         ("ListImports", json!({})),
@@ -118,12 +159,22 @@ fn what_a_newer_ddbfs_wrote_is_refused_with_a_sentence_and_stays() {
     let mut kept = String::new();
     let visit = &mut |_: &[u8], value: &[u8]| {
         kept.extend(
-            std::str::from_utf8(value).iter().filter(|text| text.starts_with(r#"{"v":99,"#)).map(|text| format!("{text}\n")),
+            std::str::from_utf8(value)
+                .iter()
+                .filter(|text| text.starts_with(r#"{"v":99,"#))
+                .map(|text| format!("{text}\n")),
         );
         ControlFlow::Continue(())
     };
-    store.snapshot().unwrap().walk(&KeyRange::prefix(&[]), Direction::Forward, visit).unwrap();
-    let written: String = newer.iter().filter_map(|line| Some(format!("{}\n", &line[line.find(r#"{"v""#)?..]))).collect();
+    store
+        .snapshot()
+        .unwrap()
+        .walk(&KeyRange::prefix(&[]), Direction::Forward, visit)
+        .unwrap();
+    let written: String = newer
+        .iter()
+        .filter_map(|line| Some(format!("{}\n", &line[line.find(r#"{"v""#)?..])))
+        .collect();
     assert_eq!(kept, written);
 }
 
@@ -131,7 +182,10 @@ const FORMAT: [u8; 2] = [1, 1];
 
 /// The version of the whole store.
 fn version(store: &MemoryStore) -> u8 {
-    assert_eq!(StoreKey::Meta(ddbfs::engine::keys::Meta::Format).encode(), FORMAT);
+    assert_eq!(
+        StoreKey::Meta(ddbfs::engine::keys::Meta::Format).encode(),
+        FORMAT
+    );
     store.snapshot().unwrap().get(&FORMAT).unwrap().unwrap()[0]
 }
 
@@ -150,24 +204,36 @@ fn a_store_of_version_1_stays_so_while_it_is_read_and_is_of_version_2_after_a_wr
     drop(control);
     let control = open(&store);
     assert_eq!(version(&store), 2);
-    assert_eq!(control.ok("ListTables", json!({}))["TableNames"], json!(["First", "Second"]));
+    assert_eq!(
+        control.ok("ListTables", json!({}))["TableNames"],
+        json!(["First", "Second"])
+    );
 }
 
 /// `check`, `dump` and others open it so.
 #[test]
 fn a_store_that_is_only_looked_at_stays_as_it_is() {
     let store = store(include_str!("stored_forms/version_1.store"));
-    let (commit, answers) = (store.commit_id(), include_str!("stored_forms/version_1.answers.json"));
+    let (commit, answers) = (
+        store.commit_id(),
+        include_str!("stored_forms/version_1.answers.json"),
+    );
     let control = Control::on(store.clone(), |options| {
         (options.looks_only, options.background_period) = (true, Some(Duration::from_millis(1)));
     });
     control.clock.advance_ms(ELAPSED_MS);
     check_answers(&control, answers, "looked at");
-    for table in control.ok("ListTables", json!({}))["TableNames"].as_array().unwrap() {
+    for table in control.ok("ListTables", json!({}))["TableNames"]
+        .as_array()
+        .unwrap()
+    {
         control.ok("Scan", json!({ "TableName": table }));
     }
     control.database.engine().close();
-    assert_eq!((store.commit_id(), version(&store), jobs(&store)), (commit, 1, 1));
+    assert_eq!(
+        (store.commit_id(), version(&store), jobs(&store)),
+        (commit, 1, 1)
+    );
 }
 
 #[test]
@@ -175,9 +241,16 @@ fn a_store_of_a_newer_version_is_refused_whole() {
     for newer in ["03", "63"] {
         let store = store(&format!("0101 {newer}"));
         let commit = store.commit_id();
-        let error = LocalDatabase::open(store.clone(), EngineOptions::default()).unwrap_err().to_string();
+        let error = LocalDatabase::open(store.clone(), EngineOptions::default())
+            .unwrap_err()
+            .to_string();
         let version = version(&store);
-        assert_eq!(error, format!("the data directory was written by a newer format, version {version}; use a newer ddbfs"));
+        assert_eq!(
+            error,
+            format!(
+                "the data directory was written by a newer format, version {version}; use a newer ddbfs"
+            )
+        );
         assert_eq!((unhex(newer), commit), (vec![version], store.commit_id()));
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::support::engine::{NOW_MS, database, database_with, get, n, options, put, s, table, text};
+use crate::support::engine::{
+    NOW_MS, database, database_with, get, n, options, put, s, table, text,
+};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
@@ -23,40 +25,77 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 fn create(database: &LocalDatabase, name: &str, view: Option<StreamViewType>) {
     let request = CreateTableRequest {
         table_name: table(name),
-        attribute_definitions: vec![KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S }],
-        key_schema: vec![KeySchemaElement { attribute_name: "pk".into(), key_type: KeyType::Hash }],
+        attribute_definitions: vec![KeyAttribute {
+            name: "pk".into(),
+            attribute_type: KeyAttributeType::S,
+        }],
+        key_schema: vec![KeySchemaElement {
+            attribute_name: "pk".into(),
+            key_type: KeyType::Hash,
+        }],
         billing_mode: Some(BillingMode::PayPerRequest),
         throughput: None,
         local_indexes: None,
         global_indexes: None,
         deletion_protection: false,
-        settings: TableSettings { stream: view, ..TableSettings::default() },
+        settings: TableSettings {
+            stream: view,
+            ..TableSettings::default()
+        },
     };
     database.create_table(request).unwrap();
 }
 
 fn delete(database: &LocalDatabase, name: &str, key: Item) {
-    database.delete_item(DeleteItemRequest::new(table(name), key)).unwrap();
+    database
+        .delete_item(DeleteItemRequest::new(table(name), key))
+        .unwrap();
 }
 
 fn streams_of(database: &LocalDatabase, name: &str) -> Vec<StreamName> {
-    let request = ListStreamsRequest { table_name: Some(table(name)), ..ListStreamsRequest::default() };
+    let request = ListStreamsRequest {
+        table_name: Some(table(name)),
+        ..ListStreamsRequest::default()
+    };
     database.list_streams(request).unwrap().streams
 }
 
-fn describe(database: &LocalDatabase, stream: &StreamName) -> Result<DescribeStreamResponse, Error> {
+fn describe(
+    database: &LocalDatabase,
+    stream: &StreamName,
+) -> Result<DescribeStreamResponse, Error> {
     let stream = stream.clone();
-    database.describe_stream(DescribeStreamRequest { stream, limit: None, exclusive_start_shard_id: None, children_of: None })
+    database.describe_stream(DescribeStreamRequest {
+        stream,
+        limit: None,
+        exclusive_start_shard_id: None,
+        children_of: None,
+    })
 }
 
-fn iterator(database: &LocalDatabase, stream: &StreamName, position: ShardPosition) -> Result<String, Error> {
+fn iterator(
+    database: &LocalDatabase,
+    stream: &StreamName,
+    position: ShardPosition,
+) -> Result<String, Error> {
     let shard_id = describe(database, stream)?.shards[0].shard_id.clone();
-    let request = GetShardIteratorRequest { stream: stream.clone(), shard_id, position };
+    let request = GetShardIteratorRequest {
+        stream: stream.clone(),
+        shard_id,
+        position,
+    };
     Ok(database.get_shard_iterator(request)?.shard_iterator)
 }
 
-fn read(database: &LocalDatabase, shard_iterator: &str, limit: Option<u32>) -> Result<GetRecordsResponse, Error> {
-    database.get_records(GetRecordsRequest { shard_iterator: shard_iterator.to_owned(), limit })
+fn read(
+    database: &LocalDatabase,
+    shard_iterator: &str,
+    limit: Option<u32>,
+) -> Result<GetRecordsResponse, Error> {
+    database.get_records(GetRecordsRequest {
+        shard_iterator: shard_iterator.to_owned(),
+        limit,
+    })
 }
 
 /// The whole of a table's newest stream, in pages of three.
@@ -77,14 +116,22 @@ fn all_records(database: &LocalDatabase, name: &str) -> Vec<StreamRecord> {
 
 /// `INSERT a new=1 old=-`, images by their attribute `v`.
 fn line(record: &StreamRecord) -> String {
-    let image = |image: &Option<Item>| image.as_ref().map_or("-".to_owned(), |item| text(item.get("v").unwrap()));
+    let image = |image: &Option<Item>| {
+        image
+            .as_ref()
+            .map_or("-".to_owned(), |item| text(item.get("v").unwrap()))
+    };
     let event = match record.event {
         StreamEvent::Insert => "INSERT",
         StreamEvent::Modify => "MODIFY",
         StreamEvent::Remove => "REMOVE",
     };
     let key = text(record.keys.get("pk").unwrap());
-    format!("{event} {key} new={} old={}", image(&record.new_image), image(&record.old_image))
+    format!(
+        "{event} {key} new={} old={}",
+        image(&record.new_image),
+        image(&record.old_image)
+    )
 }
 
 fn lines(records: &[StreamRecord]) -> Vec<String> {
@@ -122,25 +169,49 @@ fn view_types_decide_the_images() {
         some_changes(&database, "Tab");
         let records = all_records(&database, "Tab");
         assert_eq!(lines(&records), expected);
-        assert!(records.iter().all(|record| record.view_type == view && record.origin == Origin::Client));
+        assert!(
+            records
+                .iter()
+                .all(|record| record.view_type == view && record.origin == Origin::Client)
+        );
         assert!(records.is_sorted_by_key(|record| record.sequence_number));
         is_sound(&database);
     };
     check(
         StreamViewType::KeysOnly,
-        ["INSERT a new=- old=-", "INSERT b new=- old=-", "MODIFY a new=- old=-", "REMOVE b new=- old=-"],
+        [
+            "INSERT a new=- old=-",
+            "INSERT b new=- old=-",
+            "MODIFY a new=- old=-",
+            "REMOVE b new=- old=-",
+        ],
     );
     check(
         StreamViewType::NewImage,
-        ["INSERT a new=1 old=-", "INSERT b new=2 old=-", "MODIFY a new=3 old=-", "REMOVE b new=- old=-"],
+        [
+            "INSERT a new=1 old=-",
+            "INSERT b new=2 old=-",
+            "MODIFY a new=3 old=-",
+            "REMOVE b new=- old=-",
+        ],
     );
     check(
         StreamViewType::OldImage,
-        ["INSERT a new=- old=-", "INSERT b new=- old=-", "MODIFY a new=- old=1", "REMOVE b new=- old=2"],
+        [
+            "INSERT a new=- old=-",
+            "INSERT b new=- old=-",
+            "MODIFY a new=- old=1",
+            "REMOVE b new=- old=2",
+        ],
     );
     check(
         StreamViewType::NewAndOldImages,
-        ["INSERT a new=1 old=-", "INSERT b new=2 old=-", "MODIFY a new=3 old=1", "REMOVE b new=- old=2"],
+        [
+            "INSERT a new=1 old=-",
+            "INSERT b new=2 old=-",
+            "MODIFY a new=3 old=1",
+            "REMOVE b new=- old=2",
+        ],
     );
 }
 
@@ -149,9 +220,22 @@ fn sizes_are_those_of_keys_and_images() {
     // The example of the developer guide.
     let database = database();
     create(&database, "Tab", Some(StreamViewType::NewAndOldImages));
-    put(&database, "Tab", Item::from([("pk", s("101")), ("Message", s("New item!"))])).unwrap();
-    put(&database, "Tab", Item::from([("pk", s("101")), ("Message", s("This item has changed"))])).unwrap();
-    let sizes: Vec<u64> = all_records(&database, "Tab").iter().map(|record| record.size_bytes).collect();
+    put(
+        &database,
+        "Tab",
+        Item::from([("pk", s("101")), ("Message", s("New item!"))]),
+    )
+    .unwrap();
+    put(
+        &database,
+        "Tab",
+        Item::from([("pk", s("101")), ("Message", s("This item has changed"))]),
+    )
+    .unwrap();
+    let sizes: Vec<u64> = all_records(&database, "Tab")
+        .iter()
+        .map(|record| record.size_bytes)
+        .collect();
     assert_eq!(sizes, [5 + 21, 5 + 33 + 21]);
 }
 
@@ -161,11 +245,22 @@ fn tables_without_a_stream_have_none() {
     create(&database, "Tab", None);
     some_changes(&database, "Tab");
     assert_eq!(streams_of(&database, "Tab"), []);
-    let described = database.describe_table(DescribeTableRequest { table_name: table("Tab") }).unwrap().table;
+    let described = database
+        .describe_table(DescribeTableRequest {
+            table_name: table("Tab"),
+        })
+        .unwrap()
+        .table;
     assert_eq!(described.latest_stream_label, None);
-    let missing = StreamName { table_name: table("Tab"), label: "x".into() };
+    let missing = StreamName {
+        table_name: table("Tab"),
+        label: "x".into(),
+    };
     let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/Tab/stream/x";
-    assert_eq!(describe(&database, &missing), Err(StreamError::NotFound(arn.to_owned()).into()));
+    assert_eq!(
+        describe(&database, &missing),
+        Err(StreamError::NotFound(arn.to_owned()).into())
+    );
 }
 
 #[test]
@@ -174,35 +269,78 @@ fn a_stream_is_described() {
     create(&database, "Tab", Some(StreamViewType::KeysOnly));
     let label = "2023-11-14T22:13:20.000";
     let stream = streams_of(&database, "Tab").pop().unwrap();
-    assert_eq!(stream, StreamName { table_name: table("Tab"), label: label.to_owned() });
-    let described = database.describe_table(DescribeTableRequest { table_name: table("Tab") }).unwrap().table;
+    assert_eq!(
+        stream,
+        StreamName {
+            table_name: table("Tab"),
+            label: label.to_owned()
+        }
+    );
+    let described = database
+        .describe_table(DescribeTableRequest {
+            table_name: table("Tab"),
+        })
+        .unwrap()
+        .table;
     assert_eq!(described.latest_stream_label.as_deref(), Some(label));
     let found = describe(&database, &stream).unwrap();
-    assert_eq!((found.status, found.view_type), (StreamStatus::Enabled, StreamViewType::KeysOnly));
-    assert_eq!((found.created_ms, found.key_schema[0].attribute_name.as_str()), (NOW_MS, "pk"));
-    let [shard] = found.shards.as_slice() else { unreachable!() };
+    assert_eq!(
+        (found.status, found.view_type),
+        (StreamStatus::Enabled, StreamViewType::KeysOnly)
+    );
+    assert_eq!(
+        (
+            found.created_ms,
+            found.key_schema[0].attribute_name.as_str()
+        ),
+        (NOW_MS, "pk")
+    );
+    let [shard] = found.shards.as_slice() else {
+        unreachable!()
+    };
     assert!((28..=65).contains(&shard.shard_id.len()));
-    assert_eq!((shard.range.starting.to_string().len(), shard.range.ending), (21, None));
+    assert_eq!(
+        (shard.range.starting.to_string().len(), shard.range.ending),
+        (21, None)
+    );
     let behind = |shard: &str| {
         let start = Some(shard.to_owned());
-        let request =
-            DescribeStreamRequest { stream: stream.clone(), limit: Some(1), exclusive_start_shard_id: start, children_of: None };
-        database.describe_stream(request).map(|found| found.shards.len())
+        let request = DescribeStreamRequest {
+            stream: stream.clone(),
+            limit: Some(1),
+            exclusive_start_shard_id: start,
+            children_of: None,
+        };
+        database
+            .describe_stream(request)
+            .map(|found| found.shards.len())
     };
     assert_eq!(behind(&shard.shard_id), Ok(0));
     // One that is not there has nothing behind it, whatever it is called; but it cannot be read from, and has no children.
-    for other in ["not a shard of any kind at all", "shardId-00000000000000000000-00000000"] {
+    for other in [
+        "not a shard of any kind at all",
+        "shardId-00000000000000000000-00000000",
+    ] {
         assert_eq!(behind(other), Ok(0));
-        let request =
-            GetShardIteratorRequest { stream: stream.clone(), shard_id: other.to_owned(), position: ShardPosition::TrimHorizon };
-        assert_eq!(database.get_shard_iterator(request).map(drop), Err(StreamError::ShardNotFound.into()));
+        let request = GetShardIteratorRequest {
+            stream: stream.clone(),
+            shard_id: other.to_owned(),
+            position: ShardPosition::TrimHorizon,
+        };
+        assert_eq!(
+            database.get_shard_iterator(request).map(drop),
+            Err(StreamError::ShardNotFound.into())
+        );
         let request = DescribeStreamRequest {
             stream: stream.clone(),
             limit: None,
             exclusive_start_shard_id: None,
             children_of: Some(other.to_owned()),
         };
-        assert_eq!(database.describe_stream(request).map(drop), Err(StreamError::ShardNotFound.into()));
+        assert_eq!(
+            database.describe_stream(request).map(drop),
+            Err(StreamError::ShardNotFound.into())
+        );
     }
 }
 
@@ -211,33 +349,65 @@ fn the_beginning_of_a_stream_without_records_is_a_place_to_read_from() {
     let database = database();
     create(&database, "Tab", Some(StreamViewType::NewImage));
     let stream = streams_of(&database, "Tab").pop().unwrap();
-    let starting = describe(&database, &stream).unwrap().shards[0].range.starting;
-    let places = [ShardPosition::AtSequenceNumber(starting), ShardPosition::AfterSequenceNumber(starting)];
+    let starting = describe(&database, &stream).unwrap().shards[0]
+        .range
+        .starting;
+    let places = [
+        ShardPosition::AtSequenceNumber(starting),
+        ShardPosition::AfterSequenceNumber(starting),
+    ];
     let early = places.map(|place| iterator(&database, &stream, place).unwrap());
-    assert!(early.iter().all(|place| read(&database, place, None).unwrap().records.is_empty()));
+    assert!(
+        early
+            .iter()
+            .all(|place| read(&database, place, None).unwrap().records.is_empty())
+    );
     put(&database, "Tab", item("a", "1")).unwrap();
     put(&database, "Tab", item("a", "2")).unwrap();
     // Whether asked for before the first record or after it, the beginning is before it.
-    for place in early.into_iter().chain(places.map(|place| iterator(&database, &stream, place).unwrap())) {
+    for place in early
+        .into_iter()
+        .chain(places.map(|place| iterator(&database, &stream, place).unwrap()))
+    {
         assert_eq!(read(&database, &place, None).unwrap().records.len(), 2);
     }
-    assert_eq!(describe(&database, &stream).unwrap().shards[0].range.starting, starting);
+    assert_eq!(
+        describe(&database, &stream).unwrap().shards[0]
+            .range
+            .starting,
+        starting
+    );
 }
 
 #[test]
 fn positions_of_iterators() {
     let clock = Arc::new(ManualClock::at(NOW_MS));
-    let database = database_with(EngineOptions { clock: clock.clone(), ..options() });
+    let database = database_with(EngineOptions {
+        clock: clock.clone(),
+        ..options()
+    });
     create(&database, "Tab", Some(StreamViewType::NewImage));
     for v in ["1", "2", "3"] {
         clock.advance_ms(1_000);
         put(&database, "Tab", item("a", v)).unwrap();
     }
     let stream = streams_of(&database, "Tab").pop().unwrap();
-    let numbers: Vec<SequenceNumber> = all_records(&database, "Tab").iter().map(|record| record.sequence_number).collect();
+    let numbers: Vec<SequenceNumber> = all_records(&database, "Tab")
+        .iter()
+        .map(|record| record.sequence_number)
+        .collect();
     let check = |position: ShardPosition, expected: &[&str]| {
-        let found = read(&database, &iterator(&database, &stream, position).unwrap(), None).unwrap().records;
-        let found: Vec<String> = found.iter().map(|record| text(record.new_image.as_ref().unwrap().get("v").unwrap())).collect();
+        let found = read(
+            &database,
+            &iterator(&database, &stream, position).unwrap(),
+            None,
+        )
+        .unwrap()
+        .records;
+        let found: Vec<String> = found
+            .iter()
+            .map(|record| text(record.new_image.as_ref().unwrap().get("v").unwrap()))
+            .collect();
         assert_eq!(found, expected, "{position:?}");
     };
     check(ShardPosition::TrimHorizon, &["1", "2", "3"]);
@@ -249,9 +419,18 @@ fn positions_of_iterators() {
     check(ShardPosition::AtTimestamp(NOW_MS + 2_000), &["2", "3"]);
     check(ShardPosition::AtTimestamp(NOW_MS + 2_001), &["3"]);
     check(ShardPosition::AtTimestamp(NOW_MS + 9_000), &[]);
-    let refused = |number: u64| iterator(&database, &stream, ShardPosition::AtSequenceNumber(SequenceNumber::of(number)));
+    let refused = |number: u64| {
+        iterator(
+            &database,
+            &stream,
+            ShardPosition::AtSequenceNumber(SequenceNumber::of(number)),
+        )
+    };
     assert_eq!(refused(0), Err(StreamError::Trimmed.into()));
-    assert_eq!(refused(numbers[2].version() + 1), Err(StreamError::SequenceNumber.into()));
+    assert_eq!(
+        refused(numbers[2].version() + 1),
+        Err(StreamError::SequenceNumber.into())
+    );
 }
 
 #[test]
@@ -276,15 +455,24 @@ fn latest_sees_what_comes_and_each_record_once() {
 #[test]
 fn iterators_expire_and_damaged_ones_are_refused() {
     let clock = Arc::new(ManualClock::at(NOW_MS));
-    let database = database_with(EngineOptions { clock: clock.clone(), ..options() });
+    let database = database_with(EngineOptions {
+        clock: clock.clone(),
+        ..options()
+    });
     create(&database, "Tab", Some(StreamViewType::KeysOnly));
     let stream = streams_of(&database, "Tab").pop().unwrap();
     let given = iterator(&database, &stream, ShardPosition::TrimHorizon).unwrap();
     clock.advance_ms(15 * 60 * 1000);
     assert!(read(&database, &given, None).is_ok());
     clock.advance_ms(1);
-    assert_eq!(read(&database, &given, None), Err(StreamError::ExpiredIterator.into()));
-    assert_eq!(read(&database, "x", None), Err(StreamError::Iterator.into()));
+    assert_eq!(
+        read(&database, &given, None),
+        Err(StreamError::ExpiredIterator.into())
+    );
+    assert_eq!(
+        read(&database, "x", None),
+        Err(StreamError::Iterator.into())
+    );
 }
 
 #[test]
@@ -292,7 +480,12 @@ fn a_page_has_at_most_a_megabyte() {
     let database = database();
     create(&database, "Tab", Some(StreamViewType::NewImage));
     for number in 0..5 {
-        put(&database, "Tab", item(&number.to_string(), &"x".repeat(400_000))).unwrap();
+        put(
+            &database,
+            "Tab",
+            item(&number.to_string(), &"x".repeat(400_000)),
+        )
+        .unwrap();
     }
     let stream = streams_of(&database, "Tab").pop().unwrap();
     let mut next = iterator(&database, &stream, ShardPosition::TrimHorizon).unwrap();
@@ -306,7 +499,10 @@ fn a_page_has_at_most_a_megabyte() {
 #[test]
 fn records_are_kept_for_a_day() {
     let clock = Arc::new(ManualClock::at(NOW_MS));
-    let database = database_with(EngineOptions { clock: clock.clone(), ..options() });
+    let database = database_with(EngineOptions {
+        clock: clock.clone(),
+        ..options()
+    });
     create(&database, "Tab", Some(StreamViewType::NewImage));
     put(&database, "Tab", item("a", "1")).unwrap();
     put(&database, "Tab", item("b", "2")).unwrap();
@@ -320,8 +516,14 @@ fn records_are_kept_for_a_day() {
     assert_eq!(all_records(&database, "Tab").len(), 3);
     clock.advance_ms(1);
     database.engine().run_background_work().unwrap();
-    assert_eq!(lines(&all_records(&database, "Tab")), ["INSERT c new=3 old=-"]);
-    assert_eq!(read(&database, &behind, None), Err(StreamError::Trimmed.into()));
+    assert_eq!(
+        lines(&all_records(&database, "Tab")),
+        ["INSERT c new=3 old=-"]
+    );
+    assert_eq!(
+        read(&database, &behind, None),
+        Err(StreamError::Trimmed.into())
+    );
     let at_first = iterator(&database, &stream, ShardPosition::AtSequenceNumber(first));
     assert_eq!(at_first, Err(StreamError::Trimmed.into()));
     is_sound(&database);
@@ -330,28 +532,50 @@ fn records_are_kept_for_a_day() {
 #[test]
 fn the_stream_of_a_deleted_table_stays_readable_for_a_day() {
     let clock = Arc::new(ManualClock::at(NOW_MS));
-    let database = database_with(EngineOptions { clock: clock.clone(), ..options() });
+    let database = database_with(EngineOptions {
+        clock: clock.clone(),
+        ..options()
+    });
     create(&database, "Tab", Some(StreamViewType::NewAndOldImages));
     some_changes(&database, "Tab");
-    database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
+    database
+        .delete_table(DeleteTableRequest::new(table("Tab")))
+        .unwrap();
     let stream = streams_of(&database, "Tab").pop().unwrap();
     let found = describe(&database, &stream).unwrap();
-    assert_eq!((found.status, found.shards[0].range.ending.is_some()), (StreamStatus::Disabled, true));
+    assert_eq!(
+        (found.status, found.shards[0].range.ending.is_some()),
+        (StreamStatus::Disabled, true)
+    );
     assert_eq!(all_records(&database, "Tab").len(), 4);
     let start = iterator(&database, &stream, ShardPosition::TrimHorizon).unwrap();
-    assert_eq!(read(&database, &start, Some(4)).unwrap().next_shard_iterator, None);
+    assert_eq!(
+        read(&database, &start, Some(4))
+            .unwrap()
+            .next_shard_iterator,
+        None
+    );
 
     // The same name in the same millisecond is another stream.
     create(&database, "Tab", Some(StreamViewType::KeysOnly));
     put(&database, "Tab", item("a", "1")).unwrap();
-    let labels: Vec<String> = streams_of(&database, "Tab").into_iter().map(|stream| stream.label).collect();
-    assert_eq!(labels, ["2023-11-14T22:13:20.000", "2023-11-14T22:13:20.001"]);
+    let labels: Vec<String> = streams_of(&database, "Tab")
+        .into_iter()
+        .map(|stream| stream.label)
+        .collect();
+    assert_eq!(
+        labels,
+        ["2023-11-14T22:13:20.000", "2023-11-14T22:13:20.001"]
+    );
     assert_eq!(all_records(&database, "Tab").len(), 1);
     is_sound(&database);
 
     clock.advance_ms(DAY_MS + 1);
     database.engine().run_background_work().unwrap();
-    let labels: Vec<String> = streams_of(&database, "Tab").into_iter().map(|stream| stream.label).collect();
+    let labels: Vec<String> = streams_of(&database, "Tab")
+        .into_iter()
+        .map(|stream| stream.label)
+        .collect();
     assert_eq!(labels, ["2023-11-14T22:13:20.001"]);
     is_sound(&database);
 }
@@ -361,23 +585,38 @@ fn streams_are_listed_in_pages() {
     let database = database();
     for name in ["Tab", "Tab.", "Taa"] {
         create(&database, name, Some(StreamViewType::KeysOnly));
-        database.delete_table(DeleteTableRequest::new(table(name))).unwrap();
+        database
+            .delete_table(DeleteTableRequest::new(table(name)))
+            .unwrap();
         create(&database, name, Some(StreamViewType::KeysOnly));
     }
     let list = |table_name: Option<&str>, start: Option<&StreamName>, limit: u32| {
-        let request = ListStreamsRequest { table_name: table_name.map(table), limit: Some(limit), exclusive_start: start.cloned() };
+        let request = ListStreamsRequest {
+            table_name: table_name.map(table),
+            limit: Some(limit),
+            exclusive_start: start.cloned(),
+        };
         let found = database.list_streams(request).unwrap();
-        let names: Vec<String> =
-            found.streams.iter().map(|stream| format!("{}/{}", stream.table_name, &stream.label[20..])).collect();
+        let names: Vec<String> = found
+            .streams
+            .iter()
+            .map(|stream| format!("{}/{}", stream.table_name, &stream.label[20..]))
+            .collect();
         (names, found.last_evaluated)
     };
     let (names, last) = list(None, None, 4);
     assert_eq!(names, ["Taa/000", "Taa/001", "Tab/000", "Tab/001"]);
     let (names, end) = list(None, last.as_ref(), 4);
-    assert_eq!((names, end), (vec!["Tab./000".to_owned(), "Tab./001".to_owned()], None));
+    assert_eq!(
+        (names, end),
+        (vec!["Tab./000".to_owned(), "Tab./001".to_owned()], None)
+    );
     let (names, last) = list(Some("Tab"), None, 1);
     assert_eq!(names, ["Tab/000"]);
-    assert_eq!(list(Some("Tab"), last.as_ref(), 1), (vec!["Tab/001".to_owned()], None));
+    assert_eq!(
+        list(Some("Tab"), last.as_ref(), 1),
+        (vec!["Tab/001".to_owned()], None)
+    );
     assert_eq!(list(Some("Tab."), last.as_ref(), 9).0.len(), 2);
     assert_eq!(list(Some("Taa"), last.as_ref(), 9).0.len(), 0);
     assert_eq!(list(Some("Nothing"), None, 9).0.len(), 0);
@@ -415,24 +654,39 @@ fn replays(store: Arc<dyn Store>, ops: &[Op]) {
     create(&database, "Tab", Some(StreamViewType::NewAndOldImages));
     for op in ops {
         match op {
-            Op::Put(pk, v) => drop(put(&database, "Tab", item(&pk.to_string(), &v.to_string())).unwrap()),
+            Op::Put(pk, v) => {
+                drop(put(&database, "Tab", item(&pk.to_string(), &v.to_string())).unwrap())
+            }
             Op::Delete(pk) => delete(&database, "Tab", key(&pk.to_string())),
         }
     }
     let items = replay(&all_records(&database, "Tab"));
     for pk in 0..4_u8 {
-        assert_eq!(get(&database, "Tab", key(&pk.to_string())), items.get(&pk.to_string()).cloned());
+        assert_eq!(
+            get(&database, "Tab", key(&pk.to_string())),
+            items.get(&pk.to_string()).cloned()
+        );
     }
     is_sound(&database);
 }
 
 #[test]
 fn replaying_a_stream_from_its_start_gives_the_table() {
-    let op = prop_oneof![(0..4_u8, 0..3_u8).prop_map(|(pk, v)| Op::Put(pk, v)), (0..4_u8).prop_map(Op::Delete)];
-    let mut runner = TestRunner::new(Config { cases: 60, failure_persistence: None, ..Config::default() });
+    let op = prop_oneof![
+        (0..4_u8, 0..3_u8).prop_map(|(pk, v)| Op::Put(pk, v)),
+        (0..4_u8).prop_map(Op::Delete)
+    ];
+    let mut runner = TestRunner::new(Config {
+        cases: 60,
+        failure_persistence: None,
+        ..Config::default()
+    });
     runner
         .run(&prop::collection::vec(op, 0..40), |ops| {
-            replays(Arc::new(ddbfs::store::memory::MemoryStore::new().unwrap()), &ops);
+            replays(
+                Arc::new(ddbfs::store::memory::MemoryStore::new().unwrap()),
+                &ops,
+            );
             Ok(())
         })
         .unwrap();
@@ -452,7 +706,9 @@ fn concurrent_writers_leave_one_order() {
                     let pk = ((writer + round) % 5).to_string();
                     match round % 3 {
                         0 => delete(database, "Tab", key(&pk)),
-                        _ => drop(put(database, "Tab", item(&pk, &format!("{writer}.{round}"))).unwrap()),
+                        _ => drop(
+                            put(database, "Tab", item(&pk, &format!("{writer}.{round}"))).unwrap(),
+                        ),
                     }
                 }
             });
@@ -460,7 +716,10 @@ fn concurrent_writers_leave_one_order() {
     });
     let items = replay(&all_records(&database, "Tab"));
     for pk in 0..5 {
-        assert_eq!(get(&database, "Tab", key(&pk.to_string())), items.get(&pk.to_string()).cloned());
+        assert_eq!(
+            get(&database, "Tab", key(&pk.to_string())),
+            items.get(&pk.to_string()).cloned()
+        );
     }
     is_sound(&database);
 }

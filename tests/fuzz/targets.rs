@@ -36,11 +36,15 @@ pub fn wire(data: &[u8]) {
             json
         }
         (Ok(_), Err(error)) => {
-            assert!(error.to_string().contains("recursion limit"), "read what serde_json refuses: {error}");
+            assert!(
+                error.to_string().contains("recursion limit"),
+                "read what serde_json refuses: {error}"
+            );
             return;
         }
         (Err(error), Ok(_)) => {
-            let strict = matches!(error.fault, Fault::DuplicateMember(_)) || format!("{:?}", error.fault).contains("Nesting");
+            let strict = matches!(error.fault, Fault::DuplicateMember(_))
+                || format!("{:?}", error.fault).contains("Nesting");
             assert!(strict, "refused what serde_json reads: {error:?}");
             return;
         }
@@ -71,44 +75,93 @@ pub fn wire(data: &[u8]) {
 
 /// PartiQL: what parses names one item or none, and the ranges of a SELECT with what is left to evaluate find just what its clause says.
 pub fn statement(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     let parameters = vec![AttributeValue::S("x".into()); text.matches('?').count()];
-    let Ok(Statement::Select(select)) = partiql::read(text, &parameters) else { return };
-    let attribute = |name: &str, attribute_type| KeyAttribute { name: name.into(), attribute_type };
-    let schema = KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::N)) };
+    let Ok(Statement::Select(select)) = partiql::read(text, &parameters) else {
+        return;
+    };
+    let attribute = |name: &str, attribute_type| KeyAttribute {
+        name: name.into(),
+        attribute_type,
+    };
+    let schema = KeySchema {
+        partition: attribute("pk", KeyAttributeType::S),
+        sort: Some(attribute("sk", KeyAttributeType::N)),
+    };
     let condition = select.condition.as_ref();
-    let _ = (keys::of_write(condition, &schema), keys::of_exists(condition, &schema), keys::of_read(condition, &schema, ""));
-    let (Some(condition), Ok(Some(plan))) = (condition, plan::plan(condition, KeySchemaView::from(&schema))) else { return };
-    for line in [r#"{"pk":"x","sk":1,"a":2}"#, r#"{"pk":"a","sk":0}"#, r#"{"pk":"x","sk":-7,"l":[1,{"b":"x"}]}"#] {
+    let _ = (
+        keys::of_write(condition, &schema),
+        keys::of_exists(condition, &schema),
+        keys::of_read(condition, &schema, ""),
+    );
+    let (Some(condition), Ok(Some(plan))) = (
+        condition,
+        plan::plan(condition, KeySchemaView::from(&schema)),
+    ) else {
+        return;
+    };
+    for line in [
+        r#"{"pk":"x","sk":1,"a":2}"#,
+        r#"{"pk":"a","sk":0}"#,
+        r#"{"pk":"x","sk":-7,"l":[1,{"b":"x"}]}"#,
+    ] {
         let item = plain_json::parse(line.as_bytes()).unwrap();
         let (digest, mut sort) = (key::partition_digest(&[&item.0["pk"]]), Vec::new());
         key::encode(&item.0["sk"], &mut sort);
         let holds_it = |read: &&plan::KeyedRead| {
             let interval = &read.interval;
-            read.digest == digest && sort >= interval.lower && interval.upper.as_ref().is_none_or(|upper| sort < *upper)
+            read.digest == digest
+                && sort >= interval.lower
+                && interval.upper.as_ref().is_none_or(|upper| sort < *upper)
         };
         let reads = plan.reads.iter().filter(holds_it).count();
         assert!(reads <= 1, "read twice: {text}");
         let is_kept = plan.rest.as_ref().is_none_or(|rest| rest.holds(&item));
-        assert_eq!(reads == 1 && is_kept, condition.holds(&item), "{line}: {text}");
+        assert_eq!(
+            reads == 1 && is_kept,
+            condition.holds(&item),
+            "{line}: {text}"
+        );
     }
 }
 
 /// Expressions of every kind: parsed, and those that parse are evaluated on an item.
 pub fn expression(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     let placeholders = placeholders();
-    let item = plain_json::parse(br#"{"a":"x","b":[1,{"c":2},[3]],"d":{"e":{"f":null}},"n":-1.5,"s":{"$ss":["x","y"]}}"#).unwrap();
+    let item = plain_json::parse(
+        br#"{"a":"x","b":[1,{"c":2},[3]],"d":{"e":{"f":null}},"n":-1.5,"s":{"$ss":["x","y"]}}"#,
+    )
+    .unwrap();
     let mut scope = Scope::new(&placeholders);
     if let Ok(condition) = condition::parse(text, &mut scope) {
-        let _ = (condition.holds(&item), condition.holds(&Item::default()), condition.paths(), condition.attribute_names());
+        let _ = (
+            condition.holds(&item),
+            condition.holds(&Item::default()),
+            condition.paths(),
+            condition.attribute_names(),
+        );
     }
     if let Ok(paths) = projection::parse(text, &mut scope) {
         let projected = paths.apply(&item);
-        assert!(projected.0.keys().all(|name| paths.top_level_names().contains(name.as_str())));
+        assert!(
+            projected
+                .0
+                .keys()
+                .all(|name| paths.top_level_names().contains(name.as_str()))
+        );
     }
     if let Ok(update) = update::parse(text, &mut scope) {
-        let _ = (update.paths(), update.touched(&item), update.apply(&item, true), update.apply(&Item::default(), false));
+        let _ = (
+            update.paths(),
+            update.touched(&item),
+            update.apply(&item, true),
+            update.apply(&Item::default(), false),
+        );
     }
     let _ = key_condition::parse(text, &mut scope);
     let _ = scope.finish();
@@ -122,15 +175,29 @@ fn placeholders() -> Placeholders {
         (":n", AttributeValue::N(Number::from_u64(7))),
         (":l", AttributeValue::L(vec![AttributeValue::Null])),
     ];
-    let names: BTreeMap<String, String> = names.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect();
-    let values: BTreeMap<String, AttributeValue> = values.into_iter().map(|(alias, value)| (alias.to_owned(), value)).collect();
-    Placeholders { names: Some(names), values: Some(values) }
+    let names: BTreeMap<String, String> = names
+        .into_iter()
+        .map(|(alias, name)| (alias.to_owned(), name.to_owned()))
+        .collect();
+    let values: BTreeMap<String, AttributeValue> = values
+        .into_iter()
+        .map(|(alias, value)| (alias.to_owned(), value))
+        .collect();
+    Placeholders {
+        names: Some(names),
+        values: Some(values),
+    }
 }
 
 /// The number reader: a number's text and its key bytes give the number again; the order of two is that of their key bytes.
 pub fn number(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let numbers: Vec<Number> = text.split(' ').filter_map(|part| part.parse().ok()).collect();
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let numbers: Vec<Number> = text
+        .split(' ')
+        .filter_map(|part| part.parse().ok())
+        .collect();
     let encoded = |number: &Number| {
         let mut bytes = Vec::new();
         key::encode(&AttributeValue::N(*number), &mut bytes);
@@ -145,21 +212,36 @@ pub fn number(data: &[u8]) {
         assert_eq!((value, rest), (AttributeValue::N(*number), [].as_slice()));
     }
     for pair in numbers.windows(2) {
-        assert_eq!(pair[0].cmp(&pair[1]), encoded(&pair[0]).cmp(&encoded(&pair[1])), "{} and {}", pair[0], pair[1]);
+        assert_eq!(
+            pair[0].cmp(&pair[1]),
+            encoded(&pair[0]).cmp(&encoded(&pair[1])),
+            "{} and {}",
+            pair[0],
+            pair[1]
+        );
     }
 }
 
 /// File names: what a name means has a name that means the same; what a value is named is read as that value.
 pub fn file_name(data: &[u8]) {
-    const TYPES: [KeyAttributeType; 3] = [KeyAttributeType::S, KeyAttributeType::N, KeyAttributeType::B];
-    let lists = TYPES.iter().map(|one| vec![*one]).chain(TYPES.iter().map(|one| vec![*one, KeyAttributeType::S]));
+    const TYPES: [KeyAttributeType; 3] = [
+        KeyAttributeType::S,
+        KeyAttributeType::N,
+        KeyAttributeType::B,
+    ];
+    let lists = TYPES
+        .iter()
+        .map(|one| vec![*one])
+        .chain(TYPES.iter().map(|one| vec![*one, KeyAttributeType::S]));
     for types in lists {
         match file_name::decode(data, &types) {
             Ok(Decoded::Values(values)) => {
                 let named: Vec<&AttributeValue> = values.iter().collect();
                 check_name(&file_name::collection_name(&named), &types, &values);
             }
-            Ok(Decoded::Alias { prefix, .. }) => drop(file_name::alias_scan_prefix(&prefix, &types)),
+            Ok(Decoded::Alias { prefix, .. }) => {
+                drop(file_name::alias_scan_prefix(&prefix, &types))
+            }
             Err(_) => {}
         }
     }
@@ -177,7 +259,10 @@ fn check_name(name: &str, types: &[KeyAttributeType], values: &[AttributeValue])
     if name.len() > STEM_BYTES_MAX {
         return;
     }
-    assert!(!name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..", "{name:?} is no file name");
+    assert!(
+        !name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..",
+        "{name:?} is no file name"
+    );
     match file_name::decode(name.as_bytes(), types) {
         Ok(Decoded::Values(decoded)) => assert_eq!(decoded, values, "{name}"),
         Ok(Decoded::Alias { .. }) => {}
@@ -187,13 +272,29 @@ fn check_name(name: &str, types: &[KeyAttributeType], values: &[AttributeValue])
 
 /// Items as plain and as DynamoDB JSON: what is read is written so that it is read as the same, in either form.
 pub fn item(data: &[u8]) {
-    for item in [plain_json::parse(data).ok(), dynamodb_json::parse(data).ok()].into_iter().flatten() {
+    for item in [
+        plain_json::parse(data).ok(),
+        dynamodb_json::parse(data).ok(),
+    ]
+    .into_iter()
+    .flatten()
+    {
         let mut plain = Vec::new();
         plain_json::write_line(&item, &[], &mut plain);
         assert_eq!(plain.len(), plain_json::line_len(&item));
-        assert_eq!(plain_json::parse(&plain).as_ref(), Ok(&item), "{}", String::from_utf8_lossy(&plain));
+        assert_eq!(
+            plain_json::parse(&plain).as_ref(),
+            Ok(&item),
+            "{}",
+            String::from_utf8_lossy(&plain)
+        );
         let mut typed = Vec::new();
         dynamodb_json::write_item(&item, &mut typed);
-        assert_eq!(dynamodb_json::parse(&typed).as_ref(), Ok(&item), "{}", String::from_utf8_lossy(&typed));
+        assert_eq!(
+            dynamodb_json::parse(&typed).as_ref(),
+            Ok(&item),
+            "{}",
+            String::from_utf8_lossy(&typed)
+        );
     }
 }

@@ -10,7 +10,9 @@ use ddbfs::model::api::*;
 use ddbfs::model::{Error, Item};
 
 use crate::script;
-use crate::support::engine::{get, json, line, placeholders_of, put, query_request, s, scan_request, tab, table, text};
+use crate::support::engine::{
+    get, json, line, placeholders_of, put, query_request, s, scan_request, tab, table, text,
+};
 use crate::support::golden_file::parts;
 
 /// The key of the item that is updated.
@@ -56,12 +58,17 @@ impl script::Session for Session {
 
 impl Session {
     pub fn of(front: Front) -> Self {
-        Self { items: Vec::new(), front }
+        Self {
+            items: Vec::new(),
+            front,
+        }
     }
 
     fn bed(&self) -> Bed {
         let bed = Bed::new(self.front);
-        self.items.iter().for_each(|item| drop(put(&bed.itself, "Tab", json(item)).unwrap()));
+        self.items
+            .iter()
+            .for_each(|item| drop(put(&bed.itself, "Tab", json(item)).unwrap()));
         bed
     }
 }
@@ -69,17 +76,27 @@ impl Session {
 impl Bed {
     fn new(front: Front) -> Self {
         let itself = tab();
-        Self { asked: front(&itself), itself }
+        Self {
+            asked: front(&itself),
+            itself,
+        }
     }
 }
 
 /// In the same words, whoever says them: a service puts these before some.
 fn said(error: &Error) -> String {
-    error.to_string().trim_start_matches("1 validation error detected: ").to_owned()
+    error
+        .to_string()
+        .trim_start_matches("1 validation error detected: ")
+        .to_owned()
 }
 
 fn condition(text: &str) -> ConditionParameter {
-    if text.is_empty() { ConditionParameter::None } else { ConditionParameter::Expression(text.to_owned()) }
+    if text.is_empty() {
+        ConditionParameter::None
+    } else {
+        ConditionParameter::Expression(text.to_owned())
+    }
 }
 
 /// A check of the put says the same as the put.
@@ -89,7 +106,11 @@ fn put_if(bed: &Bed, [item, text, values]: &[String; 3]) -> Result<String, Error
     request.placeholders = placeholders_of(values);
     let checked = bed.itself.engine().check_put(&request);
     let outcome = bed.asked.put_item(request);
-    assert_eq!(checked.as_ref().err().map(said), outcome.as_ref().err().map(said), "{item} {text}");
+    assert_eq!(
+        checked.as_ref().err().map(said),
+        outcome.as_ref().err().map(said),
+        "{item} {text}"
+    );
     outcome.map(|_| "ok".to_owned())
 }
 
@@ -104,30 +125,52 @@ fn delete_if(bed: &Bed, [key, text, values]: &[String; 3]) -> Result<String, Err
 fn page(items: Option<Vec<Item>>, page: &Page) -> String {
     let items = items.unwrap();
     assert_eq!(page.count, items.len() as u64);
-    let numbers: String = items.iter().map(|item| text(item.get("sk").unwrap()) + " ").collect();
-    format!("{numbers}of {}, {} units", page.scanned_count, page.consumed_capacity.table)
+    let numbers: String = items
+        .iter()
+        .map(|item| text(item.get("sk").unwrap()) + " ")
+        .collect();
+    format!(
+        "{numbers}of {}, {} units",
+        page.scanned_count, page.consumed_capacity.table
+    )
 }
 
 /// The partition `pk = k`, of the global index `a = x`.
 fn queried(bed: &Bed, [source, filter, values]: &[String; 3]) -> Result<String, Error> {
-    let (key, value) = if source.ends_with("glob") { ("a", "x") } else { ("pk", "k") };
+    let (key, value) = if source.ends_with("glob") {
+        ("a", "x")
+    } else {
+        ("pk", "k")
+    };
     let mut request = query_request(source, &format!("{key} = :pk"), &[(":pk", s(value))]);
     let given = placeholders_of(values);
     request.placeholders.names = given.names;
-    request.placeholders.values.get_or_insert_default().extend(given.values.unwrap_or_default());
+    request
+        .placeholders
+        .values
+        .get_or_insert_default()
+        .extend(given.values.unwrap_or_default());
     request.filter = condition(filter);
-    bed.asked.query(&request).map(|response| page(response.items, &response.page))
+    bed.asked
+        .query(&request)
+        .map(|response| page(response.items, &response.page))
 }
 
 fn scanned(bed: &Bed, [source, filter, values]: &[String; 3]) -> Result<String, Error> {
     let mut request = scan_request(source);
     request.placeholders = placeholders_of(values);
     request.filter = condition(filter);
-    bed.asked.scan(&request).map(|response| page(response.items, &response.page))
+    bed.asked
+        .scan(&request)
+        .map(|response| page(response.items, &response.page))
 }
 
 fn update_request(update: &str, values: &str) -> UpdateItemRequest {
-    let update = if update.is_empty() { UpdateParameter::None } else { UpdateParameter::Expression(update.to_owned()) };
+    let update = if update.is_empty() {
+        UpdateParameter::None
+    } else {
+        UpdateParameter::Expression(update.to_owned())
+    };
     UpdateItemRequest::new(table("Tab"), json(KEY), update, placeholders_of(values))
 }
 
@@ -135,7 +178,11 @@ fn update_request(update: &str, values: &str) -> UpdateItemRequest {
 fn with_item(front: Front, old: &str) -> Bed {
     let bed = Bed::new(front);
     if old != "-" {
-        let attributes = if old.is_empty() { String::new() } else { format!(",{old}") };
+        let attributes = if old.is_empty() {
+            String::new()
+        } else {
+            format!(",{old}")
+        };
         put(&bed.itself, "Tab", json(&format!("{KEY}{attributes}"))).unwrap();
     }
     bed
@@ -143,7 +190,9 @@ fn with_item(front: Front, old: &str) -> Bed {
 
 /// The attributes of the item beside its key; `-` when there is none.
 fn now(database: &LocalDatabase) -> String {
-    let Some(mut item) = get(database, "Tab", json(KEY)) else { return "-".to_owned() };
+    let Some(mut item) = get(database, "Tab", json(KEY)) else {
+        return "-".to_owned();
+    };
     item.0.retain(|name, _| name != "pk" && name != "sk");
     line(&item)
 }
@@ -164,15 +213,32 @@ fn returned(front: Front, [old, update, values]: &[String; 3]) -> Result<String,
     use UpdateReturnValues::{AllNew, AllOld, None, UpdatedNew, UpdatedOld};
     let mut lines = Vec::new();
     for return_values in [AllOld, AllNew, UpdatedOld, UpdatedNew, None] {
-        let request = UpdateItemRequest { return_values, ..update_request(update, values) };
+        let request = UpdateItemRequest {
+            return_values,
+            ..update_request(update, values)
+        };
         let attributes = with_item(front, old).asked.update_item(request)?.attributes;
-        lines.push(format!("{return_values:?} {}", attributes.map_or("-".to_owned(), |item| line(&item))));
+        lines.push(format!(
+            "{return_values:?} {}",
+            attributes.map_or("-".to_owned(), |item| line(&item))
+        ));
     }
     Ok(lines.join("\n"))
 }
 
 fn units(front: Front, [old, update, values]: &[String; 3]) -> Result<String, Error> {
-    let consumed = with_item(front, old).asked.update_item(update_request(update, values))?.consumed_capacity;
-    let indexes = consumed.global_indexes.iter().chain(&consumed.local_indexes).map(|(name, units)| format!(", {name} {units}"));
-    Ok(format!("table {}{}", consumed.table, indexes.collect::<String>()))
+    let consumed = with_item(front, old)
+        .asked
+        .update_item(update_request(update, values))?
+        .consumed_capacity;
+    let indexes = consumed
+        .global_indexes
+        .iter()
+        .chain(&consumed.local_indexes)
+        .map(|(name, units)| format!(", {name} {units}"));
+    Ok(format!(
+        "table {}{}",
+        consumed.table,
+        indexes.collect::<String>()
+    ))
 }

@@ -49,14 +49,27 @@ impl Session {
         scope.finish().map_err(|error| error.to_string())?;
         // What an engine decodes is enough.
         let names = condition.attribute_names();
-        let named = Item(self.item.0.clone().into_iter().filter(|(name, _)| names.contains(name.as_str())).collect());
-        assert_eq!(condition.holds(&self.item), condition.holds(&named), "{text}");
+        let named = Item(
+            self.item
+                .0
+                .clone()
+                .into_iter()
+                .filter(|(name, _)| names.contains(name.as_str()))
+                .collect(),
+        );
+        assert_eq!(
+            condition.holds(&self.item),
+            condition.holds(&named),
+            "{text}"
+        );
         Ok(condition.holds(&self.item).to_string())
     }
 
     fn project(&self, [text, names]: &[String; 2]) -> Result<String, String> {
         let paths = projection::parse(text, &mut Scope::new(&placeholders_of(names)));
-        Ok(line(&paths.map_err(|error| error.to_string())?.apply(&self.item)))
+        Ok(line(
+            &paths.map_err(|error| error.to_string())?.apply(&self.item),
+        ))
     }
 
     fn key(&self, text: &str) -> Result<String, String> {
@@ -64,29 +77,53 @@ impl Session {
         let shape = KeyConditionShape::parse(text.trim(), &mut Scope::new(&placeholders));
         let shape = shape.map_err(|error| error.to_string())?;
         let [partition, sort] = &self.keys;
-        let condition = shape.resolve(KeySchemaView { partition, sort }).map_err(|error| error.to_string())?;
-        let values = condition.partition.iter().chain(&condition.sort).map(value).collect::<Vec<_>>().join(" ");
-        Ok(condition.range.as_ref().map_or(values.clone(), |range| format!("{values} {}", shown(range))))
+        let condition = shape
+            .resolve(KeySchemaView { partition, sort })
+            .map_err(|error| error.to_string())?;
+        let values = condition
+            .partition
+            .iter()
+            .chain(&condition.sort)
+            .map(value)
+            .collect::<Vec<_>>()
+            .join(" ");
+        Ok(condition
+            .range
+            .as_ref()
+            .map_or(values.clone(), |range| format!("{values} {}", shown(range))))
     }
 }
 
 /// `pk:S / sk:N`.
 fn keys(text: &str) -> [Vec<KeyAttribute>; 2] {
-    let mut parts = text.split('/').map(|part| part.split_whitespace().map(key_attribute).collect());
+    let mut parts = text
+        .split('/')
+        .map(|part| part.split_whitespace().map(key_attribute).collect());
     std::array::from_fn(|_| parts.next().unwrap_or_default())
 }
 
 fn key_attribute(text: &str) -> KeyAttribute {
     let (name, letter) = text.split_once(':').expect("name:S");
-    let attribute_type = if letter == "N" { KeyAttributeType::N } else { KeyAttributeType::S };
-    KeyAttribute { name: name.to_owned(), attribute_type }
+    let attribute_type = if letter == "N" {
+        KeyAttributeType::N
+    } else {
+        KeyAttributeType::S
+    };
+    KeyAttribute {
+        name: name.to_owned(),
+        attribute_type,
+    }
 }
 
 /// The item afterwards.
 fn updated([old, text, values]: &[String; 3]) -> Result<String, String> {
     let placeholders: Placeholders = placeholders_of(values);
-    let update = update::parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())?;
-    update.apply(&json(old), true).map(|new| line(&new)).map_err(|error| error.to_string())
+    let update =
+        update::parse(text, &mut Scope::new(&placeholders)).map_err(|error| error.to_string())?;
+    update
+        .apply(&json(old), true)
+        .map(|new| line(&new))
+        .map_err(|error| error.to_string())
 }
 
 fn line(item: &Item) -> String {
@@ -96,7 +133,9 @@ fn line(item: &Item) -> String {
 /// A value as JSON writes it.
 fn value(value: &AttributeValue) -> String {
     let line = line(&Item::from([("v", value.clone())]));
-    line.trim_start_matches("{\"v\":").trim_end_matches('}').to_owned()
+    line.trim_start_matches("{\"v\":")
+        .trim_end_matches('}')
+        .to_owned()
 }
 
 fn shown(range: &SortRange) -> String {

@@ -2,7 +2,13 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test golden` writes the answers of today into them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
 
 mod engine;
 mod expressions;
@@ -27,7 +33,9 @@ fn expressions_are_parsed_and_evaluated() {
 
 #[test]
 fn operations_of_the_engine_answer() {
-    script::check("engine", &|| Box::new(engine::Session::of(|database| Arc::new(database.clone()))));
+    script::check("engine", &|| {
+        Box::new(engine::Session::of(|database| Arc::new(database.clone())))
+    });
 }
 
 #[cfg(feature = "remote")]
@@ -35,7 +43,9 @@ fn operations_of_the_engine_answer() {
 fn operations_answer_through_a_client() {
     // Values without an expression are told of in fewer words there.
     let is_shorter = |asked: &str| asked.ends_with(r#" | | ":v":1"#);
-    script::check_but("engine", &is_shorter, &|| Box::new(engine::Session::of(|database| Arc::new(client(database)))));
+    script::check_but("engine", &is_shorter, &|| {
+        Box::new(engine::Session::of(|database| Arc::new(client(database))))
+    });
 }
 
 #[test]
@@ -46,9 +56,17 @@ fn query_paths_list_and_read() {
 #[cfg(feature = "remote")]
 #[test]
 fn query_paths_list_and_read_a_service() {
-    let options = || RemoteOptions { is_writable: true, ..RemoteOptions::default() };
+    let options = || RemoteOptions {
+        is_writable: true,
+        ..RemoteOptions::default()
+    };
     let service = || Arc::new(client(&open()));
     // It is explained by what only a database of one's own counts.
     let is_explained = |asked: &str| asked.ends_with("/explain.json");
-    script::check_but("query", &is_explained, &|| Box::new(query::Session(Arc::new(RemoteDatabase::new(service(), options())))));
+    script::check_but("query", &is_explained, &|| {
+        Box::new(query::Session(Arc::new(RemoteDatabase::new(
+            service(),
+            options(),
+        ))))
+    });
 }

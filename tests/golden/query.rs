@@ -51,5 +51,14 @@ fn index(text: &str) -> Option<(IndexKind, &str, &str, &str)> {
     let (head, projection) = text.split_once(" > ")?;
     let (kind, head) = head.split_once(' ')?;
     let (name, key) = head.split_once(' ')?;
-    Some((if kind == "global" { IndexKind::Global } else { IndexKind::Local }, name, key, projection))
+    Some((
+        if kind == "global" {
+            IndexKind::Global
+        } else {
+            IndexKind::Local
+        },
+        name,
+        key,
+        projection,
+    ))
 }

@@ -22,14 +22,29 @@ pub fn check(subject: &str, begin: &dyn Fn() -> Box<dyn Session>) {
 }
 
 /// Asks the same, but for some lines.
-pub fn check_but(subject: &str, is_other: &dyn Fn(&str) -> bool, begin: &dyn Fn() -> Box<dyn Session>) {
+pub fn check_but(
+    subject: &str,
+    is_other: &dyn Fn(&str) -> bool,
+    begin: &dyn Fn() -> Box<dyn Session>,
+) {
     let mut faults = Vec::new();
     for path in File::all(subject) {
         let mut file = File::read(&path);
-        file.lines.retain(|line| !matches!(line, Line::Asked { text, .. } if is_other(text)));
-        faults.extend(run(&file, begin).1.into_iter().map(|fault| format!("{}:{fault}", name(&path))));
+        file.lines
+            .retain(|line| !matches!(line, Line::Asked { text, .. } if is_other(text)));
+        faults.extend(
+            run(&file, begin)
+                .1
+                .into_iter()
+                .map(|fault| format!("{}:{fault}", name(&path))),
+        );
     }
-    assert!(faults.is_empty(), "{} answers are others; UPDATE_GOLDEN=1 writes them down\n\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} answers are others; UPDATE_GOLDEN=1 writes them down\n\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }
 
 fn name(path: &Path) -> String {
@@ -43,17 +58,32 @@ fn run(file: &File, begin: &dyn Fn() -> Box<dyn Session>) -> (String, Vec<String
     for line in &file.lines {
         if let Line::Title(_) = line {
             session = begin();
-            file.preparation().for_each(|asked| drop(session.answer(&asked)));
+            file.preparation()
+                .for_each(|asked| drop(session.answer(&asked)));
         }
-        let Line::Asked { number, text: asked, answer } = line else {
+        let Line::Asked {
+            number,
+            text: asked,
+            answer,
+        } = line
+        else {
             text += &format!("{line}\n");
             continue;
         };
         let found = session.answer(&File::expanded(asked)).trim_end().to_owned();
         if found != *answer {
-            wrong.push(format!("{number}: {asked}\n   found: {found}\nexpected: {answer}"));
+            wrong.push(format!(
+                "{number}: {asked}\n   found: {found}\nexpected: {answer}"
+            ));
         }
-        text += &format!("{}\n", Line::Asked { number: *number, text: asked.clone(), answer: found });
+        text += &format!(
+            "{}\n",
+            Line::Asked {
+                number: *number,
+                text: asked.clone(),
+                answer: found
+            }
+        );
     }
     (text, wrong)
 }
@@ -78,6 +108,11 @@ fn files_are_checked_and_written_anew() {
     let (anew, wrong) = run(&File::parse(text), &|| Box::new(Echo(0)));
     assert_eq!(wrong, ["2: first\n   found: 1 first\nexpected: "]);
     assert_eq!(anew, text.replace("first\n", "first => 1 first\n"));
-    let (anew, wrong) = run(&File::parse("nothing => 1\ntwo => 5\n"), &|| Box::new(Echo(0)));
-    assert_eq!((anew.as_str(), wrong.len()), ("nothing\ntwo =>\n| 2\n| two\n", 2));
+    let (anew, wrong) = run(&File::parse("nothing => 1\ntwo => 5\n"), &|| {
+        Box::new(Echo(0))
+    });
+    assert_eq!(
+        (anew.as_str(), wrong.len()),
+        ("nothing\ntwo =>\n| 2\n| two\n", 2)
+    );
 }

@@ -22,21 +22,43 @@ use ddbfs::store::memory::MemoryStore;
 /// Runs a Python script of `tests/clients` with `input` against a server on `store`; the lines of the operations known and called.
 fn drive(script: &str, input: &str, store: Arc<dyn Store>) -> String {
     let buckets = tempfile::tempdir().unwrap();
-    let engine_options = EngineOptions { buckets: Some(buckets.path().to_owned()), ..EngineOptions::default() };
+    let engine_options = EngineOptions {
+        buckets: Some(buckets.path().to_owned()),
+        ..EngineOptions::default()
+    };
     let database = Arc::new(LocalDatabase::open(store, engine_options).unwrap());
     let mut command = Command::new(python());
     command.arg(http::script(script));
     let out = run(command, Some(buckets.path()), input, database);
-    let lines = out.lines().filter(|line| line.starts_with("known ") || line.starts_with("called "));
+    let lines = out
+        .lines()
+        .filter(|line| line.starts_with("known ") || line.starts_with("called "));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// Runs a client against a server on `database`, the server's URL and `argument` as its last arguments; what it printed.
-fn run(mut command: Command, argument: Option<&Path>, input: &str, database: Arc<dyn Database>) -> String {
+fn run(
+    mut command: Command,
+    argument: Option<&Path>,
+    input: &str,
+    database: Arc<dyn Database>,
+) -> String {
     let server = Server::start(options(), database).unwrap();
-    command.arg(format!("http://{}", server.local_addr())).args(argument);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    command
+        .arg(format!("http://{}", server.local_addr()))
+        .args(argument);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     let done = child.wait_with_output().unwrap();
     server.shutdown();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -50,12 +72,26 @@ fn drive_every_operation(scripts: &[&str]) {
     let lines: String = std::thread::scope(|scope| {
         let run = |script: &&str| {
             let directory = tempfile::tempdir().unwrap();
-            drive(script, "", Arc::new(LmdbStore::open(directory.path(), LmdbOptions::default()).unwrap()))
+            drive(
+                script,
+                "",
+                Arc::new(LmdbStore::open(directory.path(), LmdbOptions::default()).unwrap()),
+            )
         };
-        let running: Vec<_> = scripts.iter().map(|script| scope.spawn(move || run(script))).collect();
-        running.into_iter().map(|script| script.join().unwrap()).collect()
+        let running: Vec<_> = scripts
+            .iter()
+            .map(|script| scope.spawn(move || run(script)))
+            .collect();
+        running
+            .into_iter()
+            .map(|script| script.join().unwrap())
+            .collect()
     });
-    drive("every_operation.py", &lines, Arc::new(MemoryStore::new().unwrap()));
+    drive(
+        "every_operation.py",
+        &lines,
+        Arc::new(MemoryStore::new().unwrap()),
+    );
 }
 
 #[test]
@@ -72,7 +108,12 @@ fn boto3_drives_every_operation() {
 /// Tables and indexes take their time, as the service's do.
 #[test]
 fn boto3_waits_for_tables_and_indexes() {
-    let delays = EngineOptions { table_delay_ms: 300, index_allocation_ms: 300, gsi_delay_ms: 50, ..EngineOptions::default() };
+    let delays = EngineOptions {
+        table_delay_ms: 300,
+        index_allocation_ms: 300,
+        gsi_delay_ms: 50,
+        ..EngineOptions::default()
+    };
     let database = LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), delays).unwrap();
     let mut command = Command::new(python());
     command.arg(http::script("boto3_indexes.py"));
@@ -81,7 +122,11 @@ fn boto3_waits_for_tables_and_indexes() {
 
 #[test]
 fn boto3_drives_the_store_in_memory_too() {
-    drive("boto3_operations.py", "", Arc::new(MemoryStore::new().unwrap()));
+    drive(
+        "boto3_operations.py",
+        "",
+        Arc::new(MemoryStore::new().unwrap()),
+    );
 }
 
 #[test]
@@ -92,9 +137,14 @@ fn the_aws_command_line_drives_every_operation() {
 /// Runs a script of `tests/clients/node`.
 fn drive_with_node(script: &str, database: Arc<dyn Database>) {
     let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/node/node_modules");
-    assert!(modules.exists(), "the packages of tests/clients/node/package.json are not in target/node: run scripts/test");
+    assert!(
+        modules.exists(),
+        "the packages of tests/clients/node/package.json are not in target/node: run scripts/test"
+    );
     let mut command = Command::new("node");
-    command.env("NODE_PATH", modules).arg(http::script("node").join(script));
+    command
+        .env("NODE_PATH", modules)
+        .arg(http::script("node").join(script));
     run(command, None, "", database);
 }
 
@@ -110,7 +160,9 @@ fn dynamodb_admin_shows_and_edits_the_sample_tables() {
         let table = request.table_name.clone();
         database.create_table(request).unwrap();
         for item in items {
-            database.put_item(PutItemRequest::new(table.clone(), item)).unwrap();
+            database
+                .put_item(PutItemRequest::new(table.clone(), item))
+                .unwrap();
         }
     }
     drive_with_node("admin.cjs", database);

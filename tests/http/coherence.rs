@@ -37,17 +37,39 @@ fn a_write_through_http_shows_in_the_next_call_on_the_mount() {
     let table = mount.point().join("Orders");
     for n in 1..=ROUNDS {
         let item = json!({"pk": {"S": "u1"}, "sk": {"S": "o1"}, "n": {"N": n.to_string()}});
-        call(&address, "PutItem", &json!({"TableName": "Orders", "Item": item}));
+        call(
+            &address,
+            "PutItem",
+            &json!({"TableName": "Orders", "Item": item}),
+        );
         let line = format!("{{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":{n}}}\n");
-        assert_eq!(fs::metadata(table.join("items/u1/o1.json")).unwrap().len(), line.len() as u64);
-        assert_eq!(fs::read_to_string(table.join("items/u1/o1.json")).unwrap(), line);
-        let partitions: Vec<_> =
-            fs::read_dir(table.join("gsi/by-n/items")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(
+            fs::metadata(table.join("items/u1/o1.json")).unwrap().len(),
+            line.len() as u64
+        );
+        assert_eq!(
+            fs::read_to_string(table.join("items/u1/o1.json")).unwrap(),
+            line
+        );
+        let partitions: Vec<_> = fs::read_dir(table.join("gsi/by-n/items"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert_eq!(partitions, [n.to_string().as_str()]);
-        assert_eq!(fs::read_to_string(table.join(format!("gsi/by-n/query/@pk={n}/count"))).unwrap(), "1\n");
-        assert_eq!(fs::read_to_string(table.join(format!("gsi/by-n/query/@pk={}/count", n - 1))).unwrap(), "0\n");
+        assert_eq!(
+            fs::read_to_string(table.join(format!("gsi/by-n/query/@pk={n}/count"))).unwrap(),
+            "1\n"
+        );
+        assert_eq!(
+            fs::read_to_string(table.join(format!("gsi/by-n/query/@pk={}/count", n - 1))).unwrap(),
+            "0\n"
+        );
     }
-    call(&address, "DeleteItem", &json!({"TableName": "Orders", "Key": {"pk": {"S": "u1"}, "sk": {"S": "o1"}}}));
+    call(
+        &address,
+        "DeleteItem",
+        &json!({"TableName": "Orders", "Key": {"pk": {"S": "u1"}, "sk": {"S": "o1"}}}),
+    );
     assert!(!table.join("items/u1/o1.json").exists());
     call(&address, "DeleteTable", &json!({"TableName": "Orders"}));
     assert!(!table.join("items").exists());
@@ -61,14 +83,25 @@ fn a_write_through_the_mount_shows_in_the_next_call_over_http() {
     let key = json!({"pk": {"S": "u1"}, "sk": {"S": "o1"}});
     for n in 1..=ROUNDS {
         fs::write(items.join("u1/o1.json"), format!("{{\"n\":{n}}}")).unwrap();
-        let got = call(&address, "GetItem", &json!({"TableName": "Orders", "Key": key}));
+        let got = call(
+            &address,
+            "GetItem",
+            &json!({"TableName": "Orders", "Key": key}),
+        );
         assert_eq!(got["Item"]["n"]["N"], n.to_string());
         let query = json!({"TableName": "Orders", "IndexName": "by-n", "KeyConditionExpression": "n = :n",
             "ExpressionAttributeValues": {":n": {"N": n.to_string()}}});
         assert_eq!(call(&address, "Query", &query)["Count"], 1);
     }
     fs::remove_file(items.join("u1/o1.json")).unwrap();
-    assert_eq!(call(&address, "GetItem", &json!({"TableName": "Orders", "Key": key})), json!({}));
+    assert_eq!(
+        call(
+            &address,
+            "GetItem",
+            &json!({"TableName": "Orders", "Key": key})
+        ),
+        json!({})
+    );
 }
 
 #[test]
@@ -79,7 +112,11 @@ fn both_front_ends_write_at_once_and_every_index_follows() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for n in 0..ROUNDS {
-                fs::write(items.join(format!("p/{:02}.json", n % 20)), format!("{{\"n\":{n}}}")).unwrap();
+                fs::write(
+                    items.join(format!("p/{:02}.json", n % 20)),
+                    format!("{{\"n\":{n}}}"),
+                )
+                .unwrap();
             }
         });
         scope.spawn(|| {
@@ -89,7 +126,12 @@ fn both_front_ends_write_at_once_and_every_index_follows() {
             }
         });
     });
-    let count = call(&address, "Scan", &json!({"TableName": "Orders", "IndexName": "by-n", "Select": "COUNT"}))["Count"].clone();
+    let count = call(
+        &address,
+        "Scan",
+        &json!({"TableName": "Orders", "IndexName": "by-n", "Select": "COUNT"}),
+    )["Count"]
+        .clone();
     assert_eq!(count, 20);
     assert_eq!(fs::read_dir(items.join("p")).unwrap().count(), 20);
     let (clean, report) = check(&mount.data());

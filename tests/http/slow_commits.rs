@@ -38,7 +38,9 @@ struct SlowJob {
 impl WriteJob for SlowJob {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
         if let Some(begun) = &self.begun {
-            begun.send(current().name().unwrap_or_default().to_owned()).unwrap();
+            begun
+                .send(current().name().unwrap_or_default().to_owned())
+                .unwrap();
         }
         drop(self.lock.lock());
         self.job.run(batch)
@@ -95,14 +97,23 @@ fn connect(addr: SocketAddr) -> TcpStream {
 }
 
 fn ask(stream: &mut TcpStream, operation: &str, body: &serde_json::Value) {
-    stream.write_all(&api(operation, &body.to_string())).unwrap();
+    stream
+        .write_all(&api(operation, &body.to_string()))
+        .unwrap();
 }
 
 #[test]
 fn reads_go_on_while_a_commit_waits_on_the_thread_of_its_connection() {
     let lock = Arc::<Mutex<()>>::default();
-    let store = Arc::new(SlowStore { inner: MemoryStore::new().unwrap(), lock: Arc::clone(&lock), begun: Mutex::default() });
-    let engine_options = EngineOptions { background_period: None, ..EngineOptions::default() };
+    let store = Arc::new(SlowStore {
+        inner: MemoryStore::new().unwrap(),
+        lock: Arc::clone(&lock),
+        begun: Mutex::default(),
+    });
+    let engine_options = EngineOptions {
+        background_period: None,
+        ..EngineOptions::default()
+    };
     let database = LocalDatabase::open(Arc::<SlowStore>::clone(&store), engine_options).unwrap();
     let server = Server::start(options(), Arc::new(database)).unwrap();
     let addr = server.local_addr();

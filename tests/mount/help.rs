@@ -23,14 +23,24 @@ const SEVERAL: &str = r#"{
 
 /// The help files of a mount, each with the directory where its examples are pasted.
 fn helps(mount: &Mount) -> Vec<(String, String)> {
-    let at_root = mount.sh("ls -d README.md help .ddb/help/*.md").ok().to_owned();
-    let mut out: Vec<_> = at_root.lines().map(|file| (file.to_owned(), String::from("."))).collect();
+    let at_root = mount
+        .sh("ls -d README.md help .ddb/help/*.md")
+        .ok()
+        .to_owned();
+    let mut out: Vec<_> = at_root
+        .lines()
+        .map(|file| (file.to_owned(), String::from(".")))
+        .collect();
     let script = "shopt -s nullglob; for t in ./*/; do \
         for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}batch/ ${t}stream/ ${t}queries/ ${t}queries/*/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
         echo $d; done; \
         if [ -d ${t}queries/mine ]; then echo ${t}queries/mine/; fi; done";
     let directories = mount.sh(script).ok().to_owned();
-    out.extend(directories.lines().map(|directory| (format!("{directory}help"), directory.to_owned())));
+    out.extend(
+        directories
+            .lines()
+            .map(|directory| (format!("{directory}help"), directory.to_owned())),
+    );
     out
 }
 
@@ -56,13 +66,22 @@ fn paste_all(mount: &Mount) -> usize {
     let (mut pasted, mut wrong) = (0, String::new());
     for (file, directory) in helps(mount) {
         let text = mount.sh(&format!("cat {file}")).ok().to_owned();
-        let size = mount.sh(&format!("stat -c %s {file}")).ok().trim().to_owned();
+        let size = mount
+            .sh(&format!("stat -c %s {file}"))
+            .ok()
+            .trim()
+            .to_owned();
         assert_eq!(size, text.len().to_string(), "the size of {file}");
         for block in blocks(&text) {
             pasted += block.lines().count();
-            let ran = mount.sh(&format!("cd '{directory}' && bash -e <<'END'\n{block}END\n"));
+            let ran = mount.sh(&format!(
+                "cd '{directory}' && bash -e <<'END'\n{block}END\n"
+            ));
             if ran.status != 0 {
-                wrong += &format!("--- {file}, pasted in {directory}: status {}\n{block}{}\n", ran.status, ran.err);
+                wrong += &format!(
+                    "--- {file}, pasted in {directory}: status {}\n{block}{}\n",
+                    ran.status, ran.err
+                );
             }
         }
     }
@@ -72,7 +91,9 @@ fn paste_all(mount: &Mount) -> usize {
 
 /// The tables with their items, as `ls` shows them.
 fn content(mount: &Mount) -> String {
-    mount.sh("ls; for t in ./*/; do echo $t; find $t/items | sort; ls $t/gsi $t/queries; done").out
+    mount
+        .sh("ls; for t in ./*/; do echo $t; find $t/items | sort; ls $t/gsi $t/queries; done")
+        .out
 }
 
 fn of(fill: impl Fn(&LocalDatabase)) -> Mount {
@@ -95,7 +116,11 @@ fn every_example_works_on_the_sample_tables_and_leaves_them_as_they_were() {
 fn every_example_works_on_tables_of_other_shapes() {
     let mount = of(|db| {
         create_table(db, FLAT);
-        put(db, "Flat", r#"{"id":"it's a \"name\" # with/all, {pk} & $HOME"}"#);
+        put(
+            db,
+            "Flat",
+            r#"{"id":"it's a \"name\" # with/all, {pk} & $HOME"}"#,
+        );
         let table = |name: &str, attributes: [(&str, &str); 2]| {
             let [(pk, pk_type), (sk, sk_type)] = attributes;
             create_table(
@@ -112,24 +137,49 @@ fn every_example_works_on_tables_of_other_shapes() {
         table("-Numbers", [("the year", "N"), ("n", "N")]);
         put(db, "-Numbers", r#"{"the year":-3.5,"n":12,"note":7}"#);
         table("Bytes", [("b", "B"), ("sort key", "S")]);
-        put(db, "Bytes", r#"{"b":{"$b64":"AP8g"},"sort key":"two words"}"#);
+        put(
+            db,
+            "Bytes",
+            r#"{"b":{"$b64":"AP8g"},"sort key":"two words"}"#,
+        );
         put(db, "Bytes", r#"{"b":{"$b64":"YQ=="},"sort key":"-o"}"#);
         table("Example", [("pk", "S"), ("sk", "B")]);
         create_table(db, SEVERAL);
-        put(db, "Several", r#"{"id":"a","the region":"north west","tier":2,"when":"2024,1","n":5}"#);
+        put(
+            db,
+            "Several",
+            r#"{"id":"a","the region":"north west","tier":2,"when":"2024,1","n":5}"#,
+        );
     });
     // A name that begins with a dash is named with its directory.
     let text = mount.sh("cat .ddb/help/queries.md").ok().to_owned();
-    assert!(text.contains("cat ./-Numbers/query/@pk=%2D3.5/@sk.ge=12/desc"), "{text}");
+    assert!(
+        text.contains("cat ./-Numbers/query/@pk=%2D3.5/@sk.ge=12/desc"),
+        "{text}"
+    );
     let text = mount.sh("cat Flat/help").ok().to_owned();
-    assert!(text.contains("cat items/it%27s%20a") && !text.contains("{pk}/"), "{text}");
+    assert!(
+        text.contains("cat items/it%27s%20a") && !text.contains("{pk}/"),
+        "{text}"
+    );
     let text = mount.sh("cat Several/help").ok().to_owned();
-    assert!(text.contains("cat gsi/by-both/query/the%20region=north%20west/tier=2/limit=3/items.ndjson"), "{text}");
+    assert!(
+        text.contains(
+            "cat gsi/by-both/query/the%20region=north%20west/tier=2/limit=3/items.ndjson"
+        ),
+        "{text}"
+    );
     // Below a saved request and a saved link too.
     mount.sh("cp Several/query/@pk=a/request.json Several/queries/mine.json; ln -s ../query/@pk=a Several/queries/own").ok();
-    assert!(helps(&mount).iter().any(|(file, _)| file == "./Several/queries/mine/help"));
+    assert!(
+        helps(&mount)
+            .iter()
+            .any(|(file, _)| file == "./Several/queries/mine/help")
+    );
     let pasted = paste_all(&mount);
-    println!("{pasted} lines of examples work on number keys, bytes, odd names, a table without items");
+    println!(
+        "{pasted} lines of examples work on number keys, bytes, odd names, a table without items"
+    );
     mount.end();
 }
 
@@ -137,12 +187,20 @@ fn every_example_works_on_tables_of_other_shapes() {
 fn without_tables_the_examples_make_one() {
     let mount = of(|_| {});
     let text = mount.sh("cat README.md").ok().to_owned();
-    assert!(text.contains("\nmkdir 'Orders@pk:S,sk:S' ") && text.contains("Orders/items/u1/o1.json"), "{text}");
+    assert!(
+        text.contains("\nmkdir 'Orders@pk:S,sk:S' ") && text.contains("Orders/items/u1/o1.json"),
+        "{text}"
+    );
     let pasted = paste_all(&mount);
-    assert_eq!(mount.sh("ls; ls Orders/items/*").ok(), "Orders\nREADME.md\no1.json\n");
+    assert_eq!(
+        mount.sh("ls; ls Orders/items/*").ok(),
+        "Orders\nREADME.md\no1.json\n"
+    );
     // Each alone, on an empty mount.
     for file in mount.sh("ls -d help .ddb/help/*.md").ok().lines() {
-        mount.sh("test ! -e Orders || { rm -r Orders/items/*; rmdir Orders; }").ok();
+        mount
+            .sh("test ! -e Orders || { rm -r Orders/items/*; rmdir Orders; }")
+            .ok();
         let text = mount.sh(&format!("cat {file}")).ok().to_owned();
         let all = blocks(&text).concat();
         let ran = mount.sh(&format!("bash -e <<'END'\n{all}END\n"));
@@ -155,12 +213,22 @@ fn without_tables_the_examples_make_one() {
 #[test]
 fn texts_name_each_other_and_follow_what_is_there() {
     let mount = of(|db| load_samples(db));
-    for file in ["README.md", "help", "GameScores/help", ".ddb/help/tables.md"] {
+    for file in [
+        "README.md",
+        "help",
+        "GameScores/help",
+        ".ddb/help/tables.md",
+    ] {
         let text = mount.sh(&format!("cat {file}")).ok().to_owned();
         for word in [".ddb/help", "help", "advice.md", "heat.svg", "partitions/"] {
             assert!(text.contains(word), "{file} does not name {word}");
         }
-        assert!(!["{t}", "{pk}", "{item}", "{make}", "{fresh}", "{root}"].iter().any(|left| text.contains(left)), "{file}: {text}");
+        assert!(
+            !["{t}", "{pk}", "{item}", "{make}", "{fresh}", "{root}"]
+                .iter()
+                .any(|left| text.contains(left)),
+            "{file}: {text}"
+        );
     }
     // Whoever has the text open reads it to its end, whatever happens to the item that it speaks of.
     let script = "exec 3< GameScores/help; rm -r GameScores/items/*; test $(stat -L -c %s /dev/fd/3) = $(wc -c <&3); \

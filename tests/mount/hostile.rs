@@ -14,7 +14,11 @@ const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\u{7f}\u{202e}<img src=x one
 
 /// A table whose attributes are named so, and hold it.
 fn hostile_table(mount: &Mount) {
-    let (key, sort, other) = (format!("k{HOSTILE}"), format!("s{HOSTILE}"), format!("o{HOSTILE}"));
+    let (key, sort, other) = (
+        format!("k{HOSTILE}"),
+        format!("s{HOSTILE}"),
+        format!("o{HOSTILE}"),
+    );
     let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
     let element = |name: &str, kind: &str| json!({ "AttributeName": name, "KeyType": kind });
     let request = json!({
@@ -25,18 +29,36 @@ fn hostile_table(mount: &Mount) {
             "Projection": { "ProjectionType": "ALL" }, "ProvisionedThroughput": { "ReadCapacityUnits": 1, "WriteCapacityUnits": 1 } }],
         "ProvisionedThroughput": { "ReadCapacityUnits": 5000, "WriteCapacityUnits": 5000 },
     });
-    fs::write(mount.point().join(".ddb/api/CreateTable"), request.to_string()).unwrap();
+    fs::write(
+        mount.point().join(".ddb/api/CreateTable"),
+        request.to_string(),
+    )
+    .unwrap();
     let text = |text: String| json!({ "S": text });
     for batch in 0..8 {
         let put = |number: u32| {
-            let (pk, sk) = (format!("{HOSTILE}{}", number % 2), format!("{HOSTILE}{number}"));
+            let (pk, sk) = (
+                format!("{HOSTILE}{}", number % 2),
+                format!("{HOSTILE}{number}"),
+            );
             // One is of a kind that no index holds.
-            let value = if number == 7 { json!({ "N": "7" }) } else { text(HOSTILE.to_owned()) };
+            let value = if number == 7 {
+                json!({ "N": "7" })
+            } else {
+                text(HOSTILE.to_owned())
+            };
             json!({ "PutRequest": { "Item": { &key: text(pk), &sort: text(sk), &other: value, "m": { "M": { HOSTILE: text("x".into()) } } } } })
         };
-        let puts: Vec<Value> = (batch * 20..(batch + 1) * 20).filter(|number| *number != 7).map(put).collect();
+        let puts: Vec<Value> = (batch * 20..(batch + 1) * 20)
+            .filter(|number| *number != 7)
+            .map(put)
+            .collect();
         let request = json!({ "RequestItems": { "Hostile": puts } });
-        fs::write(mount.point().join(".ddb/api/BatchWriteItem"), request.to_string()).unwrap();
+        fs::write(
+            mount.point().join(".ddb/api/BatchWriteItem"),
+            request.to_string(),
+        )
+        .unwrap();
     }
 }
 
@@ -49,7 +71,10 @@ fn is_harmless(what: &str, text: &[u8]) {
     if what.ends_with(".md") || what.ends_with(".svg") {
         // In code of Markdown all is as it is.
         let plain: String = text.replace("\\`", "").split('`').step_by(2).collect();
-        assert!(!plain.contains("<img") && !text.lines().any(|line| line.starts_with("## forged")), "{what}: {text}");
+        assert!(
+            !plain.contains("<img") && !text.lines().any(|line| line.starts_with("## forged")),
+            "{what}: {text}"
+        );
     }
 }
 
@@ -87,18 +112,34 @@ fn no_text_for_people_has_what_a_terminal_obeys() {
     for file in files {
         is_harmless(
             file,
-            &fs::read(mount.point().join(format!("Hostile/{file}"))).unwrap_or_else(|error| panic!("{file}: {error}")),
+            &fs::read(mount.point().join(format!("Hostile/{file}")))
+                .unwrap_or_else(|error| panic!("{file}: {error}")),
         );
     }
     // What is advised and shown is there all the same, and says which attribute it is.
     let advice = fs::read_to_string(mount.point().join("Hostile/advice.md")).unwrap();
-    assert!(advice.contains(r"k\u{1b}\]0;owned\u{7}") && advice.contains("&lt;img"), "{advice}");
+    assert!(
+        advice.contains(r"k\u{1b}\]0;owned\u{7}") && advice.contains("&lt;img"),
+        "{advice}"
+    );
     // A name that is not there, a body that is none, as this thread's session hears of them.
     let name = "Hostile/\u{1b}]0;owned\u{7}\u{9b}\u{202e}";
     assert!(fs::read(mount.point().join(name)).is_err());
-    is_harmless("errors/last", &fs::read(mount.point().join(".ddb/errors/last")).unwrap());
-    assert!(fs::write(mount.point().join(".ddb/api/PutItem"), format!("{{\"TableName\":{HOSTILE}")).is_err());
-    is_harmless("errors/last", &fs::read(mount.point().join(".ddb/errors/last")).unwrap());
+    is_harmless(
+        "errors/last",
+        &fs::read(mount.point().join(".ddb/errors/last")).unwrap(),
+    );
+    assert!(
+        fs::write(
+            mount.point().join(".ddb/api/PutItem"),
+            format!("{{\"TableName\":{HOSTILE}")
+        )
+        .is_err()
+    );
+    is_harmless(
+        "errors/last",
+        &fs::read(mount.point().join(".ddb/errors/last")).unwrap(),
+    );
     for file in [".ddb/errors.ndjson", "README.md"] {
         is_harmless(file, &fs::read(mount.point().join(file)).unwrap());
     }
@@ -114,11 +155,18 @@ fn no_text_for_people_has_what_a_terminal_obeys() {
         &["diff", HOSTILE, "Pets"],
     ];
     for command in commands {
-        let told =
-            Command::new(DDBFS).args(command).env("DDBFS_DATA", mount.data()).current_dir(mount.dir.path()).output().unwrap();
+        let told = Command::new(DDBFS)
+            .args(command)
+            .env("DDBFS_DATA", mount.data())
+            .current_dir(mount.dir.path())
+            .output()
+            .unwrap();
         is_harmless(command[0], &[told.stdout, told.stderr].concat());
     }
-    is_harmless("log", &fs::read(log_of(&mount)).unwrap_or_else(|_| b"none".to_vec()));
+    is_harmless(
+        "log",
+        &fs::read(log_of(&mount)).unwrap_or_else(|_| b"none".to_vec()),
+    );
 }
 
 fn log_of(mount: &Mount) -> PathBuf {

@@ -20,7 +20,9 @@ fn check(mount: &Mount, cases: &[(&str, &str)]) {
         if found.trim_end() == *expected {
             println!("ok: {script}");
         } else {
-            failures.push(format!("{script}\n--- found\n{found}\n--- expected\n{expected}\n"));
+            failures.push(format!(
+                "{script}\n--- found\n{found}\n--- expected\n{expected}\n"
+            ));
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
@@ -28,13 +30,18 @@ fn check(mount: &Mount, cases: &[(&str, &str)]) {
 
 fn mount_with(item: &str) -> Mount {
     let mount = Mount::with_tables();
-    mount.sh(&format!("mkdir Orders/items/u1 && echo '{item}' > Orders/items/u1/o1.json")).ok();
+    mount
+        .sh(&format!(
+            "mkdir Orders/items/u1 && echo '{item}' > Orders/items/u1/o1.json"
+        ))
+        .ok();
     mount
 }
 
 #[test]
 fn a_patch_is_merged_into_the_item() {
-    let mount = mount_with(r#"{"status":"open","total":5,"address":{"city":"Bern","zip":3000},"tmp":1}"#);
+    let mount =
+        mount_with(r#"{"status":"open","total":5,"address":{"city":"Bern","zip":3000},"tmp":1}"#);
     check(
         &mount,
         &[
@@ -54,8 +61,14 @@ fn a_patch_is_merged_into_the_item() {
                 r#"w $f.patch '{"pk":"other"}'; tail -n1 .ddb/warnings.ndjson | jq -r .text"#,
                 "`pk` in the body differs from the file's name; the name's key stays",
             ),
-            (r#"w $g/new.patch '{"a":{"b":1,"c":null}}'; cat $g/new.json"#, r#"{"pk":"u1","sk":"new","a":{"b":1}}"#),
-            ("ls $g; grep -c merge $f.patch; e rm $f.patch", "new.json\no1.json\n2\nRead-only file system"),
+            (
+                r#"w $g/new.patch '{"a":{"b":1,"c":null}}'; cat $g/new.json"#,
+                r#"{"pk":"u1","sk":"new","a":{"b":1}}"#,
+            ),
+            (
+                "ls $g; grep -c merge $f.patch; e rm $f.patch",
+                "new.json\no1.json\n2\nRead-only file system",
+            ),
             (
                 r#"head -c 400000 /dev/zero | tr '\0' x > /tmp/ddbfs.$$; { printf '{"x":"'; cat /tmp/ddbfs.$$; printf '"}'; } > $f.patch; e cp <(printf '{"y":"'; cat /tmp/ddbfs.$$; printf '"}') $f.patch; rm /tmp/ddbfs.$$; jq '.x|length' $f.json"#,
                 "File too large\n400000",
@@ -78,7 +91,10 @@ fn an_update_is_carried_out_exactly_once() {
     check(
         &mount,
         &[
-            ("w $f.update 'SET n = n + 1 REMOVE tmp IF n < 10'; jq -c '[.n,.tmp]' $f.json", "[2,null]"),
+            (
+                "w $f.update 'SET n = n + 1 REMOVE tmp IF n < 10'; jq -c '[.n,.tmp]' $f.json",
+                "[2,null]",
+            ),
             (
                 "w $f.update 'SET status = \"it is\", tags = {\"$ss\":[\"a\"]}, d = {\"x\":[1]}'; cat $f.json",
                 r#"{"pk":"u1","sk":"o1","d":{"x":[1]},"n":2,"status":"it is","tags":{"$ss":["a"]}}"#,
@@ -105,8 +121,14 @@ fn an_update_is_carried_out_exactly_once() {
                 "2",
             ),
             ("printf 'ADD n 1' > $f.update; jq .n $f.json", "3"),
-            ("printf 'ADD n 1' | dd of=$f.update bs=2 status=none; jq .n $f.json", "4"),
-            ("e sh -c \"{ echo 'ADD n 1'; echo 'ADD n 1'; } > $f.update\"; jq .n $f.json", "I/O error\n5"),
+            (
+                "printf 'ADD n 1' | dd of=$f.update bs=2 status=none; jq .n $f.json",
+                "4",
+            ),
+            (
+                "e sh -c \"{ echo 'ADD n 1'; echo 'ADD n 1'; } > $f.update\"; jq .n $f.json",
+                "I/O error\n5",
+            ),
             (
                 "cat 2>/dev/null > $f.update <<END\nSET a = 1,\n b = 2\n IF n = 6\nEND\nlast | head -n1; e cp <(printf 'SET a = 1,\\n b = 2\\n IF n = 5\\n') $f.update; jq -c '[.a,.b]' $f.json",
                 "  The conditional request failed\nno error: \n[1,2]",
@@ -128,7 +150,10 @@ fn an_update_is_carried_out_exactly_once() {
                 "w $g/new.update 'ADD views 1'; cat $g/new.json; e w $g/none.update 'ADD views 1 IF attribute_exists(pk)'; ls $g",
                 "{\"pk\":\"u1\",\"sk\":\"new\",\"views\":1}\nOperation canceled\nnew.json\no1.json",
             ),
-            ("e w Orders/items/none/x.update 'ADD views 1'; grep -c UpdateExpression $f.update", "No such file or directory\n1"),
+            (
+                "e w Orders/items/none/x.update 'ADD views 1'; grep -c UpdateExpression $f.update",
+                "No such file or directory\n1",
+            ),
         ],
     );
 }
@@ -221,7 +246,10 @@ fn what_is_known_of_an_item() {
                 "cat $(jq -r .indexes[0].path $f.meta); jq -r .path $f.meta; stat -c %s $f.meta | grep -qx $(wc -c < $f.meta) && echo size",
                 "{\"status\":\"open\",\"created\":\"2024\",\"pk\":\"u1\",\"sk\":\"o1\"}\nOrders/items/u1/o1.json\nsize",
             ),
-            ("e cat $g/none.meta; e w $f.meta x", "No such file or directory\nRead-only file system"),
+            (
+                "e cat $g/none.meta; e w $f.meta x",
+                "No such file or directory\nRead-only file system",
+            ),
         ],
     );
 }
@@ -232,7 +260,10 @@ fn a_rename_is_one_transaction() {
     check(
         &mount,
         &[
-            ("mv $f.json $g/o2.json; ls $g; cat $g/o2.json", "o2.json\n{\"pk\":\"u1\",\"sk\":\"o2\",\"n\":1}"),
+            (
+                "mv $f.json $g/o2.json; ls $g; cat $g/o2.json",
+                "o2.json\n{\"pk\":\"u1\",\"sk\":\"o2\",\"n\":1}",
+            ),
             (
                 "mkdir Orders/items/u2; mv $g/o2.json Orders/items/u2/; ls $g Orders/items/u2; cat Orders/items/u2/o2.json",
                 "Orders/items/u1:\n\nOrders/items/u2:\no2.json\n{\"pk\":\"u2\",\"sk\":\"o2\",\"n\":1}",
@@ -275,7 +306,13 @@ const EXCHANGE: &str = "import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_err
 fn renames_exchange_and_do_not_replace() {
     let mount = mount_with(r#"{"n":1}"#);
     let ran = |one: &str, other: &str, flags: u32| {
-        mount.sh(&format!("python3 -c \"{EXCHANGE}\" Orders/items/u1/{one} Orders/items/u1/{other} {flags}")).ok().trim().to_owned()
+        mount
+            .sh(&format!(
+                "python3 -c \"{EXCHANGE}\" Orders/items/u1/{one} Orders/items/u1/{other} {flags}"
+            ))
+            .ok()
+            .trim()
+            .to_owned()
     };
     mount.sh("echo '{\"n\":2}' > Orders/items/u1/o2.json").ok();
     assert_eq!(ran("o1.json", "o2.json", 2), "ok");
@@ -296,7 +333,11 @@ fn folders_of_many_items_are_moved_at_once_up_to_a_hundred() {
     create_table(&*db, FLAT);
     for (folder, count) in [("full", 100), ("over", 101)] {
         for number in 0..count {
-            mounted::put(&*db, "Orders", &format!(r#"{{"pk":"{folder}","sk":"{number:03}","x":{number}}}"#));
+            mounted::put(
+                &*db,
+                "Orders",
+                &format!(r#"{{"pk":"{folder}","sk":"{number:03}","x":{number}}}"#),
+            );
         }
     }
     let mount = Mount::of(db);
@@ -309,7 +350,10 @@ fn folders_of_many_items_are_moved_at_once_up_to_a_hundred() {
     let moved = rename("full", "moved");
     assert!(moved.ends_with("100\n"), "{moved}");
     let refused = rename("over", "other");
-    assert!(refused.contains("Invalid cross-device link") && refused.ends_with("0\n"), "{refused}");
+    assert!(
+        refused.contains("Invalid cross-device link") && refused.ends_with("0\n"),
+        "{refused}"
+    );
     // mv then copies and removes.
     assert_eq!(
         mount.sh("mv Orders/items/over Orders/items/other && ls Orders/items/other | wc -l && ls Orders/items | sort").ok(),
@@ -340,7 +384,10 @@ fn cp_copies_in_the_engine_with_the_key_rewritten() {
             ),
             (
                 "cp $g/o1.json $g/.scratch; cmp $g/o1.json $g/.scratch; rm $g/.scratch; e cp $f.json $f.json; cp README.md $g/.readme && cmp README.md $g/.readme; rm $g/.readme",
-                "cp: 'Orders/items/u1/o1.json' and 'Orders/items/u1/o1.json' are the same file".rsplit(": ").next().unwrap(),
+                "cp: 'Orders/items/u1/o1.json' and 'Orders/items/u1/o1.json' are the same file"
+                    .rsplit(": ")
+                    .next()
+                    .unwrap(),
             ),
             (
                 "python3 -c \"\nimport os\nr = os.open('$f.json', os.O_RDONLY); w = os.open('$g/part.json', os.O_WRONLY | os.O_CREAT)\nn = 0\nwhile True:\n    c = os.copy_file_range(r, w, 7)\n    n += c\n    if c == 0: break\nprint(n)\nos.close(w)\"; jq -c '[.sk,.n]' $g/part.json",
@@ -355,13 +402,19 @@ fn cp_copies_in_the_engine_with_the_key_rewritten() {
 /// `-o keep_text`: what was written is what is read, by every route that writes a text, until the item changes otherwise.
 #[test]
 fn written_texts_are_read_back_where_they_are_kept() {
-    let keep = ViewOptions { keep_text: true, ..ViewOptions::default() };
+    let keep = ViewOptions {
+        keep_text: true,
+        ..ViewOptions::default()
+    };
     let db = memory();
     create_table(&*db, FLAT);
     let mount = Mount::with(db, keep);
     let same = "t=$(mktemp -d); trap 'rm -r $t' EXIT; d=Flat/items; is() { cmp $1 $2 && [ $(stat -c %s $2) = $(wc -c < $1) ] || exit 9; }\n";
     let cases = [
-        ("a shell", "printf '{ \"n\" : 1.50,\\n  \"a\":[ ] }\\n\\n' > $t/a; cat $t/a > $d/a.json; is $t/a $d/a.json"),
+        (
+            "a shell",
+            "printf '{ \"n\" : 1.50,\\n  \"a\":[ ] }\\n\\n' > $t/a; cat $t/a > $d/a.json; is $t/a $d/a.json",
+        ),
         (
             "white space in writes of its own",
             "{ printf '{\"n\": 2}'; /bin/echo; /bin/echo ' '; } | tee $t/b > $d/b.json; is $t/b $d/b.json",
@@ -374,8 +427,14 @@ fn written_texts_are_read_back_where_they_are_kept() {
             "cp, with its key",
             "jq -n '{id:\"c\",n:3}' > $t/c; cp $t/c $d/c.json; is $t/c $d/c.json; cp $d/c.json $t/d; is $t/d $d/c.json",
         ),
-        ("a rename", "jq -n '{n:4}' > $t/e; cp $t/e $d/.e.tmp; mv $d/.e.tmp $d/e.json; is $t/e $d/e.json"),
-        ("an edit", "jq -n '{n:5}' > $t/f; cp $t/f $d/f.json; sed -i 's/5/66/' $t/f $d/f.json; is $t/f $d/f.json"),
+        (
+            "a rename",
+            "jq -n '{n:4}' > $t/e; cp $t/e $d/.e.tmp; mv $d/.e.tmp $d/e.json; is $t/e $d/e.json",
+        ),
+        (
+            "an edit",
+            "jq -n '{n:5}' > $t/f; cp $t/f $d/f.json; sed -i 's/5/66/' $t/f $d/f.json; is $t/f $d/f.json",
+        ),
         (
             "rsync settles",
             "mkdir $t/s; for i in 1 2 3; do jq -n \"{n:$i}\" > $t/s/r$i.json; done; rsync -rc $t/s/ $d/ && [ -z \"$(rsync -rci $t/s/ $d/)\" ]",
@@ -398,10 +457,18 @@ fn written_texts_are_read_back_where_they_are_kept() {
         assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{name}: {ran:#?}");
     }
     put(&*mount.db, "Flat", r#"{"id":"a","n":10}"#);
-    assert_eq!(mount.sh("cat Flat/items/a.json; stat -c %s Flat/items/a.json").ok(), "{\"id\":\"a\",\"n\":10}\n18\n");
+    assert_eq!(
+        mount
+            .sh("cat Flat/items/a.json; stat -c %s Flat/items/a.json")
+            .ok(),
+        "{\"id\":\"a\",\"n\":10}\n18\n"
+    );
     // Memory of the mount alone.
     let again = mount.again();
-    assert_eq!(again.sh("cat Flat/items/e.json").ok(), "{\"id\":\"e\",\"n\":4}\n");
+    assert_eq!(
+        again.sh("cat Flat/items/e.json").ok(),
+        "{\"id\":\"e\",\"n\":4}\n"
+    );
 }
 
 /// fstat does not say through which descriptor it comes.

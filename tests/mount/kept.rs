@@ -33,7 +33,11 @@ const ORDERS: &str = r#"{
 fn orders() -> Mount {
     let db = memory();
     create_table(&*db, ORDERS);
-    put(&*db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open","rank":1}"#);
+    put(
+        &*db,
+        "Orders",
+        r#"{"pk":"u1","sk":"o1","status":"open","rank":1}"#,
+    );
     Mount::of(db)
 }
 
@@ -42,7 +46,8 @@ const KEPT_MAX: u64 = 60;
 
 /// LOOKUP and GETATTR requests to a mount so far.
 fn asked(mount: &Path) -> u64 {
-    let stats: Value = serde_json::from_slice(&fs::read(mount.join(".ddb/stats.json")).unwrap()).unwrap();
+    let stats: Value =
+        serde_json::from_slice(&fs::read(mount.join(".ddb/stats.json")).unwrap()).unwrap();
     stats["kernel"]["asked"].as_u64().unwrap()
 }
 
@@ -68,36 +73,67 @@ fn becomes_kept(mount: &Path, path: &Path) {
 
 /// What stat shows.
 fn seen(path: &Path) -> Option<(u64, u64, i64, i64)> {
-    fs::metadata(path).ok().map(|stat| (stat.ino(), stat.size(), stat.mtime(), stat.mtime_nsec()))
+    fs::metadata(path)
+        .ok()
+        .map(|stat| (stat.ino(), stat.size(), stat.mtime(), stat.mtime_nsec()))
 }
 
 fn delete(mount: &Mount, table: &str, key: &str) {
     let key = ddbfs::codec::plain_json::parse(key.as_bytes()).unwrap();
-    mount.db.delete_item(DeleteItemRequest::new(TableName::new(table).unwrap(), key)).unwrap();
+    mount
+        .db
+        .delete_item(DeleteItemRequest::new(TableName::new(table).unwrap(), key))
+        .unwrap();
 }
 
 /// Kind, paths, name and attributes of each row of the table.
 fn rows() -> Vec<[&'static str; 4]> {
     let section = DOCUMENT.split_once("\n## 13. ").unwrap().1;
-    let table = section.split_once("|---|---|---|---|---|\n").unwrap().1.lines().take_while(|line| line.starts_with('|'));
-    table.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>()[1..5].try_into().unwrap()).collect()
+    let table = section
+        .split_once("|---|---|---|---|---|\n")
+        .unwrap()
+        .1
+        .lines()
+        .take_while(|line| line.starts_with('|'));
+    table
+        .map(|line| {
+            line.split('|').map(str::trim).collect::<Vec<_>>()[1..5]
+                .try_into()
+                .unwrap()
+        })
+        .collect()
 }
 
 /// A change, through the engine, of what the paths of a kind show; `None` of what shows the same whatever happens.
 fn change(mount: &Mount, kind: &str) -> Option<()> {
     let long = r#"{"pk":"u1","sk":"o1","status":"open","rank":1,"more":"0123456789"}"#;
     match kind {
-        "item" | "item as DynamoDB JSON" | "beside an item" | "entry of an index" | "stream" => put(&*mount.db, "Orders", long),
-        "folder of an index" => put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","status":"closed","rank":1}"#),
+        "item" | "item as DynamoDB JSON" | "beside an item" | "entry of an index" | "stream" => {
+            put(&*mount.db, "Orders", long)
+        }
+        "folder of an index" => put(
+            &*mount.db,
+            "Orders",
+            r#"{"pk":"u1","sk":"o1","status":"closed","rank":1}"#,
+        ),
         "folder of a collection" => delete(mount, "Orders", r#"{"pk":"u1","sk":"o1"}"#),
         "name that is nothing" => put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"none"}"#),
         "query and its results" => {
-            (0..10).for_each(|n| put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"more{n}"}}"#)));
+            (0..10).for_each(|n| {
+                put(
+                    &*mount.db,
+                    "Orders",
+                    &format!(r#"{{"pk":"u1","sk":"more{n}"}}"#),
+                )
+            });
         }
         "directory of a table or an index" | "definition" => {
             mount
                 .db
-                .delete_table(DeleteTableRequest { table_name: TableName::new("Orders").unwrap(), only_if_empty: false })
+                .delete_table(DeleteTableRequest {
+                    table_name: TableName::new("Orders").unwrap(),
+                    only_if_empty: false,
+                })
                 .unwrap();
         }
         "scratch file" => fs::write(mount.path().join("Orders/items/u1/x.tmp"), "longer").unwrap(),
@@ -117,7 +153,11 @@ fn each_kind_is_kept_as_the_table_says_and_seen_anew_after_each_change() {
             let path = mount.path().join(path);
             let costs = |expected: Range<u64>| {
                 let cost = cost(mount.path(), &path);
-                assert!(expected.contains(&cost), "{kind}, {}: {cost} requests for 100 looks", path.display());
+                assert!(
+                    expected.contains(&cost),
+                    "{kind}, {}: {cost} requests for 100 looks",
+                    path.display()
+                );
             };
             match (kind, name, attributes) {
                 (_, "kept", "kept") => becomes_kept(mount.path(), &path),
@@ -143,7 +183,10 @@ fn nothing_is_kept_while_another_process_has_the_data_open() {
     let mut other = daemon::Mount::beside(&mount.data());
     assert!(cost(&mount.point(), &path) >= 200, "another has it open");
     for n in 1..=50 {
-        other.ok(&format!("echo '{{\"n\":\"{}\"}}' > Orders/items/i.json", "x".repeat(n)));
+        other.ok(&format!(
+            "echo '{{\"n\":\"{}\"}}' > Orders/items/i.json",
+            "x".repeat(n)
+        ));
         let text = format!("{{\"id\":\"i\",\"n\":\"{}\"}}\n", "x".repeat(n));
         assert_eq!(fs::metadata(&path).unwrap().size(), text.len() as u64);
     }
@@ -160,10 +203,16 @@ fn an_item_is_not_kept_by_other_spellings_nor_while_it_is_open() {
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"a b"}"#);
     let items = mount.path().join("Orders/items/u1");
     becomes_kept(mount.path(), &items.join("a%20b.json"));
-    assert!(cost(mount.path(), &items.join("a b.json")) >= 100, "another spelling");
+    assert!(
+        cost(mount.path(), &items.join("a b.json")) >= 100,
+        "another spelling"
+    );
     let open = fs::File::open(items.join("o1.json")).unwrap();
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","more":1}"#);
-    assert!(cost(mount.path(), &items.join("o1.json")) >= 200, "what is open is of another version");
+    assert!(
+        cost(mount.path(), &items.join("o1.json")) >= 200,
+        "what is open is of another version"
+    );
     drop(open);
 }
 
@@ -175,15 +224,27 @@ fn a_rename_takes_nothing_along_that_the_kernel_believed_of_the_old_name() {
     for n in 1..20 {
         // It is kept by its name, then written through a handle, by which only its attributes end.
         becomes_kept(mount.path(), &old);
-        let mut open = fs::OpenOptions::new().read(true).write(true).open(&old).unwrap();
+        let mut open = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&old)
+            .unwrap();
         let text = format!("{{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":{n}}}\n");
         open.write_all(text.as_bytes()).unwrap();
         open.set_len(text.len() as u64).unwrap();
         open.sync_all().unwrap();
         drop(open);
         fs::rename(&old, &new).unwrap();
-        put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","more":"0123456789"}"#);
-        assert_eq!(seen(&new).map(|seen| seen.1), Some(text.len() as u64 + 1), "renamed {n} times");
+        put(
+            &*mount.db,
+            "Orders",
+            r#"{"pk":"u1","sk":"o1","more":"0123456789"}"#,
+        );
+        assert_eq!(
+            seen(&new).map(|seen| seen.1),
+            Some(text.len() as u64 + 1),
+            "renamed {n} times"
+        );
         delete(&mount, "Orders", r#"{"pk":"u1","sk":"new"}"#);
         assert_eq!(seen(&new), None, "renamed {n} times");
     }

@@ -26,8 +26,16 @@ struct Folder {
 }
 
 const FOLDERS: [Folder; 2] = [
-    Folder { path: "Flat/items", table: "Flat", key: |name| format!(r#""id":"{name}""#) },
-    Folder { path: "Orders/items/u1", table: "Orders", key: |name| format!(r#""pk":"u1","sk":"{name}""#) },
+    Folder {
+        path: "Flat/items",
+        table: "Flat",
+        key: |name| format!(r#""id":"{name}""#),
+    },
+    Folder {
+        path: "Orders/items/u1",
+        table: "Orders",
+        key: |name| format!(r#""pk":"u1","sk":"{name}""#),
+    },
 ];
 
 impl Folder {
@@ -39,8 +47,13 @@ impl Folder {
     }
 
     fn delete(&self, db: &dyn Browse, name: &str) {
-        let key = ddbfs::codec::plain_json::parse(format!("{{{}}}", (self.key)(name)).as_bytes()).unwrap();
-        db.delete_item(DeleteItemRequest::new(TableName::new(self.table).unwrap(), key)).unwrap();
+        let key = ddbfs::codec::plain_json::parse(format!("{{{}}}", (self.key)(name)).as_bytes())
+            .unwrap();
+        db.delete_item(DeleteItemRequest::new(
+            TableName::new(self.table).unwrap(),
+            key,
+        ))
+        .unwrap();
     }
 }
 
@@ -54,7 +67,12 @@ fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Giv
         if given.len() == room {
             return true;
         }
-        given.push((name.to_owned(), offset, attr.size, !attr.lasts.attr.is_zero()));
+        given.push((
+            name.to_owned(),
+            offset,
+            attr.size,
+            !attr.lasts.attr.is_zero(),
+        ));
         false
     };
     p.view.readdirplus(ino, handle, offset, &mut emit).unwrap();
@@ -88,7 +106,10 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
         let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
         let name_of = |number: u64| format!("n{number:04}");
         for number in 0..1_500 {
-            sizes.insert(format!("{}.json", name_of(number)), folder.put(&*p.db, &name_of(number), 1));
+            sizes.insert(
+                format!("{}.json", name_of(number)),
+                folder.put(&*p.db, &name_of(number), 1),
+            );
         }
         let ino = p.stat(folder.path).unwrap().ino;
         let handle = p.view.opendir(ino).unwrap();
@@ -105,7 +126,9 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
                 }
             }
             let given = plus(&p, ino, handle, offset, room);
-            let Some((_, last, ..)) = given.last() else { break };
+            let Some((_, last, ..)) = given.last() else {
+                break;
+            };
             offset = *last;
             for (name, _, size, is_kept) in given.into_iter().filter(|(name, ..)| !is_dot(name)) {
                 assert_eq!(sizes.get(&name), Some(&size), "{name}");
@@ -116,16 +139,29 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
                 let number = numbers.below(1_500);
                 let name = format!("{}.json", name_of(number));
                 if number.is_multiple_of(2) || !sizes.contains_key(&name) {
-                    sizes.insert(name, folder.put(&*p.db, &name_of(number), numbers.below(90) as usize));
+                    sizes.insert(
+                        name,
+                        folder.put(&*p.db, &name_of(number), numbers.below(90) as usize),
+                    );
                 } else {
                     folder.delete(&*p.db, &name_of(number));
                     sizes.remove(&name);
                 }
             }
         }
-        let stayed = (0..1_500).step_by(2).map(|number| format!("{}.json", name_of(number)));
-        assert!(stayed.into_iter().all(|name| seen.contains(&name)), "{}", folder.path);
-        assert_eq!(p.view.known_inodes() - before, nodes, "what was not given is not known");
+        let stayed = (0..1_500)
+            .step_by(2)
+            .map(|number| format!("{}.json", name_of(number)));
+        assert!(
+            stayed.into_iter().all(|name| seen.contains(&name)),
+            "{}",
+            folder.path
+        );
+        assert_eq!(
+            p.view.known_inodes() - before,
+            nodes,
+            "what was not given is not known"
+        );
         p.view.releasedir(handle);
     }
 }
@@ -140,14 +176,25 @@ fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
     let ino = p.stat(FOLDERS[1].path).unwrap().ino;
     let list = || {
         let handle = p.view.opendir(ino).unwrap();
-        let given = plus(&p, ino, handle, 2, 9).into_iter().map(|(name, .., is_kept)| (name, is_kept)).collect::<Vec<_>>();
+        let given = plus(&p, ino, handle, 2, 9)
+            .into_iter()
+            .map(|(name, .., is_kept)| (name, is_kept))
+            .collect::<Vec<_>>();
         p.view.releasedir(handle);
         given
     };
-    let open = p.open("Orders/items/u1/a.json", ddbfs::fs::view::OpenFlags::default()).unwrap();
+    let open = p
+        .open(
+            "Orders/items/u1/a.json",
+            ddbfs::fs::view::OpenFlags::default(),
+        )
+        .unwrap();
     p.unlink("Orders/items/u1/c.json").unwrap();
     let given = list();
-    assert_eq!(given.iter().find(|(name, _)| name == "a.json"), Some(&("a.json".to_owned(), false)));
+    assert_eq!(
+        given.iter().find(|(name, _)| name == "a.json"),
+        Some(&("a.json".to_owned(), false))
+    );
     assert!(!given.iter().any(|(name, _)| name == "c.json"), "{given:?}");
     p.close(open).unwrap();
 }
@@ -169,7 +216,10 @@ fn who_reads_names_only_makes_the_kernel_know_few_nodes() {
         p.view.releasedir(handle);
         given.len() - 2
     };
-    assert_eq!((0..8).map(told).collect::<Vec<_>>(), [8, 8, 8, 8, 0, 0, 0, 0]);
+    assert_eq!(
+        (0..8).map(told).collect::<Vec<_>>(),
+        [8, 8, 8, 8, 0, 0, 0, 0]
+    );
     p.stat("Orders/items/u1/o9.json").unwrap();
     assert_eq!([8, 9].map(told), [8, 8]);
 }
@@ -184,14 +234,23 @@ fn where_nothing_is_kept_as_little_as_possible_is_told_with_attributes() {
         let ino = p.stat(path).unwrap().ino;
         let handle = p.view.opendir(ino).unwrap();
         let before = p.view.known_inodes();
-        let dots: Vec<_> = plus(&p, ino, handle, 0, 99).into_iter().map(|(name, ..)| name).collect();
-        assert_eq!((dots, p.view.known_inodes()), (vec![".".to_owned(), "..".to_owned()], before), "{path}");
+        let dots: Vec<_> = plus(&p, ino, handle, 0, 99)
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect();
+        assert_eq!(
+            (dots, p.view.known_inodes()),
+            (vec![".".to_owned(), "..".to_owned()], before),
+            "{path}"
+        );
         // The kernel asks for attributes now and then.
         let (mut all, mut offset) = (Vec::new(), 2);
         loop {
             let given = plus(&p, ino, handle, offset, 99);
             assert!(given.len() <= 1 && given.iter().all(|(.., is_kept)| !is_kept));
-            let Some((name, last, ..)) = given.into_iter().next() else { break };
+            let Some((name, last, ..)) = given.into_iter().next() else {
+                break;
+            };
             all.push(name);
             offset = last;
             for (name, last) in names(&p, handle, offset, 100) {
@@ -206,7 +265,8 @@ fn where_nothing_is_kept_as_little_as_possible_is_told_with_attributes() {
 
 /// LOOKUP and GETATTR requests so far.
 fn asked(mount: &Mount) -> u64 {
-    let stats: Value = serde_json::from_slice(&fs::read(mount.path().join(".ddb/stats.json")).unwrap()).unwrap();
+    let stats: Value =
+        serde_json::from_slice(&fs::read(mount.path().join(".ddb/stats.json")).unwrap()).unwrap();
     stats["kernel"]["asked"].as_u64().unwrap()
 }
 
@@ -214,7 +274,12 @@ fn asked(mount: &Mount) -> u64 {
 fn sizes(directory: &Path) -> BTreeMap<String, u64> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
     // What is gone since it was listed is left out.
-    let sized = entries.filter_map(|entry| Some((entry.file_name().into_string().unwrap(), entry.metadata().ok()?.size())));
+    let sized = entries.filter_map(|entry| {
+        Some((
+            entry.file_name().into_string().unwrap(),
+            entry.metadata().ok()?.size(),
+        ))
+    });
     sized.collect()
 }
 
@@ -223,14 +288,26 @@ fn a_listing_brings_the_attributes_of_its_items() {
     const ITEMS: usize = 20_000;
     let mount = Mount::with_tables();
     for folder in &FOLDERS {
-        let expected: BTreeMap<String, u64> =
-            (0..ITEMS).map(|n| (format!("n{n}.json"), folder.put(&*mount.db, &format!("n{n}"), n % 50))).collect();
+        let expected: BTreeMap<String, u64> = (0..ITEMS)
+            .map(|n| {
+                (
+                    format!("n{n}.json"),
+                    folder.put(&*mount.db, &format!("n{n}"), n % 50),
+                )
+            })
+            .collect();
         let directory = mount.path().join(folder.path);
         let before = asked(&mount);
         let mut found = sizes(&directory);
         let asked = asked(&mount) - before;
         found.retain(|name, _| expected.contains_key(name));
-        assert!(found == expected, "{}: {} of {}", folder.path, found.len(), expected.len());
+        assert!(
+            found == expected,
+            "{}: {} of {}",
+            folder.path,
+            found.len(),
+            expected.len()
+        );
         assert!(asked < ITEMS as u64 / 2, "{asked} requests");
     }
 }
@@ -285,7 +362,11 @@ fn remembered_offsets_lead_to_the_same_names_after_changes() {
     let mount = Mount::with_tables();
     let count = 2_600_u32;
     for number in 0..count {
-        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"k{number:05}"}}"#));
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"u1","sk":"k{number:05}"}}"#),
+        );
         put(&*mount.db, "Flat", &format!(r#"{{"id":"k{number:05}"}}"#));
     }
     for folder in ["Orders/items/u1", "Flat/items"] {
@@ -308,9 +389,21 @@ for (my $i = 0; $i < @all; $i += 11) {
 print scalar(@all), " $wrong\n";
 "#;
         let path = mount.path().join(folder);
-        let ran = std::process::Command::new("perl").args(["-e", script]).arg(&path).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&ran.stdout), format!("{count} 0\n"), "{folder}: {ran:?}");
-        mount.sh(&format!("find {folder} -name 'k*' -delete && rm -r {folder}/* && ls {folder}")).ok();
+        let ran = std::process::Command::new("perl")
+            .args(["-e", script])
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&ran.stdout),
+            format!("{count} 0\n"),
+            "{folder}: {ran:?}"
+        );
+        mount
+            .sh(&format!(
+                "find {folder} -name 'k*' -delete && rm -r {folder}/* && ls {folder}"
+            ))
+            .ok();
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "{folder}");
     }
 }

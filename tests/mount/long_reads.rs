@@ -83,17 +83,26 @@ impl Read for GatedRead<'_> {
         self.inner.commit_id()
     }
 
-    fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-        self.inner.walk(range, direction, &mut |key, value| -> ControlFlow<()> {
-            self.gate.step();
-            visit(key, value)
-        })
+    fn walk(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.inner
+            .walk(range, direction, &mut |key, value| -> ControlFlow<()> {
+                self.gate.step();
+                visit(key, value)
+            })
     }
 }
 
 impl Store for GatedStore {
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError> {
-        Ok(Box::new(GatedRead { inner: self.inner.snapshot()?, gate: &self.gate }))
+        Ok(Box::new(GatedRead {
+            inner: self.inner.snapshot()?,
+            gate: &self.gate,
+        }))
     }
 
     fn submit(&self, job: Box<dyn WriteJob>) {
@@ -124,14 +133,24 @@ impl Store for GatedStore {
 /// `Flat` with one item; `Orders` with many, none of which is in its index, and a stream that tells of all of them.
 fn mounted() -> (Mount, Arc<Gate>) {
     let gate = Arc::<Gate>::default();
-    let store = Arc::new(GatedStore { inner: MemoryStore::new().unwrap(), gate: Arc::clone(&gate) });
-    let options = EngineOptions { background_period: None, ..EngineOptions::default() };
+    let store = Arc::new(GatedStore {
+        inner: MemoryStore::new().unwrap(),
+        gate: Arc::clone(&gate),
+    });
+    let options = EngineOptions {
+        background_period: None,
+        ..EngineOptions::default()
+    };
     let db = Arc::new(LocalDatabase::open(store, options).unwrap());
     let stream = r#""StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}, "BillingMode""#;
     create_table(&*db, &ORDERS.replace(r#""BillingMode""#, stream));
     create_table(&*db, FLAT);
     for number in 0..ITEMS {
-        put(&*db, "Orders", &format!(r#"{{"pk":"u{number}","sk":"o","total":1,"status":"x"}}"#));
+        put(
+            &*db,
+            "Orders",
+            &format!(r#"{{"pk":"u{number}","sk":"o","total":1,"status":"x"}}"#),
+        );
     }
     put(&*db, "Flat", r#"{"id":"a","n":1}"#);
     (Mount::of(db), gate)
@@ -139,7 +158,11 @@ fn mounted() -> (Mount, Arc<Gate>) {
 
 fn start(mount: &Mount, script: &str) -> Child {
     let mut command = Command::new("bash");
-    command.args(["-c", script]).current_dir(mount.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(["-c", script])
+        .current_dir(mount.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
@@ -179,8 +202,13 @@ fn reads_of_whole_tables_hold_up_nobody() {
     let (mount, gate) = mounted();
     mount.sh("cat Flat/items/a.json").ok();
     gate.close();
-    let long: Vec<Child> = LONG.iter().flat_map(|script| (0..3).map(|_| start(&mount, script)).collect::<Vec<_>>()).collect();
-    until("long reads are held up", || *gate.held.lock() >= LONG.len() / 2);
+    let long: Vec<Child> = LONG
+        .iter()
+        .flat_map(|script| (0..3).map(|_| start(&mount, script)).collect::<Vec<_>>())
+        .collect();
+    until("long reads are held up", || {
+        *gate.held.lock() >= LONG.len() / 2
+    });
     for script in [
         "stat Flat/items/a.json",
         "cat Flat/items/a.json",
@@ -215,7 +243,10 @@ fn a_long_text_is_of_the_last_commit() {
     put(&*mount.db, "Orders", r#"{"pk":"v","sk":"o","status":"x"}"#);
     let after = lines(&mount);
     assert!(after.starts_with(&format!("{}\n", ITEMS + 1)), "{after}");
-    let whole = mount.sh("wc -c < Orders/gsi/by-status/missing.ndjson").ok().to_owned();
+    let whole = mount
+        .sh("wc -c < Orders/gsi/by-status/missing.ndjson")
+        .ok()
+        .to_owned();
     assert!(after.ends_with(&format!("\n{whole}")), "{after} {whole}");
     mount.end();
 }

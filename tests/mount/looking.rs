@@ -26,7 +26,12 @@ const PROVISIONED: &str = r#"{
 fn used_up() -> Mount {
     let throttle = Some(ThrottleOptions::new(true));
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
-    let options = EngineOptions { clock, throttle, background_period: None, ..EngineOptions::default() };
+    let options = EngineOptions {
+        clock,
+        throttle,
+        background_period: None,
+        ..EngineOptions::default()
+    };
     let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
     create_table(&*db, PROVISIONED);
     let fill = "x".repeat(3_000);
@@ -36,10 +41,18 @@ fn used_up() -> Mount {
         put(&*db, "Shop", &item.to_string());
     }
     let mount = Mount::of(db);
-    let spent = mount.sh("for n in $(seq 20); do cat Shop/scan/consistent/items.ndjson || exit 7; done > /dev/null");
-    assert!(spent.status == 7 && spent.err.contains("busy"), "{spent:#?}");
+    let spent = mount.sh(
+        "for n in $(seq 20); do cat Shop/scan/consistent/items.ndjson || exit 7; done > /dev/null",
+    );
+    assert!(
+        spent.status == 7 && spent.err.contains("busy"),
+        "{spent:#?}"
+    );
     let spent = mount.sh("for n in $(seq 20); do cat Shop/gsi/by-status/scan/items.ndjson || exit 7; done > /dev/null");
-    assert!(spent.status == 7 && spent.err.contains("busy"), "{spent:#?}");
+    assert!(
+        spent.status == 7 && spent.err.contains("busy"),
+        "{spent:#?}"
+    );
     mount
 }
 
@@ -99,7 +112,11 @@ fn explain_tells_what_many_pages_take() {
         let exact = |figure: &Value| json!({"at_least": figure, "at_most": figure});
         assert_eq!(told["requests"], exact(&took["Requests"]), "{query}");
         assert_eq!(told["items"], exact(&took["ScannedCount"]), "{query}");
-        assert_eq!(told["capacity_units"], exact(&took["ConsumedCapacity"]["CapacityUnits"]), "{query}");
+        assert_eq!(
+            told["capacity_units"],
+            exact(&took["ConsumedCapacity"]["CapacityUnits"]),
+            "{query}"
+        );
     }
 }
 
@@ -110,19 +127,35 @@ fn explain_bounds_a_long_query() {
     create_table(&*db, &PROVISIONED.replace("Shop", "Long"));
     let fill = "x".repeat(390_000);
     for n in 0..180 {
-        put(&*db, "Long", &json!({"pk": "p1", "sk": format!("{n:03}"), "price": n, "fill": fill}).to_string());
+        put(
+            &*db,
+            "Long",
+            &json!({"pk": "p1", "sk": format!("{n:03}"), "price": n, "fill": fill}).to_string(),
+        );
     }
     let mount = Mount::of(db);
-    for query in ["scan", "query/pk=p1/consistent", "query/pk.shards=p,1,2", "lsi/by-price/query/pk=p1/select=fill"] {
+    for query in [
+        "scan",
+        "query/pk=p1/consistent",
+        "query/pk.shards=p,1,2",
+        "lsi/by-price/query/pk=p1/select=fill",
+    ] {
         let told = json_of(&mount, &format!("Long/{query}/explain.json"));
         let took = json_of(&mount, &format!("Long/{query}/capacity.json"));
         let holds = |figure: &Value, took: &Value| {
-            let [least, most, took] = [&figure["at_least"], &figure["at_most"], took].map(|figure| figure.as_f64().unwrap());
-            assert!(least < took && took <= most && most < took * 1.2 + 10.0, "{query}: {took} in {figure}");
+            let [least, most, took] = [&figure["at_least"], &figure["at_most"], took]
+                .map(|figure| figure.as_f64().unwrap());
+            assert!(
+                least < took && took <= most && most < took * 1.2 + 10.0,
+                "{query}: {took} in {figure}"
+            );
         };
         holds(&told["requests"], &took["Requests"]);
         holds(&told["items"], &took["ScannedCount"]);
-        holds(&told["capacity_units"], &took["ConsumedCapacity"]["CapacityUnits"]);
+        holds(
+            &told["capacity_units"],
+            &took["ConsumedCapacity"]["CapacityUnits"],
+        );
     }
 }
 
@@ -131,18 +164,36 @@ fn explain_bounds_a_long_query() {
 fn tables_that_come_and_go_are_copied_and_searched() {
     for show_all in [false, true] {
         let clock = Arc::new(ManualClock::at(1_700_000_000_000));
-        let options = EngineOptions { clock: clock.clone(), table_delay_ms: 60_000, ..EngineOptions::default() };
-        let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+        let options = EngineOptions {
+            clock: clock.clone(),
+            table_delay_ms: 60_000,
+            ..EngineOptions::default()
+        };
+        let db =
+            Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
         create_table(&*db, &PROVISIONED.replace("Shop", "Leaving"));
         clock.advance_ms(60_000);
-        let mount = Mount::with(db, ViewOptions { show_all, ..ViewOptions::default() });
-        mount.sh("until grep -q ACTIVE Leaving/stats.json; do sleep 0.1; done").ok();
+        let mount = Mount::with(
+            db,
+            ViewOptions {
+                show_all,
+                ..ViewOptions::default()
+            },
+        );
+        mount
+            .sh("until grep -q ACTIVE Leaving/stats.json; do sleep 0.1; done")
+            .ok();
         mount.sh(r#"mkdir Leaving/items/u1 && echo '{"price":1,"status":"open"}' > Leaving/items/u1/o1.json"#).ok();
         mount.sh("mkdir Coming && echo 'create pk:S sk:N' > Coming/ctl && mkdir Draft && echo drop > Leaving/ctl").ok();
         let status = "cat */stats.json | jq -r .status";
         assert_eq!(mount.sh(status).ok(), "CREATING\nDELETING\n");
-        mount.sh("tar cf - --exclude=.ddb . | cat > /dev/null; exit ${PIPESTATUS[0]}").ok();
-        let found = mount.sh("grep -rl '\"TableName\": \"Coming\"' --exclude-dir=.ddb --exclude=describe.json .").ok().to_owned();
+        mount
+            .sh("tar cf - --exclude=.ddb . | cat > /dev/null; exit ${PIPESTATUS[0]}")
+            .ok();
+        let found = mount
+            .sh("grep -rl '\"TableName\": \"Coming\"' --exclude-dir=.ddb --exclude=describe.json .")
+            .ok()
+            .to_owned();
         assert_eq!(found, "./Coming/schema.json\n");
         mount.sh("cat Coming/advice.md Coming/heat.svg Leaving/partitions/big.tsv Leaving/help README.md > /dev/null").ok();
         mount.sh("cat Leaving/items/u1/o1.json").failed();
@@ -157,9 +208,16 @@ fn a_planned_index_is_told_before_it_is_made() {
     create_table(&*db, FLAT);
     let fill = "x".repeat(1_500);
     for n in 0..300 {
-        let price = if n % 3 == 0 { json!(n.to_string()) } else { json!(n) };
-        let item =
-            if n < 240 { json!({"id": format!("{n:03}"), "price": price, "fill": fill}) } else { json!({"id": format!("{n:03}")}) };
+        let price = if n % 3 == 0 {
+            json!(n.to_string())
+        } else {
+            json!(n)
+        };
+        let item = if n < 240 {
+            json!({"id": format!("{n:03}"), "price": price, "fill": fill})
+        } else {
+            json!({"id": format!("{n:03}")})
+        };
         put(&*db, "Flat", &item.to_string());
     }
     let mount = Mount::of(db);
@@ -170,33 +228,87 @@ fn a_planned_index_is_told_before_it_is_made() {
         )
     };
     let planned = |projection: &str| -> Value {
-        let script = format!("{} > Flat/schema.plan && cat Flat/schema.plan", with(projection));
+        let script = format!(
+            "{} > Flat/schema.plan && cat Flat/schema.plan",
+            with(projection)
+        );
         let plan: Value = serde_json::from_str(mount.sh_in_new_session(&script).ok()).unwrap();
         plan["steps"][0]["index"].clone()
     };
     let index = planned("ALL");
-    assert_eq!((&index["items"], &index["looked_at"], &index["entries"]), (&json!(300), &json!(300), &json!(160)), "{index:#}");
-    assert_eq!((&index["violations"], &index["without_key_attributes"]), (&json!(80), &json!(60)));
+    assert_eq!(
+        (&index["items"], &index["looked_at"], &index["entries"]),
+        (&json!(300), &json!(300), &json!(160)),
+        "{index:#}"
+    );
+    assert_eq!(
+        (&index["violations"], &index["without_key_attributes"]),
+        (&json!(80), &json!(60))
+    );
     let examples = index["violation_examples"].as_array().unwrap();
-    assert_eq!((examples.len(), &examples[0]["expected"], &examples[0]["found"]), (10, &json!("N"), &json!("S")));
+    assert_eq!(
+        (
+            examples.len(),
+            &examples[0]["expected"],
+            &examples[0]["found"]
+        ),
+        (10, &json!("N"), &json!("S"))
+    );
     // 160 entries of 2 units each, at what a new index takes on demand.
-    assert_eq!((&index["backfill"]["write_units"], &index["backfill"]["at_write_units_a_second"]), (&json!(320.0), &json!(4000)));
-    assert_eq!((&index["backfill"]["seconds"], &index["backfill"]["cost"]), (&json!(0.1), &json!(0.0002)));
-    assert_eq!(index["a_put"], json!({ "table_units": 1.8, "index_units": 1.067 }));
+    assert_eq!(
+        (
+            &index["backfill"]["write_units"],
+            &index["backfill"]["at_write_units_a_second"]
+        ),
+        (&json!(320.0), &json!(4000))
+    );
+    assert_eq!(
+        (&index["backfill"]["seconds"], &index["backfill"]["cost"]),
+        (&json!(0.1), &json!(0.0002))
+    );
+    assert_eq!(
+        index["a_put"],
+        json!({ "table_units": 1.8, "index_units": 1.067 })
+    );
     let small = planned("KEYS_ONLY");
-    assert_eq!(mount.sh("cat Flat/capacity.json").ok(), before, "planning is free");
-    mount.sh(&format!("grep -q '\"price\":\"' Flat/{}", examples[0]["path"].as_str().unwrap())).ok();
+    assert_eq!(
+        mount.sh("cat Flat/capacity.json").ok(),
+        before,
+        "planning is free"
+    );
+    mount
+        .sh(&format!(
+            "grep -q '\"price\":\"' Flat/{}",
+            examples[0]["path"].as_str().unwrap()
+        ))
+        .ok();
     assert_eq!(small["backfill"]["write_units"], json!(160.0));
     assert!(small["entry_bytes"].as_u64() < index["entry_bytes"].as_u64());
-    assert!(small["in_words"][1].as_str().unwrap().starts_with("80 have a value that cannot be its key"), "{small:#}");
-    mount.sh(&format!("{} > Flat/schema.json", with("KEYS_ONLY"))).ok();
-    mount.sh("until grep -q ACTIVE Flat/gsi/by-price/stats.json; do sleep 0.1; done").ok();
+    assert!(
+        small["in_words"][1]
+            .as_str()
+            .unwrap()
+            .starts_with("80 have a value that cannot be its key"),
+        "{small:#}"
+    );
+    mount
+        .sh(&format!("{} > Flat/schema.json", with("KEYS_ONLY")))
+        .ok();
+    mount
+        .sh("until grep -q ACTIVE Flat/gsi/by-price/stats.json; do sleep 0.1; done")
+        .ok();
     let made = json_of(&mount, "Flat/gsi/by-price/stats.json");
-    for (planned, is) in
-        [("entries", "entries"), ("entry_bytes", "bytes"), ("billed_bytes", "billed_bytes"), ("violations", "violations")]
-    {
+    for (planned, is) in [
+        ("entries", "entries"),
+        ("entry_bytes", "bytes"),
+        ("billed_bytes", "billed_bytes"),
+        ("violations", "violations"),
+    ] {
         assert_eq!(small[planned], made[is], "{planned}");
     }
     let capacity = json_of(&mount, "Flat/capacity.json");
-    assert_eq!(capacity["sources"][1]["backfill"]["write_units"], small["backfill"]["write_units"]);
+    assert_eq!(
+        capacity["sources"][1]["backfill"]["write_units"],
+        small["backfill"]["write_units"]
+    );
 }

@@ -95,12 +95,24 @@ fn a_folder_with_a_long_key_can_be_made_listed_and_removed() {
 fn names_that_are_no_keys_are_refused_with_a_sentence() {
     let mount = Mount::empty();
     mount.ok("mkdir 'Numbers@pk:N,sk:N'; mkdir Numbers/items/4913");
-    for script in ["mkdir Numbers/items/x", "echo '{}' > Numbers/items/4913/x.json"] {
+    for script in [
+        "mkdir Numbers/items/x",
+        "echo '{}' > Numbers/items/4913/x.json",
+    ] {
         assert!(mount.fails(script).contains("Invalid argument"), "{script}");
         let last = format!("({script}) 2> /dev/null; cat .ddb/errors/last");
-        assert!(mount.ok(&last).contains("no key of this table has this name"), "{script}");
+        assert!(
+            mount
+                .ok(&last)
+                .contains("no key of this table has this name"),
+            "{script}"
+        );
     }
-    assert!(mount.fails("mkdir .git").contains("Operation not permitted"));
+    assert!(
+        mount
+            .fails("mkdir .git")
+            .contains("Operation not permitted")
+    );
     mount.ok("mkdir 'CVS@pk:S'; ls CVS/items; find . > /dev/null; touch -d 2001-01-01 Numbers/items/4913/1.json; cat Numbers/items/4913/01.json");
 }
 
@@ -114,7 +126,9 @@ fn a_rewrite_that_fails_keeps_the_item() {
     mount.ok("cd Orders/items; echo '{}' > last.json; mv last.json last.bak; echo flush > ../../.ddb/ctl");
     until("the last delete is carried out", || {
         let scratch = mount.ok("cat .ddb/scratch.ndjson");
-        scratch.lines().any(|line| line.contains("last.bak") && line.contains("\"parked\":true"))
+        scratch
+            .lines()
+            .any(|line| line.contains("last.bak") && line.contains("\"parked\":true"))
     });
     mount.ok("rm Orders/items/last.bak");
     let after = mount.ok("cat Orders/items/*");

@@ -69,8 +69,21 @@ impl Drop for Held {
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<Mapping> {
     // SAFETY: a new mapping of a file, which nobody reads.
-    let at = unsafe { libc::mmap(std::ptr::null_mut(), 1, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-    if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapping(at)) }
+    let at = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            1,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(Mapping(at))
+    }
 }
 
 #[allow(unsafe_code)]
@@ -81,7 +94,11 @@ fn watch(path: &Path) -> io::Result<File> {
         let descriptor = libc::inotify_init1(libc::IN_CLOEXEC);
         let file = File::from_raw_fd(descriptor);
         let watch = libc::inotify_add_watch(descriptor, path.as_ptr(), libc::IN_ALL_EVENTS);
-        if watch < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
+        if watch < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(file)
+        }
     }
 }
 
@@ -89,9 +106,16 @@ impl Held {
     const KINDS: u64 = 7;
 
     fn of(kind: u64, directory: &Path) -> io::Result<Self> {
-        let open = |flags: libc::c_int| OpenOptions::new().read(true).custom_flags(flags).open(directory);
+        let open = |flags: libc::c_int| {
+            OpenOptions::new()
+                .read(true)
+                .custom_flags(flags)
+                .open(directory)
+        };
         let file = || {
-            let first = fs::read_dir(directory)?.next().ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
+            let first = fs::read_dir(directory)?
+                .next()
+                .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
             File::open(first?.path())
         };
         // Two kinds ask nothing but the name, which may be that of a directory that is gone: a look finds that out.
@@ -99,7 +123,13 @@ impl Held {
         Ok(match kind {
             0 => Self::Directory(open(libc::O_DIRECTORY)?),
             1 => Self::Directory(open(libc::O_DIRECTORY | libc::O_PATH)?),
-            2 => Self::Standing(Command::new("sleep").arg("1000").current_dir(directory).stdin(Stdio::null()).spawn()?),
+            2 => Self::Standing(
+                Command::new("sleep")
+                    .arg("1000")
+                    .current_dir(directory)
+                    .stdin(Stdio::null())
+                    .spawn()?,
+            ),
             3 => Self::File(file()?),
             4 => Self::Mapped(map(&file()?)?),
             5 => Self::Listing(fs::read_dir(directory)?),
@@ -120,13 +150,17 @@ impl Held {
     fn seen(&self) -> Option<Seen> {
         let path = self.path()?;
         // By fstat of a link of /proc, which is never looked up anew.
-        let links = fs::metadata(&path).unwrap_or_else(|error| panic!("fstat of what is held: {error}")).nlink();
+        let links = fs::metadata(&path)
+            .unwrap_or_else(|error| panic!("fstat of what is held: {error}"))
+            .nlink();
         if links > 0 {
             return Some(seen(&path));
         }
         let made = File::create(path.join("c.json")).map(drop);
         let below = fs::metadata(path.join("a.json")).map(drop);
-        Some(Err([made, below].map(|found| found.unwrap_err().raw_os_error().unwrap()).to_vec()))
+        Some(Err([made, below]
+            .map(|found| found.unwrap_err().raw_os_error().unwrap())
+            .to_vec()))
     }
 }
 
@@ -139,15 +173,20 @@ fn seen(directory: &Path) -> Seen {
     for entry in fs::read_dir(directory).map_err(code)? {
         let entry = entry.unwrap();
         let text = fs::read_to_string(directory.join(entry.file_name()));
-        let text = text.unwrap_or_else(|error| panic!("{}: listed, and then {error}", entry.path().display()));
+        let text = text
+            .unwrap_or_else(|error| panic!("{}: listed, and then {error}", entry.path().display()));
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-        found.insert(entry.file_name().into_string().unwrap(), json["v"].as_u64().unwrap());
+        found.insert(
+            entry.file_name().into_string().unwrap(),
+            json["v"].as_u64().unwrap(),
+        );
     }
     Ok(found)
 }
 
 fn errno<T>(done: io::Result<T>) -> Result<(), i32> {
-    done.map(drop).map_err(|error| error.raw_os_error().unwrap())
+    done.map(drop)
+        .map_err(|error| error.raw_os_error().unwrap())
 }
 
 /// The mount, the disk beside, and what is held of both.
@@ -178,19 +217,34 @@ impl Field<'_> {
         self.value += 1;
         let text = format!("{{\"v\":{}}}\n", self.value);
         match self.numbers.below(20) {
-            0..3 => self.told(format!("mkdir {folder}"), |at| DirBuilder::new().create(at.join(folder))),
-            3 | 4 => self.told(format!("rmdir {folder}"), |at| fs::remove_dir(at.join(folder))),
-            5 => self.told(format!("rm -r {folder}"), |at| fs::remove_dir_all(at.join(folder))),
+            0..3 => self.told(format!("mkdir {folder}"), |at| {
+                DirBuilder::new().create(at.join(folder))
+            }),
+            3 | 4 => self.told(format!("rmdir {folder}"), |at| {
+                fs::remove_dir(at.join(folder))
+            }),
+            5 => self.told(format!("rm -r {folder}"), |at| {
+                fs::remove_dir_all(at.join(folder))
+            }),
             6 => {
-                self.told(format!("rm -r {folder}"), |at| fs::remove_dir_all(at.join(folder)));
-                self.told(format!("mkdir {folder} at once"), |at| DirBuilder::new().create(at.join(folder)))
+                self.told(format!("rm -r {folder}"), |at| {
+                    fs::remove_dir_all(at.join(folder))
+                });
+                self.told(format!("mkdir {folder} at once"), |at| {
+                    DirBuilder::new().create(at.join(folder))
+                })
             }
             7..10 if folder != other => self.rename(folder, other),
-            10 | 11 => self.told(format!("write {folder}/{file}"), |at| fs::write(at.join(folder).join(file), &text)),
-            12 => self.told(format!("rm {folder}/{file}"), |at| fs::remove_file(at.join(folder).join(file))),
-            13 if (folder, file) != (other, to) => self.told(format!("mv {folder}/{file} {other}/{to}"), |at| {
-                fs::rename(at.join(folder).join(file), at.join(other).join(to))
+            10 | 11 => self.told(format!("write {folder}/{file}"), |at| {
+                fs::write(at.join(folder).join(file), &text)
             }),
+            12 => self.told(format!("rm {folder}/{file}"), |at| {
+                fs::remove_file(at.join(folder).join(file))
+            }),
+            13 if (folder, file) != (other, to) => self
+                .told(format!("mv {folder}/{file} {other}/{to}"), |at| {
+                    fs::rename(at.join(folder).join(file), at.join(other).join(to))
+                }),
             14 => self.put(folder, file),
             15 => self.delete(folder, file),
             16 => self.table(),
@@ -206,9 +260,15 @@ impl Field<'_> {
     /// A folder keeps its inode number, as on a disk.
     fn rename(&self, from: &str, to: &str) -> String {
         let before = fs::metadata(self.items.join(from)).map(|found| found.ino());
-        let what = self.told(format!("mv -T {from} {to}"), |at| fs::rename(at.join(from), at.join(to)));
+        let what = self.told(format!("mv -T {from} {to}"), |at| {
+            fs::rename(at.join(from), at.join(to))
+        });
         if let (Ok(before), Err(_)) = (before, fs::metadata(self.items.join(from))) {
-            assert_eq!(fs::metadata(self.items.join(to)).unwrap().ino(), before, "{what}");
+            assert_eq!(
+                fs::metadata(self.items.join(to)).unwrap().ino(),
+                before,
+                "{what}"
+            );
         }
         what
     }
@@ -216,20 +276,43 @@ impl Field<'_> {
     /// By another front end, which makes the folder too.
     fn put(&self, folder: &str, file: &str) -> String {
         let sk = file.strip_suffix(".json").unwrap();
-        mounted::put(&*self.mount.db, "Orders", &format!(r#"{{"pk":"{folder}","sk":"{sk}","v":{}}}"#, self.value));
+        mounted::put(
+            &*self.mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"{folder}","sk":"{sk}","v":{}}}"#, self.value),
+        );
         fs::create_dir_all(self.disk.join(folder)).unwrap();
-        fs::write(self.disk.join(folder).join(file), format!("{{\"v\":{}}}\n", self.value)).unwrap();
+        fs::write(
+            self.disk.join(folder).join(file),
+            format!("{{\"v\":{}}}\n", self.value),
+        )
+        .unwrap();
         format!("PutItem {folder}/{file}")
     }
 
     /// By another front end: with the last item may go the folder.
     fn delete(&mut self, folder: &str, file: &str) -> String {
         let sk = file.strip_suffix(".json").unwrap();
-        let key = ddbfs::codec::plain_json::parse(format!(r#"{{"pk":"{folder}","sk":"{sk}"}}"#).as_bytes()).unwrap();
-        self.mount.db.delete_item(DeleteItemRequest::new(TableName::new("Orders").unwrap(), key)).unwrap();
+        let key = ddbfs::codec::plain_json::parse(
+            format!(r#"{{"pk":"{folder}","sk":"{sk}"}}"#).as_bytes(),
+        )
+        .unwrap();
+        self.mount
+            .db
+            .delete_item(DeleteItemRequest::new(
+                TableName::new("Orders").unwrap(),
+                key,
+            ))
+            .unwrap();
         let _ = fs::remove_file(self.disk.join(folder).join(file));
-        if let (Ok(gone), Err(_)) = (fs::metadata(self.disk.join(folder)), fs::metadata(self.items.join(folder))) {
-            let is_of = |held: &Held| held.path().is_none_or(|path| fs::metadata(path).unwrap().ino() == gone.ino());
+        if let (Ok(gone), Err(_)) = (
+            fs::metadata(self.disk.join(folder)),
+            fs::metadata(self.items.join(folder)),
+        ) {
+            let is_of = |held: &Held| {
+                held.path()
+                    .is_none_or(|path| fs::metadata(path).unwrap().ino() == gone.ino())
+            };
             let held = self.held.extract_if(.., |(disk, _)| is_of(disk));
             self.silent.extend(held.map(|(_, mount)| mount));
             fs::remove_dir(self.disk.join(folder)).unwrap();
@@ -239,7 +322,10 @@ impl Field<'_> {
 
     fn hold(&mut self, folder: &str) -> String {
         let kind = self.numbers.below(Held::KINDS);
-        match (Held::of(kind, &self.disk.join(folder)), Held::of(kind, &self.items.join(folder))) {
+        match (
+            Held::of(kind, &self.disk.join(folder)),
+            Held::of(kind, &self.items.join(folder)),
+        ) {
             (Ok(disk), Ok(mount)) => self.held.push((disk, mount)),
             (disk, mount) => assert_eq!(errno(mount), errno(disk), "hold {folder} by {kind}"),
         }
@@ -247,7 +333,8 @@ impl Field<'_> {
             let at = self.numbers.below(self.held.len() as u64) as usize;
             self.held.swap_remove(at);
         }
-        self.silent.drain(..self.silent.len().saturating_sub(HELD_MAX));
+        self.silent
+            .drain(..self.silent.len().saturating_sub(HELD_MAX));
         format!("hold {folder} by {kind}")
     }
 
@@ -283,13 +370,21 @@ impl Field<'_> {
                 format!("drop {table}")
             }
             (2, Some(_)) => {
-                let request = DeleteTableRequest { table_name: TableName::new(table).unwrap(), only_if_empty: false };
+                let request = DeleteTableRequest {
+                    table_name: TableName::new(table).unwrap(),
+                    only_if_empty: false,
+                };
                 self.mount.db.delete_table(request).unwrap();
                 self.tables.remove(table);
                 format!("DeleteTable {table}")
             }
             (3, Some(items)) => {
-                assert_eq!(fs::remove_file(&file).is_ok(), items.remove(&key), "rm {}", file.display());
+                assert_eq!(
+                    fs::remove_file(&file).is_ok(),
+                    items.remove(&key),
+                    "rm {}",
+                    file.display()
+                );
                 format!("rm {table} {key}")
             }
             (4, Some(items)) => {
@@ -309,21 +404,35 @@ impl Field<'_> {
     fn check_table(&self, table: &str) {
         let at = self.mount.path().join(table);
         let names = |path: &Path| -> BTreeSet<String> {
-            fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+            fs::read_dir(path)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect()
         };
         let Some(items) = self.tables.get(table) else {
-            assert!(fs::read_dir(&at).is_err() && fs::metadata(at.join("schema.json")).is_err(), "{table} is there");
+            assert!(
+                fs::read_dir(&at).is_err() && fs::metadata(at.join("schema.json")).is_err(),
+                "{table} is there"
+            );
             return;
         };
         assert!(names(&at).contains("schema.json"), "{table} is empty");
         assert!(!fs::read(at.join("schema.json")).unwrap().is_empty());
-        assert_eq!(names(&at.join("items")), items.iter().map(|key| format!("{key}.json")).collect());
+        assert_eq!(
+            names(&at.join("items")),
+            items.iter().map(|key| format!("{key}.json")).collect()
+        );
         // An index directory that comes and goes with the table, and by itself.
         let draft = at.join("gsi/by-x");
-        let held = fs::create_dir(&draft).and_then(|()| Held::of(0, &draft)).unwrap();
+        let held = fs::create_dir(&draft)
+            .and_then(|()| Held::of(0, &draft))
+            .unwrap();
         fs::remove_dir(&draft).unwrap();
         fs::create_dir(&draft).unwrap();
-        assert!(names(&draft).contains("schema.json"), "{table}/gsi/by-x is empty");
+        assert!(
+            names(&draft).contains("schema.json"),
+            "{table}/gsi/by-x is empty"
+        );
         fs::remove_dir(&draft).unwrap();
         drop(held);
     }
@@ -332,16 +441,29 @@ impl Field<'_> {
 
     fn check(&self) {
         for folder in FOLDERS {
-            assert_eq!(seen(&self.items.join(folder)), seen(&self.disk.join(folder)), "{folder}: the mount's, and the disk's");
+            assert_eq!(
+                seen(&self.items.join(folder)),
+                seen(&self.disk.join(folder)),
+                "{folder}: the mount's, and the disk's"
+            );
         }
         for (disk, mount) in &self.held {
-            assert_eq!(mount.seen(), disk.seen(), "held: the mount's, and the disk's");
+            assert_eq!(
+                mount.seen(),
+                disk.seen(),
+                "held: the mount's, and the disk's"
+            );
         }
         let mut numbers = HashSet::new();
         for entry in fs::read_dir(&self.items).unwrap() {
             let entry = entry.unwrap();
             let found = fs::metadata(entry.path()).unwrap();
-            assert_eq!(entry.ino(), found.ino(), "d_ino and st_ino of {}", entry.path().display());
+            assert_eq!(
+                entry.ino(),
+                found.ino(),
+                "d_ino and st_ino of {}",
+                entry.path().display()
+            );
             assert!(numbers.insert(found.ino()), "two directories of one number");
         }
         TABLES.iter().for_each(|table| self.check_table(table));
@@ -355,7 +477,12 @@ fn look_on(items: &Path, is_over: &AtomicBool) {
             let path = items.join(folder);
             let _ = fs::metadata(path.join("a.json"));
             let _ = File::open(&path).and_then(|held| held.metadata());
-            let _ = fs::read_dir(&path).map(|names| names.flatten().filter(|entry| entry.metadata().is_ok()).count());
+            let _ = fs::read_dir(&path).map(|names| {
+                names
+                    .flatten()
+                    .filter(|entry| entry.metadata().is_ok())
+                    .count()
+            });
         }
     }
 }
@@ -371,7 +498,13 @@ impl Drop for Ending<'_> {
 fn moves(seed: u64, moves: u64) {
     let db = mounted::memory();
     mounted::create_table(&*db, mounted::ORDERS);
-    let mount = Mount::with(db, ViewOptions { last_writer_wins: true, ..ViewOptions::default() });
+    let mount = Mount::with(
+        db,
+        ViewOptions {
+            last_writer_wins: true,
+            ..ViewOptions::default()
+        },
+    );
     let disk = tempfile::tempdir_in("/dev/shm").unwrap();
     let items = mount.path().join("Orders/items");
     let is_over = AtomicBool::new(false);
@@ -382,8 +515,18 @@ fn moves(seed: u64, moves: u64) {
             scope.spawn(|| look_on(&items, &is_over));
         }
         let (disk, items) = (disk.path().to_owned(), items.clone());
-        let (numbers, held, silent, tables) = (Numbers(seed), Vec::new(), Vec::new(), BTreeMap::new());
-        let mut field = Field { mount: &mount, disk, items, numbers, held, silent, value: 0, tables };
+        let (numbers, held, silent, tables) =
+            (Numbers(seed), Vec::new(), Vec::new(), BTreeMap::new());
+        let mut field = Field {
+            mount: &mount,
+            disk,
+            items,
+            numbers,
+            held,
+            silent,
+            value: 0,
+            tables,
+        };
         let mut history: Vec<String> = Vec::new();
         for _ in 0..moves {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -391,7 +534,10 @@ fn moves(seed: u64, moves: u64) {
                 field.check();
             }));
             if let Err(failure) = done {
-                eprintln!("seed {seed}, after {:#?}", &history[history.len().saturating_sub(25)..]);
+                eprintln!(
+                    "seed {seed}, after {:#?}",
+                    &history[history.len().saturating_sub(25)..]
+                );
                 std::panic::resume_unwind(failure);
             }
         }
@@ -405,7 +551,9 @@ fn an_open_directory_that_is_renamed_lists_what_is_in_it() {
     let mount = Mount::with_tables();
     let script = "import os\nfd = os.open(\"q\", os.O_RDONLY)\nprint(os.listdir(fd))\nos.rename(\"q\", \"s\")\nprint(os.listdir(fd))\n\
         os.mkdir(\"q\")\nprint(os.listdir(fd), os.listdir(\"q\"))\n";
-    let ran = mount.sh(&format!("cd Orders/items && mkdir q && echo '{{}}' > q/a.json && python3 -c '{script}'"));
+    let ran = mount.sh(&format!(
+        "cd Orders/items && mkdir q && echo '{{}}' > q/a.json && python3 -c '{script}'"
+    ));
     assert_eq!(ran.ok(), "['a.json']\n['a.json']\n['a.json'] []\n");
 }
 
@@ -423,26 +571,40 @@ fn the_folders_of_a_table_that_is_made_again_are_others() {
     let mount = Mount::with(db, ViewOptions::default());
     let at = |path: &str| mount.path().join(path);
     let (one, other) = (at("Orders/items/p/a.json"), at("Orders/items/q/a.json"));
-    ["Orders/items/p", "Orders/items/q"].iter().for_each(|folder| fs::create_dir(at(folder)).unwrap());
+    ["Orders/items/p", "Orders/items/q"]
+        .iter()
+        .for_each(|folder| fs::create_dir(at(folder)).unwrap());
     fs::write(&one, "{}").unwrap();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let _ending = Ending(&is_over);
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                fs::rename(&one, &other).and_then(|()| fs::rename(&other, &one)).unwrap();
+                fs::rename(&one, &other)
+                    .and_then(|()| fs::rename(&other, &one))
+                    .unwrap();
             }
         });
         let mut all_held: Vec<File> = Vec::new();
         for _ in 0..20 {
             mounted::create_table(&*mount.db, mounted::FLAT);
             for folder in ["Flat/items", "Flat/gsi", "Flat/queries"] {
-                let found = fs::metadata(at(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
-                assert!(all_held.iter().all(|held| held.metadata().unwrap().ino() != found.ino()), "{folder}: as before");
+                let found =
+                    fs::metadata(at(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
+                assert!(
+                    all_held
+                        .iter()
+                        .all(|held| held.metadata().unwrap().ino() != found.ino()),
+                    "{folder}: as before"
+                );
                 all_held.push(File::open(at(folder)).unwrap());
             }
             fs::remove_dir(at("Flat")).unwrap();
-            assert!(all_held.iter().all(|held| held.metadata().unwrap().nlink() == 0));
+            assert!(
+                all_held
+                    .iter()
+                    .all(|held| held.metadata().unwrap().nlink() == 0)
+            );
         }
     });
     mount.end();
@@ -452,12 +614,17 @@ fn the_folders_of_a_table_that_is_made_again_are_others() {
 #[test]
 #[ignore = "scripts/torture"]
 fn for_hours() {
-    let (mut seed, until) =
-        (given("DDBFS_TORTURE_SEED", 13), Instant::now() + Duration::from_secs(given("DDBFS_TORTURE_SECONDS", 600)));
+    let (mut seed, until) = (
+        given("DDBFS_TORTURE_SEED", 13),
+        Instant::now() + Duration::from_secs(given("DDBFS_TORTURE_SECONDS", 600)),
+    );
     let mut rounds = 0;
     while Instant::now() < until {
         moves(seed, MOVES * 10);
         (seed, rounds) = (seed + 1, rounds + 1);
     }
-    println!("{} moves of directories, {rounds} seeds", rounds * MOVES * 10);
+    println!(
+        "{} moves of directories, {rounds} seeds",
+        rounds * MOVES * 10
+    );
 }

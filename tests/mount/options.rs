@@ -20,7 +20,11 @@ fn mounted(options: &str) -> Mount {
 fn ok(dir: &Path, script: &str) -> String {
     let output = bash_in(dir, script);
     let (out, err) = texts(&output);
-    assert!(output.status.success(), "{script}\n{}\nstdout: {out}\nstderr: {err}", output.status);
+    assert!(
+        output.status.success(),
+        "{script}\n{}\nstdout: {out}\nstderr: {err}",
+        output.status
+    );
     out
 }
 
@@ -32,18 +36,34 @@ fn pretty_items_are_indented_and_their_sizes_exact() {
         "{\n  \"AnimalType\": \"Dog\",\n  \"Name\": \"Woodstock\",\n  \"Age\": 70,\n  \"Colors\": [\n    \"White\",\n    \"Black\"\n  ]\n}\n"
     );
     mount.ok("echo '{\"n\":12345678901234567890123456789012345678,\"e\":{},\"l\":[[]]}' > Pets/items/Dog/Odd.json");
-    assert!(mount.ok("cat Pets/items/Dog/Odd.json").contains("\"n\": 12345678901234567890123456789012345678\n"));
+    assert!(
+        mount
+            .ok("cat Pets/items/Dog/Odd.json")
+            .contains("\"n\": 12345678901234567890123456789012345678\n")
+    );
     // Index entries, both forms, and what tar makes of them.
     let checked = mount.ok(
         "find . -path '*/items/*' -name '*.json' | while read -r f; do
            for g in \"$f\" \"${f%.json}.ddbjson\"; do [ $(stat -c %s \"$g\") = $(wc -c < \"$g\") ] && jq -e . \"$g\" > /dev/null || echo \"BAD $g\"; done; echo one; done | sort | uniq -c",
     );
-    assert!(checked.trim().ends_with("one") && !checked.contains("BAD"), "{checked}");
-    assert_eq!(mount.ok("tar -cf - . | tar -tvf - | awk '$3 == 0 && /^-/' | wc -l"), "0\n");
+    assert!(
+        checked.trim().ends_with("one") && !checked.contains("BAD"),
+        "{checked}"
+    );
+    assert_eq!(
+        mount.ok("tar -cf - . | tar -tvf - | awk '$3 == 0 && /^-/' | wc -l"),
+        "0\n"
+    );
     // A rewrite with the same content, and one with another, through the indented text.
     mount.ok("jq . Pets/items/Dog/Woodstock.json > Pets/items/Dog/Woodstock.json && sed -i 's/\"Age\": [0-9]*/\"Age\": 77/' Pets/items/Dog/Woodstock.json");
-    assert_eq!(mount.ok("jq .Age Pets/items/Dog/Woodstock.json; wc -l < Pets/query/@pk=Dog/items.ndjson"), "77\n6\n");
-    println!("pretty: every item and entry in both forms: {}", checked.trim());
+    assert_eq!(
+        mount.ok("jq .Age Pets/items/Dog/Woodstock.json; wc -l < Pets/query/@pk=Dog/items.ndjson"),
+        "77\n6\n"
+    );
+    println!(
+        "pretty: every item and entry in both forms: {}",
+        checked.trim()
+    );
 }
 
 #[test]
@@ -55,12 +75,19 @@ fn read_only_strict_keys_and_no_xattrs() {
         "mkdir Newtable",
         "mv Pets/items/Dog/Fido.json Pets/items/Dog/F.json",
     ] {
-        assert!(mount.fails(script).contains("Read-only file system"), "{script}");
+        assert!(
+            mount.fails(script).contains("Read-only file system"),
+            "{script}"
+        );
     }
     assert_eq!(mount.ok("jq -r .Name Pets/items/Dog/Fido.json"), "Fido\n");
 
     let mount = mounted("keys=strict");
-    assert!(mount.fails("echo '{\"Name\":\"Rex\"}' > Pets/items/Dog/New.json").contains("Invalid argument"));
+    assert!(
+        mount
+            .fails("echo '{\"Name\":\"Rex\"}' > Pets/items/Dog/New.json")
+            .contains("Invalid argument")
+    );
     mount.ok("echo '{\"Name\":\"New\"}' > Pets/items/Dog/New.json");
 
     let mount = mounted("noxattr");
@@ -77,7 +104,9 @@ fn read_only_strict_keys_and_no_xattrs() {
 fn everything_finite_is_listed_on_demand_and_walks_end() {
     let shown = |mount: &Mount, directory: &str| mount.ok(&format!("ls -A {directory}"));
     let mount = Mount::with_samples();
-    assert!(!shown(&mount, "Pets").contains("describe.json") && !shown(&mount, ".").contains(".ddb"));
+    assert!(
+        !shown(&mount, "Pets").contains("describe.json") && !shown(&mount, ".").contains(".ddb")
+    );
     let mount = mounted("show=all");
     let table = shown(&mount, "Pets");
     for name in ["describe.json", "ctl", "items", "schema.json"] {
@@ -99,7 +128,10 @@ fn the_last_writer_wins_where_it_is_asked_to() {
         python3 -c 'import os; os.pwrite(3, b\"{\\\"Age\\\":2}\", 0); os.ftruncate(3, 9); os.fsync(3)' 2>&1 | tail -1
         jq .Age Pets/items/Dog/Fido.json";
     let careful = texts(&Mount::with_samples().bash(race)).0;
-    assert!(careful.contains("Stale file handle") && careful.ends_with("1\n"), "{careful}");
+    assert!(
+        careful.contains("Stale file handle") && careful.ends_with("1\n"),
+        "{careful}"
+    );
     assert_eq!(texts(&mounted("lww").bash(race)).0, "2\n");
 }
 
@@ -109,7 +141,11 @@ fn owners_and_permission_bits() {
         let meta = std::fs::symlink_metadata(mount.point().join(path)).unwrap();
         (meta.uid(), meta.gid(), meta.permissions().mode() & 0o7777)
     };
-    let (item, stats, entry) = ("Pets/items/Dog/Fido.json", "Pets/stats.json", "GameScores/gsi/GameTitleIndex/schema.json");
+    let (item, stats, entry) = (
+        "Pets/items/Dog/Fido.json",
+        "Pets/stats.json",
+        "GameScores/gsi/GameTitleIndex/schema.json",
+    );
     let mount = mounted("uid=1234,gid=4321,umask=027");
     assert_eq!(bits(&mount, item), (1234, 4321, 0o640));
     assert_eq!(bits(&mount, stats), (1234, 4321, 0o440));
@@ -131,7 +167,14 @@ fn others_come_in_only_when_they_may_and_only_as_far() {
     let as_nobody = |mount: &Mount, script: &str| {
         ok(mount.dir.path(), "chmod 755 .");
         let output = Command::new("setpriv")
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script])
+            .args([
+                "--reuid=65534",
+                "--regid=65534",
+                "--clear-groups",
+                "sh",
+                "-c",
+                script,
+            ])
             .current_dir(mount.dir.path())
             .output()
             .unwrap();
@@ -143,18 +186,28 @@ fn others_come_in_only_when_they_may_and_only_as_far() {
     assert!(as_nobody(&Mount::with_samples(), read).contains("Permission denied"));
     let mount = mounted("allow_other");
     assert_eq!(as_nobody(&mount, read), "1\n");
-    for script in [write, "rm mnt/Pets/items/Dog/Fido.json", "mkdir mnt/Nobodys", "mkdir mnt/Pets/items/Bird"] {
+    for script in [
+        write,
+        "rm mnt/Pets/items/Dog/Fido.json",
+        "mkdir mnt/Nobodys",
+        "mkdir mnt/Pets/items/Bird",
+    ] {
         let answer = as_nobody(&mount, script);
         assert!(answer.contains("ermission denied"), "{script}: {answer}");
     }
     let mount = mounted("allow_other,umask=000");
     assert_eq!(
-        as_nobody(&mount, &format!("{write} && mkdir mnt/Nobodys && jq -c . mnt/Pets/items/Dog/Fido.json")),
+        as_nobody(
+            &mount,
+            &format!("{write} && mkdir mnt/Nobodys && jq -c . mnt/Pets/items/Dog/Fido.json")
+        ),
         "{\"AnimalType\":\"Dog\",\"Name\":\"Fido\"}\n"
     );
     let mount = mounted("allow_other,umask=077");
     assert!(as_nobody(&mount, read).contains("Permission denied"));
-    println!("nobody: kept out; let in to read; let in to write with umask=000; kept out with umask=077");
+    println!(
+        "nobody: kept out; let in to read; let in to write with umask=000; kept out with umask=077"
+    );
 }
 
 /// Files that another user keeps open leave the owner room to open some.
@@ -174,14 +227,23 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
                   except OSError as error: print(len(held), error.strerror, flush=True)\nsys.stdin.read()";
     let open_all = |user: &str| {
         let mut greedy = Command::new("setpriv")
-            .args([&format!("--reuid={user}"), &format!("--regid={user}"), "--clear-groups", "python3", "-c", greedy])
+            .args([
+                &format!("--reuid={user}"),
+                &format!("--regid={user}"),
+                "--clear-groups",
+                "python3",
+                "-c",
+                greedy,
+            ])
             .current_dir(mount.dir.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(greedy.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(greedy.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         (greedy, line)
     };
     let (nobody, of_nobody) = open_all("65534");
@@ -189,7 +251,10 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
     println!("nobody: {of_nobody}root: {of_root}");
     let opened = |line: &str| line.split(' ').next().unwrap().parse::<usize>().unwrap();
     for line in [&of_nobody, &of_root] {
-        assert!(opened(line) > 10 && line.contains("Too many open files in system"), "{line}");
+        assert!(
+            opened(line) > 10 && line.contains("Too many open files in system"),
+            "{line}"
+        );
     }
     let end = |mut greedy: Child| {
         drop(greedy.stdin.take());
@@ -200,7 +265,11 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
     until_ok("as many are open again", || {
         let (nobody, again) = open_all("65534");
         end(nobody);
-        if opened(&again) >= opened(&of_nobody) { Ok(()) } else { Err(format!("{again} and not {of_nobody}")) }
+        if opened(&again) >= opened(&of_nobody) {
+            Ok(())
+        } else {
+            Err(format!("{again} and not {of_nobody}"))
+        }
     });
 }
 
@@ -219,7 +288,9 @@ fn fstab_lines_mount() {
     let (data, point) = (data.display(), point.display());
     let fstab = |line: String| std::fs::write(mount.dir.path().join("fstab"), line + "\n").unwrap();
 
-    fstab(format!("{DDBFS}#{data} {point} fuse rw,noatime,pretty,noauto,user,_netdev,x-mine=1 0 0"));
+    fstab(format!(
+        "{DDBFS}#{data} {point} fuse rw,noatime,pretty,noauto,user,_netdev,x-mine=1 0 0"
+    ));
     let out = ok(
         mount.dir.path(),
         &format!(
@@ -227,10 +298,21 @@ fn fstab_lines_mount() {
              leave; test ! -e mnt/README.md; mount -T fstab mnt; ddbfs umount mnt; test ! -e mnt/README.md"
         ),
     );
-    assert!(out.starts_with("{\n  \"AnimalType\": \"Dog\"") && out.contains("#/") && out.contains("nosuid,nodev,noexec"), "{out}");
+    assert!(
+        out.starts_with("{\n  \"AnimalType\": \"Dog\"")
+            && out.contains("#/")
+            && out.contains("nosuid,nodev,noexec"),
+        "{out}"
+    );
     fstab(format!("{DDBFS}#{data} {point} fuse frobnicate 0 0"));
     let refused = bash_in(mount.dir.path(), "mount -T fstab mnt");
-    assert!(!refused.status.success() && texts(&refused).1.contains("unknown mount option \"frobnicate\""), "{refused:?}");
+    assert!(
+        !refused.status.success()
+            && texts(&refused)
+                .1
+                .contains("unknown mount option \"frobnicate\""),
+        "{refused:?}"
+    );
 
     // `fuse.ddbfs` finds the program by its name, in a namespace of its own where that is installed.
     fstab(format!("{data} {point} fuse.ddbfs ro 0 0"));
@@ -262,11 +344,23 @@ fn the_http_api_is_an_option_too() {
 fn completions_and_manual_pages_come_from_the_commands() {
     let dir = tempfile::tempdir().unwrap();
     for (shell, check) in [
-        ("bash", "bash -n script && bash -c '. ./script; complete -p ddbfs' | grep -q _ddbfs && grep -q umount script"),
-        ("zsh", "if command -v zsh > /dev/null; then zsh -n script; fi; grep -q '#compdef ddbfs' script"),
-        ("fish", "if command -v fish > /dev/null; then fish -n script; fi; grep -q 'complete -c ddbfs' script"),
+        (
+            "bash",
+            "bash -n script && bash -c '. ./script; complete -p ddbfs' | grep -q _ddbfs && grep -q umount script",
+        ),
+        (
+            "zsh",
+            "if command -v zsh > /dev/null; then zsh -n script; fi; grep -q '#compdef ddbfs' script",
+        ),
+        (
+            "fish",
+            "if command -v fish > /dev/null; then fish -n script; fi; grep -q 'complete -c ddbfs' script",
+        ),
     ] {
-        ok(dir.path(), &format!("ddbfs completions {shell} > script && {check}"));
+        ok(
+            dir.path(),
+            &format!("ddbfs completions {shell} > script && {check}"),
+        );
     }
     // A completion in bash: the commands that begin with `u`.
     let completed = ok(
@@ -275,12 +369,26 @@ fn completions_and_manual_pages_come_from_the_commands() {
     );
     assert_eq!(completed, "umount\n");
     let pages = ok(dir.path(), "ddbfs man --out pages && ls pages");
-    assert!(pages.contains("ddbfs.1\n") && pages.contains("ddbfs-mount.1\n") && pages.contains("ddbfs-umount.1\n"), "{pages}");
+    assert!(
+        pages.contains("ddbfs.1\n")
+            && pages.contains("ddbfs-mount.1\n")
+            && pages.contains("ddbfs-umount.1\n"),
+        "{pages}"
+    );
     for page in pages.lines() {
         let text = std::fs::read_to_string(dir.path().join("pages").join(page)).unwrap();
-        assert!(text.contains(".TH ") && text.contains(".SH NAME"), "{page}: {text}");
+        assert!(
+            text.contains(".TH ") && text.contains(".SH NAME"),
+            "{page}: {text}"
+        );
     }
-    assert_eq!(ok(dir.path(), "ddbfs man mount | diff - pages/ddbfs-mount.1 && ddbfs man | diff - pages/ddbfs.1"), "");
+    assert_eq!(
+        ok(
+            dir.path(),
+            "ddbfs man mount | diff - pages/ddbfs-mount.1 && ddbfs man | diff - pages/ddbfs.1"
+        ),
+        ""
+    );
     assert!(ok(dir.path(), "ddbfs man mount").contains("allow_drop"));
     let refused = bash_in(dir.path(), "ddbfs man frob");
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
@@ -298,13 +406,22 @@ fn manual_pages_keep_the_lines_of_their_tables_and_name_only_pages_that_are_made
     ] {
         assert!(shown.contains(line), "{line:?} in\n{shown}");
     }
-    let named = ok(dir.path(), "for page in pages/*; do man -l $page; done | grep -oE 'ddbfs-[a-z-]+\\(1\\)' | sort -u");
+    let named = ok(
+        dir.path(),
+        "for page in pages/*; do man -l $page; done | grep -oE 'ddbfs-[a-z-]+\\(1\\)' | sort -u",
+    );
     for name in named.lines() {
         let page = dir.path().join("pages").join(name.replace("(1)", ".1"));
         assert!(page.exists(), "{name} is named and not made");
     }
     assert!(named.contains("ddbfs-index-create(1)"), "{named}");
-    assert_eq!(ok(dir.path(), "ddbfs man index create | diff - pages/ddbfs-index-create.1"), "");
+    assert_eq!(
+        ok(
+            dir.path(),
+            "ddbfs man index create | diff - pages/ddbfs-index-create.1"
+        ),
+        ""
+    );
 }
 
 #[test]
@@ -313,7 +430,12 @@ fn a_directory_with_files_is_mounted_over_only_when_asked() {
     ok(dir.path(), "mkdir m && echo precious > m/file");
     let refused = bash_in(dir.path(), "ddbfs mount --data data m");
     let (_, err) = texts(&refused);
-    assert!(refused.status.code() == Some(1) && err.contains("holds files") && err.contains("-o nonempty"), "{err}");
+    assert!(
+        refused.status.code() == Some(1)
+            && err.contains("holds files")
+            && err.contains("-o nonempty"),
+        "{err}"
+    );
     let shown = ok(
         dir.path(),
         "ddbfs mount --background --data data -o nonempty m && ls m && ddbfs umount m && until [ -e m/file ]; do sleep 0.1; done; cat m/file",
@@ -325,8 +447,12 @@ fn a_directory_with_files_is_mounted_over_only_when_asked() {
 fn df_shows_what_the_disk_of_the_data_shows() {
     let mount = Mount::empty();
     // What is kept for root stays the same while others write.
-    let kept =
-        |path: &str| ok(mount.dir.path(), &format!("stat -f -c '%S %f %a' {path} | awk '{{print int($1 * ($2 - $3) / 65536)}}'"));
+    let kept = |path: &str| {
+        ok(
+            mount.dir.path(),
+            &format!("stat -f -c '%S %f %a' {path} | awk '{{print int($1 * ($2 - $3) / 65536)}}'"),
+        )
+    };
     assert_eq!(kept("mnt"), kept("data"));
 }
 
@@ -334,12 +460,23 @@ fn df_shows_what_the_disk_of_the_data_shows() {
 fn the_systemd_unit_is_one() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/ddbfs.service");
     let text = std::fs::read_to_string(unit).unwrap();
-    let start = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let start = text
+        .lines()
+        .find_map(|line| line.strip_prefix("ExecStart="))
+        .unwrap();
     // Its command line is one that ddbfs understands.
     let args: Vec<&str> = start.split(' ').skip(1).collect();
-    let dry = Command::new(DDBFS).args(&args).arg("--dry-run").output().unwrap();
+    let dry = Command::new(DDBFS)
+        .args(&args)
+        .arg("--dry-run")
+        .output()
+        .unwrap();
     assert!(dry.status.success(), "{dry:?}");
-    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+    if Command::new("systemd-analyze")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         println!("no systemd-analyze: only the command line was checked");
         return;
     }
@@ -347,6 +484,13 @@ fn the_systemd_unit_is_one() {
     let dir = tempfile::tempdir().unwrap();
     let copy = dir.path().join("ddbfs.service");
     std::fs::write(&copy, text.replace("/usr/local/bin/ddbfs", DDBFS)).unwrap();
-    let verified = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&copy).output().unwrap();
-    assert!(verified.status.success() && verified.stderr.is_empty(), "{verified:?}");
+    let verified = Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(&copy)
+        .output()
+        .unwrap();
+    assert!(
+        verified.status.success() && verified.stderr.is_empty(),
+        "{verified:?}"
+    );
 }

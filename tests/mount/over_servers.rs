@@ -63,12 +63,26 @@ fn over_moto() {
 fn an_index_that_lags_shows_what_was_written_a_little_later() {
     let db = memory();
     create_table(&*db, ORDERS);
-    let mount = Mount::of_service(Server::serve(&["--gsi-delay", "300ms"]), db, ViewOptions::default());
+    let mount = Mount::of_service(
+        Server::serve(&["--gsi-delay", "300ms"]),
+        db,
+        ViewOptions::default(),
+    );
     let item = "{\"pk\":\"u1\",\"sk\":\"o1\",\"created\":\"1\",\"status\":\"open\"}\n";
     mount.sh("mkdir Orders/items/u1 && echo '{\"status\":\"open\",\"created\":\"1\"}' > Orders/items/u1/o1.json").ok();
     assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), item);
-    until("the index follows", || mount.sh("cat Orders/gsi/by-status/items/open/1,u1,o1.base").out == item);
-    assert_eq!(mount.sh("cat Orders/gsi/by-status/query/@pk=open/count").ok(), "1\n");
+    until("the index follows", || {
+        mount
+            .sh("cat Orders/gsi/by-status/items/open/1,u1,o1.base")
+            .out
+            == item
+    });
+    assert_eq!(
+        mount
+            .sh("cat Orders/gsi/by-status/query/@pk=open/count")
+            .ok(),
+        "1\n"
+    );
     mount.end();
 }
 
@@ -87,8 +101,16 @@ fn hangs() {
     put(&*db, "Flat", r#"{"id":"x"}"#);
     let service = Service::of(db);
     let remote = RemoteDatabase::new(Arc::clone(&service) as _, RemoteOptions::default());
-    let threads = |mount| MountOptions { event_threads: EVENT_THREADS_REMOTE, ..mount };
-    let mount = Mount::over(Arc::clone(&service.inner), Arc::new(remote), ViewOptions::default(), threads);
+    let threads = |mount| MountOptions {
+        event_threads: EVENT_THREADS_REMOTE,
+        ..mount
+    };
+    let mount = Mount::over(
+        Arc::clone(&service.inner),
+        Arc::new(remote),
+        ViewOptions::default(),
+        threads,
+    );
     service.hold("GetItem");
     let path = mount.path().join("Flat/items/x.json");
     let reader = std::thread::spawn(move || std::fs::read(path));
@@ -100,11 +122,20 @@ fn hangs() {
 #[test]
 fn a_killed_test_leaves_no_mount_that_hangs() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut child, input) = bound(&own_process(module_path!(), "hangs", (HANGS, dir.path())), dir.path());
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (mut child, input) = bound(
+        &own_process(module_path!(), "hangs", (HANGS, dir.path())),
+        dir.path(),
+    );
+    let lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
     let mut points = lines.filter_map(|line| line.strip_prefix("hangs at ").map(str::to_owned));
     let point = points.next().expect("a mount");
-    let is_mounted = || std::fs::read_to_string("/proc/self/mounts").unwrap().contains(&format!(" {point} "));
+    let is_mounted = || {
+        std::fs::read_to_string("/proc/self/mounts")
+            .unwrap()
+            .contains(&format!(" {point} "))
+    };
     assert!(is_mounted());
     // As the end of this process would.
     drop(input);

@@ -55,7 +55,11 @@ impl Place {
 fn run(cases: &[Case<'_>]) {
     let place = Place::new();
     place.sh("mkdir 'Orders@pk:S'").ok();
-    let failures: Vec<String> = cases.iter().enumerate().filter_map(|(n, case)| check(&place, n, case).err()).collect();
+    let failures: Vec<String> = cases
+        .iter()
+        .enumerate()
+        .filter_map(|(n, case)| check(&place, n, case).err())
+        .collect();
     place.mount.end();
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
@@ -68,13 +72,20 @@ fn check(place: &Place, number: usize, case: &Case<'_>) -> Result<(), String> {
         return Ok(());
     }
     let key = format!("i{number}");
-    let environment = format!("d=Orders/items f=Orders/items/{key}.json t={}\n", place.outside().display());
+    let environment = format!(
+        "d=Orders/items f=Orders/items/{key}.json t={}\n",
+        place.outside().display()
+    );
     if let Some(before) = case.before {
-        place.sh(&format!("{environment} cat > $f <<'END'\n{before}\nEND")).ok();
+        place
+            .sh(&format!("{environment} cat > $f <<'END'\n{before}\nEND"))
+            .ok();
     }
     // In the same session as the script: `last` is per session.
-    let ran =
-        place.sh(&format!("{environment}{}\nstatus=$?; cat .ddb/errors/last > $t/last 2>/dev/null; exit $status", case.script));
+    let ran = place.sh(&format!(
+        "{environment}{}\nstatus=$?; cat .ddb/errors/last > $t/last 2>/dev/null; exit $status",
+        case.script
+    ));
     let stored = place.sh(&format!("{environment} cat $f"));
     let stored = (stored.status == 0).then(|| stored.out.trim_end().to_owned());
     let expected = case.after.map(|after| with_key(&key, after));
@@ -426,7 +437,14 @@ fn coreutils() {
             after: Some(r#"{"a":2}"#),
             error: QUIET,
         },
-        Case { name: "rm", before: Some(r#"{"a":1}"#), script: "rm $f", succeeds: SUCCEEDS, after: None, error: QUIET },
+        Case {
+            name: "rm",
+            before: Some(r#"{"a":1}"#),
+            script: "rm $f",
+            succeeds: SUCCEEDS,
+            after: None,
+            error: QUIET,
+        },
     ]);
 }
 
@@ -629,7 +647,9 @@ fn python() {
 #[test]
 fn tar_and_cp_clone_a_table() {
     let place = Place::new();
-    place.sh("mkdir 'Orders@pk:S,sk:N' && mkdir -p Orders/items/u1").ok();
+    place
+        .sh("mkdir 'Orders@pk:S,sk:N' && mkdir -p Orders/items/u1")
+        .ok();
     place.sh(r#"for n in 1 2 3; do echo "{\"total\":$n,\"tag\":\"é \\u00e9\"}" > Orders/items/u1/$n.json || exit; done"#).ok();
     let outside = place.outside();
     let archive = outside.join("o.tar");
@@ -637,7 +657,11 @@ fn tar_and_cp_clone_a_table() {
     place.sh(&format!("tar -C Orders -cf {archive} schema.json items && mkdir Copy && tar -C Copy -xf {archive}")).ok();
     place.sh("diff -r Orders/items Copy/items").ok();
     // Over what is there.
-    place.sh(&format!("echo '{{}}' > Copy/items/u1/2.json && tar -C Copy -xf {archive} items")).ok();
+    place
+        .sh(&format!(
+            "echo '{{}}' > Copy/items/u1/2.json && tar -C Copy -xf {archive} items"
+        ))
+        .ok();
     place.sh("diff -r Orders/items Copy/items").ok();
     place.sh("mkdir Third && cp -r Orders/schema.json Orders/items Third && diff -r Orders/items Third/items").ok();
 }
@@ -645,14 +669,31 @@ fn tar_and_cp_clone_a_table() {
 #[test]
 fn a_draft_table_becomes_one_when_its_schema_is_written() {
     let place = Place::new();
-    place.sh("mkdir Pets && grep -q TableName Pets/schema.json").ok();
-    place.sh("mkdir -p Pets/items; echo '{}' > Pets/items/x.json").failed();
-    place.sh("grep -q 'write its schema.json first' .ddb/errors/last").ok();
-    place.sh("echo '{\"KeySchema\":[]}' > Pets/schema.json").failed();
-    place.sh("grep -q 'No table was created.' .ddb/errors/last").ok();
+    place
+        .sh("mkdir Pets && grep -q TableName Pets/schema.json")
+        .ok();
+    place
+        .sh("mkdir -p Pets/items; echo '{}' > Pets/items/x.json")
+        .failed();
+    place
+        .sh("grep -q 'write its schema.json first' .ddb/errors/last")
+        .ok();
+    place
+        .sh("echo '{\"KeySchema\":[]}' > Pets/schema.json")
+        .failed();
+    place
+        .sh("grep -q 'No table was created.' .ddb/errors/last")
+        .ok();
     let copy = place.outside().join("schema");
-    place.sh(&format!("cp Pets/schema.json {0} && cp {0} Pets/schema.json", copy.display())).ok();
-    place.sh("echo '{}' > Pets/items/x.json && grep -q '\"pk\":\"x\"' Pets/items/x.json").ok();
+    place
+        .sh(&format!(
+            "cp Pets/schema.json {0} && cp {0} Pets/schema.json",
+            copy.display()
+        ))
+        .ok();
+    place
+        .sh("echo '{}' > Pets/items/x.json && grep -q '\"pk\":\"x\"' Pets/items/x.json")
+        .ok();
 }
 
 /// A file that is created and not written is an item of nothing but its key, whoever created it and however.
@@ -666,44 +707,91 @@ fn created_and_not_written() {
         after: Some("{}"),
         error: QUIET,
     };
-    let none = |name: &'static str, script: &'static str, succeeds: bool, error: &'static str| Case {
-        name,
-        before: None,
-        script,
-        succeeds,
-        after: None,
-        error,
+    let none =
+        |name: &'static str, script: &'static str, succeeds: bool, error: &'static str| Case {
+            name,
+            before: None,
+            script,
+            succeeds,
+            after: None,
+            error,
+        };
+    let text = |name: &'static str, script: &'static str| Case {
+        after: Some(r#"{"a":1}"#),
+        ..made(name, script)
     };
-    let text = |name: &'static str, script: &'static str| Case { after: Some(r#"{"a":1}"#), ..made(name, script) };
     run(&[
-        made("touch", "touch $f && test -s $f && ls $d | grep -q ${f##*/}"),
-        made("a redirection", ": > $f && test -s $f && ls $d | grep -q ${f##*/}"),
+        made(
+            "touch",
+            "touch $f && test -s $f && ls $d | grep -q ${f##*/}",
+        ),
+        made(
+            "a redirection",
+            ": > $f && test -s $f && ls $d | grep -q ${f##*/}",
+        ),
         made("the other form", ": > ${f%.json}.ddbjson && cat $f"),
         made("cp", "cp /dev/null $f && cat $f"),
         made("dd", "dd if=/dev/null of=$f 2> /dev/null && cat $f"),
         made("a child", "/bin/true > $f && cat $f"),
-        made("pathlib", "python3 -c \"import pathlib; pathlib.Path('$f').touch(exist_ok=False)\" && cat $f"),
-        made("an append", "python3 -c \"open('$f', 'a').close()\" && cat $f"),
+        made(
+            "pathlib",
+            "python3 -c \"import pathlib; pathlib.Path('$f').touch(exist_ok=False)\" && cat $f",
+        ),
+        made(
+            "an append",
+            "python3 -c \"open('$f', 'a').close()\" && cat $f",
+        ),
         made(
             "another descriptor stays open for a while",
             "python3 -c \"import os; a = os.open('$f', os.O_CREAT | os.O_WRONLY); b = os.dup(a); os.close(a); os.close(b); open('$f').close()\"",
         ),
-        made("mknod", "python3 -c \"import os; os.mknod('$f')\" && cat $f"),
-        Case { succeeds: FAILS, ..made("mknod of what is there", "python3 -c \"import os; os.mknod('$f'); os.mknod('$f')\"") },
-        Case { succeeds: FAILS, ..made("a lock, twice", "set -C; : > $f && cat $f && : > $f") },
-        Case { succeeds: FAILS, ..made("a lock, made anew", "python3 -c \"import os; open('$f', 'x'); open('$f', 'x')\"") },
+        made(
+            "mknod",
+            "python3 -c \"import os; os.mknod('$f')\" && cat $f",
+        ),
+        Case {
+            succeeds: FAILS,
+            ..made(
+                "mknod of what is there",
+                "python3 -c \"import os; os.mknod('$f'); os.mknod('$f')\"",
+            )
+        },
+        Case {
+            succeeds: FAILS,
+            ..made("a lock, twice", "set -C; : > $f && cat $f && : > $f")
+        },
+        Case {
+            succeeds: FAILS,
+            ..made(
+                "a lock, made anew",
+                "python3 -c \"import os; open('$f', 'x'); open('$f', 'x')\"",
+            )
+        },
         text(
             "mknod and a text that is shorter than the key",
             "python3 -c \"import os; os.mknod('$f'); f = os.open('$f', os.O_WRONLY); os.write(f, b'{\\\"a\\\":1}'); os.close(f)\"",
         ),
         text("touch and an append", r#"touch $f; echo '{"a":1}' >> $f"#),
-        text("a child that writes nothing, and one that writes", r#"{ /bin/true; /bin/echo '{"a":1}'; } > $f"#),
+        text(
+            "a child that writes nothing, and one that writes",
+            r#"{ /bin/true; /bin/echo '{"a":1}'; } > $f"#,
+        ),
         text(
             "exclusive, mended",
             "python3 -c \"import os; f = os.open('$f', os.O_CREAT | os.O_EXCL | os.O_RDWR); os.pwrite(f, b'1}', 5); os.pwrite(f, b'{\\\"a\\\":', 0); os.close(f)\"",
         ),
-        none("exclusive, a bad text", r#"echo '{"a":}' > $t/bad; cp $t/bad $f"#, FAILS, "expected a JSON value"),
-        none("exclusive, half a text", r#"printf '{"a":' > $t/bad; cp $t/bad $f"#, FAILS, "the text ends too early"),
+        none(
+            "exclusive, a bad text",
+            r#"echo '{"a":}' > $t/bad; cp $t/bad $f"#,
+            FAILS,
+            "expected a JSON value",
+        ),
+        none(
+            "exclusive, half a text",
+            r#"printf '{"a":' > $t/bad; cp $t/bad $f"#,
+            FAILS,
+            "the text ends too early",
+        ),
         none(
             "unlinked before it was closed",
             "python3 -c \"import os; f = os.open('$f', os.O_CREAT | os.O_WRONLY); os.unlink('$f'); os.close(f)\"",
@@ -725,17 +813,37 @@ fn an_exclusive_file_is_a_lock() {
     let place = Place::new();
     place.sh("mkdir 'Orders@pk:S'").ok();
     for round in 0..30 {
-        let path = place.mount.path().join(format!("Orders/items/l{round}.json"));
-        let create = || std::fs::OpenOptions::new().write(true).create_new(true).open(&path).is_ok();
+        let path = place
+            .mount
+            .path()
+            .join(format!("Orders/items/l{round}.json"));
+        let create = || {
+            std::fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&path)
+                .is_ok()
+        };
         let put = || {
-            let item = ddbfs::codec::plain_json::parse(format!(r#"{{"pk":"l{round}","by":"api"}}"#).as_bytes()).unwrap();
+            let item = ddbfs::codec::plain_json::parse(
+                format!(r#"{{"pk":"l{round}","by":"api"}}"#).as_bytes(),
+            )
+            .unwrap();
             let mut request = PutItemRequest::new(TableName::new("Orders").unwrap(), item);
             request.precondition = Some(Precondition::Absent);
             place.mount.db.put_item(request).is_ok()
         };
         let won = std::thread::scope(|scope| {
-            let all = [scope.spawn(create), scope.spawn(put), scope.spawn(create), scope.spawn(put)];
-            all.into_iter().map(|one| one.join().unwrap()).filter(|won| *won).count()
+            let all = [
+                scope.spawn(create),
+                scope.spawn(put),
+                scope.spawn(create),
+                scope.spawn(put),
+            ];
+            all.into_iter()
+                .map(|one| one.join().unwrap())
+                .filter(|won| *won)
+                .count()
         });
         assert_eq!(won, 1, "round {round}");
     }
@@ -751,12 +859,19 @@ fn an_exclusive_file_is_a_lock_for_two_mounts_and_for_http() {
     for round in 0..30 {
         let create = |mount: &daemon::Mount| {
             let path = mount.point().join(format!("Orders/items/l{round}.json"));
-            let created = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-            created.map(drop).map_err(|error| assert_eq!(error.kind(), ErrorKind::AlreadyExists))
+            let created = std::fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(path);
+            created
+                .map(drop)
+                .map_err(|error| assert_eq!(error.kind(), ErrorKind::AlreadyExists))
         };
         let put = || {
             let item = format!(r#"{{"pk":{{"S":"l{round}"}},"by":{{"S":"http"}}}}"#);
-            let body = format!(r#"{{"TableName":"Orders","Item":{item},"ConditionExpression":"attribute_not_exists(pk)"}}"#);
+            let body = format!(
+                r#"{{"TableName":"Orders","Item":{item},"ConditionExpression":"attribute_not_exists(pk)"}}"#
+            );
             let answer = post(&address, "PutItem", &body).unwrap();
             if answer.contains("ConditionalCheckFailed") {
                 Err(())
@@ -766,8 +881,16 @@ fn an_exclusive_file_is_a_lock_for_two_mounts_and_for_http() {
             }
         };
         let won = std::thread::scope(|scope| {
-            let all = [scope.spawn(|| create(&one)), scope.spawn(put), scope.spawn(|| create(&other)), scope.spawn(put)];
-            all.into_iter().map(|one| one.join().unwrap()).filter(Result::is_ok).count()
+            let all = [
+                scope.spawn(|| create(&one)),
+                scope.spawn(put),
+                scope.spawn(|| create(&other)),
+                scope.spawn(put),
+            ];
+            all.into_iter()
+                .map(|one| one.join().unwrap())
+                .filter(Result::is_ok)
+                .count()
         });
         assert_eq!(won, 1, "round {round}");
     }
@@ -777,18 +900,26 @@ fn an_exclusive_file_is_a_lock_for_two_mounts_and_for_http() {
 #[test]
 fn a_created_file_goes_with_its_folder() {
     let place = Place::new();
-    place.sh("mkdir 'Visits@pk:S,sk:S' Visits/items/u1 Visits/items/u2").ok();
+    place
+        .sh("mkdir 'Visits@pk:S,sk:S' Visits/items/u1 Visits/items/u2")
+        .ok();
     let folder = place.mount.path().join("Visits/items/u1");
     let other = std::fs::File::create(place.mount.path().join("Visits/items/u2/i.json")).unwrap();
     let created = std::fs::File::create(folder.join("i.json")).unwrap();
     std::fs::remove_dir(&folder).unwrap();
     assert_eq!(created.metadata().unwrap().nlink(), 0);
     drop((created, other));
-    assert_eq!(place.sh("ls Visits/items Visits/items/u2").ok(), "Visits/items:\nu2\n\nVisits/items/u2:\ni.json\n");
+    assert_eq!(
+        place.sh("ls Visits/items Visits/items/u2").ok(),
+        "Visits/items:\nu2\n\nVisits/items/u2:\ni.json\n"
+    );
     std::fs::create_dir(&folder).unwrap();
     let mut created = std::fs::File::create(folder.join("i.json")).unwrap();
     std::fs::remove_dir(&folder).unwrap();
     created.write_all(b"{\"a\":1}").unwrap();
     drop(created);
-    assert_eq!(place.sh("cat Visits/items/u1/i.json").ok(), "{\"pk\":\"u1\",\"sk\":\"i\",\"a\":1}\n");
+    assert_eq!(
+        place.sh("cat Visits/items/u1/i.json").ok(),
+        "{\"pk\":\"u1\",\"sk\":\"i\",\"a\":1}\n"
+    );
 }

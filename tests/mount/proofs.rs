@@ -31,7 +31,10 @@ impl Writers {
                 .spawn()
                 .unwrap()
         });
-        Self { children: children.collect(), flag }
+        Self {
+            children: children.collect(),
+            flag,
+        }
     }
 }
 
@@ -59,7 +62,10 @@ fn sizes_agree_with_writers_running() {
          cut -d' ' -f1 $t/sizes | diff - $t/tarred
          wc -l < $t/files");
     drop(writers);
-    let files: usize = out.trim().parse().unwrap_or_else(|_| panic!("sizes differ: {out}"));
+    let files: usize = out
+        .trim()
+        .parse()
+        .unwrap_or_else(|_| panic!("sizes differ: {out}"));
     assert!(files > 100, "{files}");
     println!("{files} files have the same size for stat, wc, cat and tar while two writers ran");
 }
@@ -72,16 +78,37 @@ fn walks_of_the_whole_mount_end_with_status_0() {
         ("find", "find . > /dev/null"),
         ("du", "du -a . > /dev/null"),
         ("grep -r", "grep -rl Fido . > /dev/null"),
-        ("rg", "command -v rg > /dev/null || exit 0; rg -l Fido . > /dev/null"),
+        (
+            "rg",
+            "command -v rg > /dev/null || exit 0; rg -l Fido . > /dev/null",
+        ),
         ("tar", "tar -cf - . | tar -tf - > /dev/null"),
-        ("rsync -a", "t=$(mktemp -d); rsync -a ./ $t/ && diff -r --no-dereference -x stats.json . $t && rm -r $t"),
-        ("zip -r", "command -v zip > /dev/null || exit 0; t=$(mktemp -d); zip -qr $t/a.zip . && unzip -tq $t/a.zip > /dev/null"),
-        ("cp -a", "t=$(mktemp -d); cp -a . $t/ && diff -r --no-dereference -x stats.json . $t"),
-        ("tree", "command -v tree > /dev/null || exit 0; tree . > /dev/null"),
+        (
+            "rsync -a",
+            "t=$(mktemp -d); rsync -a ./ $t/ && diff -r --no-dereference -x stats.json . $t && rm -r $t",
+        ),
+        (
+            "zip -r",
+            "command -v zip > /dev/null || exit 0; t=$(mktemp -d); zip -qr $t/a.zip . && unzip -tq $t/a.zip > /dev/null",
+        ),
+        (
+            "cp -a",
+            "t=$(mktemp -d); cp -a . $t/ && diff -r --no-dereference -x stats.json . $t",
+        ),
+        (
+            "tree",
+            "command -v tree > /dev/null || exit 0; tree . > /dev/null",
+        ),
         ("ls -lR", "ls -lR . > /dev/null"),
         ("python", "python3 -c 'import os; list(os.walk(\".\"))'"),
-        ("each item once", "test -z \"$(find . -name '*.json' | sort | uniq -d)\""),
-        ("each inode once", "test -z \"$(find . ! -type l -printf '%i\\n' | sort | uniq -d)\""),
+        (
+            "each item once",
+            "test -z \"$(find . -name '*.json' | sort | uniq -d)\"",
+        ),
+        (
+            "each inode once",
+            "test -z \"$(find . ! -type l -printf '%i\\n' | sort | uniq -d)\"",
+        ),
     ];
     for (program, script) in walks {
         let output = mount.bash(script);
@@ -143,10 +170,18 @@ fn names_are_safe_in_three_shells() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    load.stdin.take().unwrap().write_all(bodies.as_bytes()).unwrap();
+    load.stdin
+        .take()
+        .unwrap()
+        .write_all(bodies.as_bytes())
+        .unwrap();
     assert!(load.wait().unwrap().success());
 
-    let expected: BTreeSet<String> = keys.iter().map(|key| (*key).to_owned()).chain([long]).collect();
+    let expected: BTreeSet<String> = keys
+        .iter()
+        .map(|key| (*key).to_owned())
+        .chain([long])
+        .collect();
     let mut shells = 0;
     for shell in ["bash", "dash", "zsh"] {
         if Command::new(shell).arg("-c").arg("true").status().is_err() {
@@ -154,16 +189,26 @@ fn names_are_safe_in_three_shells() {
             continue;
         }
         shells += 1;
-        let output = mount.ok(&format!("{shell} -c 'cd Pets/items/odd && ls | xargs cat' | jq -c .Name"));
-        let found: BTreeSet<String> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let output = mount.ok(&format!(
+            "{shell} -c 'cd Pets/items/odd && ls | xargs cat' | jq -c .Name"
+        ));
+        let found: BTreeSet<String> = output
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         assert_eq!(found, expected, "{shell}");
         // A loop over a glob, and unquoted words.
-        let looped = mount.ok(&format!("{shell} -c 'cd Pets/items/odd && for f in *; do cat $f; done | wc -l'"));
+        let looped = mount.ok(&format!(
+            "{shell} -c 'cd Pets/items/odd && for f in *; do cat $f; done | wc -l'"
+        ));
         assert_eq!(looped.trim(), expected.len().to_string(), "{shell}");
     }
     assert!(shells >= 2);
     assert_eq!(mount.ok("ls Pets/items | awk 'length > 255' | wc -l; ls Pets/items/odd | awk 'length > 255' | wc -l"), "0\n0\n");
-    println!("{} odd keys through ls | xargs and loops in {shells} shells", expected.len());
+    println!(
+        "{} odd keys through ls | xargs and loops in {shells} shells",
+        expected.len()
+    );
 }
 
 /// Readers of directories in other languages, with buffers of one entry, rewinds and seeks, and changes meanwhile.
@@ -171,7 +216,9 @@ fn names_are_safe_in_three_shells() {
 fn directories_are_read_in_every_manner() {
     const COUNT: usize = 5_000;
     let mount = Mount::with_samples();
-    let lines: String = (0..COUNT).map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"a{n:05}\"}}\n")).collect();
+    let lines: String = (0..COUNT)
+        .map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"a{n:05}\"}}\n"))
+        .collect();
     let mut load = Command::new(DDBFS)
         .args(["load", "Pets", "--data"])
         .arg(mount.data())
@@ -179,7 +226,11 @@ fn directories_are_read_in_every_manner() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    load.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    load.stdin
+        .take()
+        .unwrap()
+        .write_all(lines.as_bytes())
+        .unwrap();
     assert!(load.wait().unwrap().success());
 
     // getdents64 with room for one entry; rewind; seeks back to remembered places, also after changes.
@@ -218,7 +269,11 @@ print(len(left))
 "#;
     let script = mount.dir.path().join("readers.py");
     std::fs::write(&script, python.replace("COUNT", &COUNT.to_string())).unwrap();
-    let left: usize = mount.ok(&format!("python3 {}", script.display())).trim().parse().unwrap();
+    let left: usize = mount
+        .ok(&format!("python3 {}", script.display()))
+        .trim()
+        .parse()
+        .unwrap();
     assert!(left >= COUNT - 501, "{left}");
     let count = (COUNT - 500).to_string();
     let readers = [
@@ -226,7 +281,10 @@ print(len(left))
             "python scandir",
             "python3 -c 'import os; print(sum(1 for e in os.scandir(\"Pets/items/Ant\") if e.is_file(follow_symlinks=False)))'",
         ),
-        ("node", "node -e 'console.log(require(\"fs\").readdirSync(\"Pets/items/Ant\").length)'"),
+        (
+            "node",
+            "node -e 'console.log(require(\"fs\").readdirSync(\"Pets/items/Ant\").length)'",
+        ),
         (
             "perl",
             "perl -e 'opendir(D, \"Pets/items/Ant\"); my $p; my $n = 0; while (defined(my $e = readdir D)) { $n++; $p = telldir D if $n == 100 } seekdir D, $p; my $m = 0; $m++ while defined(readdir D); rewinddir D; my $k = 0; while (defined(readdir D)) { $k++ } die \"$n $m $k\" unless $n == $k && $m == $n - 100; print $n - 2, \"\\n\"'",
@@ -237,7 +295,10 @@ print(len(left))
     for (reader, script) in readers {
         assert_eq!(mount.ok(script).trim(), count, "{reader}");
     }
-    println!("{COUNT} entries: one at a time, rewound, sought, changed, and by {} readers", readers.len());
+    println!(
+        "{COUNT} entries: one at a time, rewound, sought, changed, and by {} readers",
+        readers.len()
+    );
 }
 
 /// docs/filesystem.md 4: attributes and statfs.
@@ -248,30 +309,64 @@ fn attributes_and_statfs() {
     let before = std::fs::metadata(&path).unwrap();
     assert_eq!(
         (before.nlink(), before.blocks(), before.uid()),
-        (1, before.len().div_ceil(512), std::fs::metadata(mount.dir.path()).unwrap().uid())
+        (
+            1,
+            before.len().div_ceil(512),
+            std::fs::metadata(mount.dir.path()).unwrap().uid()
+        )
     );
-    assert_eq!((before.mtime(), before.mtime_nsec()), (before.ctime(), before.ctime_nsec()));
+    assert_eq!(
+        (before.mtime(), before.mtime_nsec()),
+        (before.ctime(), before.ctime_nsec())
+    );
     // Accepted, and without effect.
     mount.ok("chmod 600 Pets/items/Dog/Fido.json && chown 0:0 Pets/items/Dog/Fido.json 2>/dev/null; touch -d 2001-01-01 Pets/items/Dog/Fido.json; chmod -R u+w Pets; true");
     let after = std::fs::metadata(&path).unwrap();
-    let shown = |meta: &std::fs::Metadata| (meta.mode(), meta.uid(), meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.len());
+    let shown = |meta: &std::fs::Metadata| {
+        (
+            meta.mode(),
+            meta.uid(),
+            meta.mtime(),
+            meta.mtime_nsec(),
+            meta.ino(),
+            meta.len(),
+        )
+    };
     assert_eq!(shown(&before), shown(&after));
     assert_eq!(before.permissions().mode() & 0o7777, 0o644);
     // A commit moves the time, and nothing else does: not another item's, not reading.
     let other = std::fs::metadata(mount.point().join("Pets/items/Dog/Rover.json")).unwrap();
-    mount.ok("cat Pets/items/Dog/*.json > /dev/null; echo '{\"Age\":1}' > Pets/items/Dog/Fido.json");
+    mount
+        .ok("cat Pets/items/Dog/*.json > /dev/null; echo '{\"Age\":1}' > Pets/items/Dog/Fido.json");
     let written = std::fs::metadata(&path).unwrap();
-    assert!((written.mtime(), written.mtime_nsec()) > (before.mtime(), before.mtime_nsec()) && written.ino() == before.ino());
-    assert_eq!(shown(&other), shown(&std::fs::metadata(mount.point().join("Pets/items/Dog/Rover.json")).unwrap()));
+    assert!(
+        (written.mtime(), written.mtime_nsec()) > (before.mtime(), before.mtime_nsec())
+            && written.ino() == before.ino()
+    );
+    assert_eq!(
+        shown(&other),
+        shown(&std::fs::metadata(mount.point().join("Pets/items/Dog/Rover.json")).unwrap())
+    );
     let directory = std::fs::metadata(mount.point().join("Pets/items/Dog")).unwrap();
     assert_eq!((directory.len(), directory.nlink()), (0, 1));
     let statfs = mount.ok("stat -f -c '%l %b %f %c %d %s' .");
-    let numbers: Vec<u64> = statfs.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let numbers: Vec<u64> = statfs
+        .split_whitespace()
+        .map(|number| number.parse().unwrap())
+        .collect();
     // Inodes are not counted: none of none.
-    let [255, blocks, free, 0, 0, block] = numbers[..] else { panic!("{statfs}") };
-    assert!([blocks, free, block].iter().all(|number| *number > 0), "{statfs}");
+    let [255, blocks, free, 0, 0, block] = numbers[..] else {
+        panic!("{statfs}")
+    };
+    assert!(
+        [blocks, free, block].iter().all(|number| *number > 0),
+        "{statfs}"
+    );
     assert!(mount.ok("df . | tail -1").contains("mnt"));
-    println!("attributes of files and directories, chmod, chown, touch, statfs {}", statfs.trim());
+    println!(
+        "attributes of files and directories, chmod, chown, touch, statfs {}",
+        statfs.trim()
+    );
 }
 
 /// 300 rounds of one to three bytes written somewhere in the text of an item; tells how many were stored.
@@ -320,13 +415,23 @@ fn random_access_to_scratch_and_item_files() {
         state ^= state << 17;
         state % below
     };
-    let open = || std::fs::File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+    let open = || {
+        std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .unwrap()
+    };
     let (mut file, mut model) = (open(), Vec::<u8>::new());
     for step in 0..STEPS {
         let offset = random(200_000);
         match random(10) {
             0..=3 => {
-                let data: Vec<u8> = (0..random(20_000)).map(|at| (at as u8) ^ (step as u8)).collect();
+                let data: Vec<u8> = (0..random(20_000))
+                    .map(|at| (at as u8) ^ (step as u8))
+                    .collect();
                 let end = offset as usize + data.len();
                 if data.is_empty() {
                     continue;
@@ -341,7 +446,11 @@ fn random_access_to_scratch_and_item_files() {
                 let mut buffer = vec![0; random(30_000) as usize];
                 let read = file.read_at(&mut buffer, offset).unwrap();
                 let expected = model.get(offset as usize..).unwrap_or_default();
-                assert_eq!(buffer[..read], expected[..expected.len().min(buffer.len())], "step {step}");
+                assert_eq!(
+                    buffer[..read],
+                    expected[..expected.len().min(buffer.len())],
+                    "step {step}"
+                );
             }
             7 => {
                 file.set_len(offset).unwrap();
@@ -349,12 +458,20 @@ fn random_access_to_scratch_and_item_files() {
             }
             8 => {
                 file.sync_all().unwrap();
-                assert_eq!(file.metadata().unwrap().len(), model.len() as u64, "step {step}");
+                assert_eq!(
+                    file.metadata().unwrap().len(),
+                    model.len() as u64,
+                    "step {step}"
+                );
             }
             _ => {
                 drop(file);
                 file = open();
-                assert_eq!(std::fs::metadata(&path).unwrap().len(), model.len() as u64, "step {step}");
+                assert_eq!(
+                    std::fs::metadata(&path).unwrap().len(),
+                    model.len() as u64,
+                    "step {step}"
+                );
             }
         }
     }
@@ -365,7 +482,9 @@ fn random_access_to_scratch_and_item_files() {
     let edits = format!("python3 - <<'END'\n{EDITS}END");
     let accepted: usize = mount.ok(&edits).trim().parse().unwrap();
     assert!((1..300).contains(&accepted), "{accepted}");
-    println!("{STEPS} random steps on a scratch file; 300 random edits of an item, {accepted} of them whole and stored");
+    println!(
+        "{STEPS} random steps on a scratch file; 300 random edits of an item, {accepted} of them whole and stored"
+    );
 }
 
 /// Unmounting with open handles and deletes that wait loses nothing that was acknowledged.
@@ -376,14 +495,36 @@ fn an_unmount_with_open_handles_and_pending_deletes_loses_nothing() {
     let script = "mv Pets/items/Dog/Fido.json Pets/items/Dog/Fido.json.bak
         exec 3< Pets/items/Dog/Rover.json; exec 4> Pets/items/Dog/Half.json; printf '{\"a\":' >&4
         exec 5> Pets/items/Dog/Whole.json; printf '{\"a\":1}' >&5; echo x > Pets/items/Dog/.scratch; echo ready; exec sleep 600";
-    let mut holder = Command::new("bash").args(["-c", script]).current_dir(mount.point()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut holder = Command::new("bash")
+        .args(["-c", script])
+        .current_dir(mount.point())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(holder.stdout.take().unwrap()), &mut line).unwrap();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(holder.stdout.take().unwrap()),
+        &mut line,
+    )
+    .unwrap();
     assert_eq!(line, "ready\n");
     // In use: umount says so; SIGTERM ends it all the same.
-    let busy = Command::new(DDBFS).arg("umount").arg(mount.point()).output().unwrap();
-    assert!(!busy.status.success() && mount.point().join("README.md").exists(), "{busy:?}");
-    assert!(Command::new("kill").args(["-TERM", &mount.pid().to_string()]).status().unwrap().success());
+    let busy = Command::new(DDBFS)
+        .arg("umount")
+        .arg(mount.point())
+        .output()
+        .unwrap();
+    assert!(
+        !busy.status.success() && mount.point().join("README.md").exists(),
+        "{busy:?}"
+    );
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &mount.pid().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     holder.kill().unwrap();
     holder.wait().unwrap();
     mount.unmount();
@@ -394,7 +535,9 @@ fn an_unmount_with_open_handles_and_pending_deletes_loses_nothing() {
         mount.ok("cd Pets/items/Dog; ls Fido.json Half.json Whole.json Rover.json 2>/dev/null; jq -c .a Whole.json"),
         "Rover.json\nWhole.json\n1\n"
     );
-    println!("a waiting delete was done, a whole write kept, half a write not stored, check is clean");
+    println!(
+        "a waiting delete was done, a whole write kept, half a write not stored, check is clean"
+    );
 }
 
 /// Cases of public POSIX suites that apply to a tree of items, as a table: a command and the errno it must end with, `ok` for none.
@@ -410,11 +553,23 @@ fn posix_cases() {
     let cases: &[(&str, &str)] = &[
         ("os.open('Pets/none', os.O_RDONLY)", "ENOENT"),
         ("os.open('Pets/items/Dog/none.json', os.O_RDONLY)", "ENOENT"),
-        ("os.open('Pets/items/Dog/Fido.json/x', os.O_RDONLY)", "ENOTDIR"),
-        ("os.open('Pets/items/Dog/Fido.json', os.O_RDONLY | os.O_DIRECTORY)", "ENOTDIR"),
+        (
+            "os.open('Pets/items/Dog/Fido.json/x', os.O_RDONLY)",
+            "ENOTDIR",
+        ),
+        (
+            "os.open('Pets/items/Dog/Fido.json', os.O_RDONLY | os.O_DIRECTORY)",
+            "ENOTDIR",
+        ),
         ("os.open('Pets/items/Dog', os.O_WRONLY)", "EISDIR"),
-        ("os.open('Pets/items/Dog/Fido.json', os.O_CREAT | os.O_EXCL | os.O_WRONLY)", "EEXIST"),
-        (&format!("os.open('Pets/items/Dog/{long}', os.O_CREAT | os.O_WRONLY)"), "ENAMETOOLONG"),
+        (
+            "os.open('Pets/items/Dog/Fido.json', os.O_CREAT | os.O_EXCL | os.O_WRONLY)",
+            "EEXIST",
+        ),
+        (
+            &format!("os.open('Pets/items/Dog/{long}', os.O_CREAT | os.O_WRONLY)"),
+            "ENAMETOOLONG",
+        ),
         (&format!("os.mkdir('{long}')"), "ENAMETOOLONG"),
         ("os.mkdir('Pets')", "EEXIST"),
         ("os.mkdir('none/x')", "ENOENT"),
@@ -429,9 +584,15 @@ fn posix_cases() {
         ("os.unlink('Pets/items/Dog/none.json')", "ENOENT"),
         ("os.rename('none', 'other')", "ENOENT"),
         ("os.rename('Pets', 'Others')", "EPERM"),
-        ("os.rename('Pets/items/Dog/Fido.json', 'Pets/items/Cat')", "EISDIR"),
+        (
+            "os.rename('Pets/items/Dog/Fido.json', 'Pets/items/Cat')",
+            "EISDIR",
+        ),
         ("os.rename('Pets/items/Dog', 'Pets/items/Dog/x')", "EINVAL"),
-        ("os.link('Pets/items/Dog/Fido.json', 'Pets/items/Dog/Link.json')", "EPERM"),
+        (
+            "os.link('Pets/items/Dog/Fido.json', 'Pets/items/Dog/Link.json')",
+            "EPERM",
+        ),
         ("os.mkfifo('Pets/items/Dog/fifo')", "EPERM"),
         ("os.symlink('x', 'Pets/items/Dog/link')", "EPERM"),
         ("os.readlink('Pets/items/Dog/Fido.json')", "EINVAL"),
@@ -439,23 +600,49 @@ fn posix_cases() {
         ("os.listdir('Pets/items/Dog/Fido.json')", "ENOTDIR"),
         ("os.truncate('Pets/items', 0)", "EISDIR"),
         ("os.truncate('none', 0)", "ENOENT"),
-        ("os.write(os.open('Pets/items/Dog/Fido.json', os.O_RDONLY), b'x')", "EBADF"),
-        ("os.read(os.open('Pets/items/Dog/Fido.json', os.O_WRONLY), 1)", "EBADF"),
-        ("os.lseek(os.open('Pets/items/Dog/Fido.json', os.O_RDONLY), -1, 0)", "EINVAL"),
+        (
+            "os.write(os.open('Pets/items/Dog/Fido.json', os.O_RDONLY), b'x')",
+            "EBADF",
+        ),
+        (
+            "os.read(os.open('Pets/items/Dog/Fido.json', os.O_WRONLY), 1)",
+            "EBADF",
+        ),
+        (
+            "os.lseek(os.open('Pets/items/Dog/Fido.json', os.O_RDONLY), -1, 0)",
+            "EINVAL",
+        ),
         ("os.open('Pets/stats.json', os.O_WRONLY)", "EROFS"),
         ("os.chmod('Pets/items/Dog/Fido.json', 0o600)", "ok"),
         ("os.utime('Pets/items/Dog/Fido.json', (1, 1))", "ok"),
-        ("os.access('Pets/items/Dog/Fido.json', os.X_OK) and 1 / 0", "ok"),
-        ("assert os.stat('Pets/items/Dog/Fido.json').st_size == len(open('Pets/items/Dog/Fido.json', 'rb').read())", "ok"),
-        ("assert os.path.samefile('Pets/items/../items', 'Pets/items')", "ok"),
-        ("assert os.stat('Pets/items/..').st_ino == os.stat('Pets').st_ino", "ok"),
-        ("assert os.stat('.').st_dev == os.stat('Pets/items/Dog').st_dev", "ok"),
+        (
+            "os.access('Pets/items/Dog/Fido.json', os.X_OK) and 1 / 0",
+            "ok",
+        ),
+        (
+            "assert os.stat('Pets/items/Dog/Fido.json').st_size == len(open('Pets/items/Dog/Fido.json', 'rb').read())",
+            "ok",
+        ),
+        (
+            "assert os.path.samefile('Pets/items/../items', 'Pets/items')",
+            "ok",
+        ),
+        (
+            "assert os.stat('Pets/items/..').st_ino == os.stat('Pets').st_ino",
+            "ok",
+        ),
+        (
+            "assert os.stat('.').st_dev == os.stat('Pets/items/Dog').st_dev",
+            "ok",
+        ),
     ];
     let mut script = String::from(
         "import os, errno\ndef case(text):\n  try: exec(text); return 'ok'\n  except OSError as e: return errno.errorcode[e.errno]\n  except Exception as e: return repr(e)\n",
     );
     for (case, expected) in cases {
-        script += &format!("got = case({case:?})\nif got != {expected:?}: print({case:?}, 'is', got, 'not', {expected:?})\n");
+        script += &format!(
+            "got = case({case:?})\nif got != {expected:?}: print({case:?}, 'is', got, 'not', {expected:?})\n"
+        );
     }
     let file = mount.dir.path().join("posix.py");
     std::fs::write(&file, script).unwrap();

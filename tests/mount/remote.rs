@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, load_samples, memory, put, s};
+use crate::support::mounted::{
+    FLAT, Mount, ORDERS, create_table, get, load_samples, memory, put, s,
+};
 use crate::support::seeded::Numbers;
 use crate::support::service::Service;
 use crate::support::through::{Altered, client};
@@ -26,11 +28,29 @@ fn mounted(change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<S
     over(Service::of(db), change)
 }
 
-fn over(service: Arc<Service>, change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<Service>) {
-    let options = change(RemoteOptions { is_writable: true, ttl: LONG, ..RemoteOptions::default() });
+fn over(
+    service: Arc<Service>,
+    change: impl FnOnce(RemoteOptions) -> RemoteOptions,
+) -> (Mount, Arc<Service>) {
+    let options = change(RemoteOptions {
+        is_writable: true,
+        ttl: LONG,
+        ..RemoteOptions::default()
+    });
     let remote = RemoteDatabase::new(Arc::clone(&service) as _, options);
-    let threads = |mount| MountOptions { event_threads: EVENT_THREADS_REMOTE, ..mount };
-    (Mount::over(Arc::clone(&service.inner), Arc::new(remote), ViewOptions::default(), threads), service)
+    let threads = |mount| MountOptions {
+        event_threads: EVENT_THREADS_REMOTE,
+        ..mount
+    };
+    (
+        Mount::over(
+            Arc::clone(&service.inner),
+            Arc::new(remote),
+            ViewOptions::default(),
+            threads,
+        ),
+        service,
+    )
 }
 
 #[test]
@@ -48,7 +68,10 @@ fn compare(service: &dyn Fn(&Arc<LocalDatabase>) -> Arc<dyn Database>) {
     let db = memory();
     load_samples(&*db);
     let local = Mount::of(Arc::clone(&db));
-    let options = RemoteOptions { ttl: LONG, ..RemoteOptions::default() };
+    let options = RemoteOptions {
+        ttl: LONG,
+        ..RemoteOptions::default()
+    };
     let remote = RemoteDatabase::new(service(&db), options);
     let remote = Mount::over(db, Arc::new(remote), ViewOptions::default(), |mount| mount);
     for script in [
@@ -66,7 +89,10 @@ fn compare(service: &dyn Fn(&Arc<LocalDatabase>) -> Arc<dyn Database>) {
         "cat PetsByType/items/Bird.ddbjson; cat Pets/items/Dog/Fido.meta | jq -r .key.Name",
     ] {
         let expected = local.sh(script);
-        assert!(expected.status == 0 && !expected.out.is_empty(), "{script}: {expected:#?}");
+        assert!(
+            expected.status == 0 && !expected.out.is_empty(),
+            "{script}: {expected:#?}"
+        );
         assert_eq!(remote.sh(script), expected, "{script}");
     }
     remote.end();
@@ -77,16 +103,27 @@ fn compare(service: &dyn Fn(&Arc<LocalDatabase>) -> Arc<dyn Database>) {
 fn a_folder_is_one_query_for_whoever_reads_all_of_it() {
     let (mount, service) = mounted(|options| options);
     for number in 0..600 {
-        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"o{number}","n":{number}}}"#));
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"u1","sk":"o{number}","n":{number}}}"#),
+        );
     }
     // Is the folder there, and what is in it.
     assert_eq!(mount.sh("cat Orders/items/u1/*.json | wc -l").ok(), "600\n");
     assert_eq!(service.requests(), "Query 2");
-    for script in ["ls -l Orders/items/u1", "grep -r x Orders/items/u1", "tar -cf - Orders/items/u1 | tar -tf - | wc -l"] {
+    for script in [
+        "ls -l Orders/items/u1",
+        "grep -r x Orders/items/u1",
+        "tar -cf - Orders/items/u1 | tar -tf - | wc -l",
+    ] {
         mount.sh(script);
         assert_eq!(service.requests(), "Query 1", "{script}");
     }
-    assert_eq!(mount.sh("cat Orders/items/u1/o7.json").ok(), "{\"pk\":\"u1\",\"sk\":\"o7\",\"n\":7}\n");
+    assert_eq!(
+        mount.sh("cat Orders/items/u1/o7.json").ok(),
+        "{\"pk\":\"u1\",\"sk\":\"o7\",\"n\":7}\n"
+    );
     assert_eq!(service.requests(), "");
     mount.end();
 }
@@ -96,7 +133,9 @@ fn a_file_that_was_not_listed_is_one_get() {
     let (mount, service) = mounted(|options| options);
     put(&*mount.db, "Flat", r#"{"id":"x","n":1}"#);
     assert_eq!(
-        mount.sh("cat Flat/items/x.json; cat Flat/items/x.json; stat -c %s Flat/items/x.json").ok(),
+        mount
+            .sh("cat Flat/items/x.json; cat Flat/items/x.json; stat -c %s Flat/items/x.json")
+            .ok(),
         "{\"id\":\"x\",\"n\":1}\n{\"id\":\"x\",\"n\":1}\n17\n"
     );
     assert_eq!(service.requests(), "GetItem 1");
@@ -112,7 +151,9 @@ fn many_files_are_asked_for_at_a_time() {
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1"}"#);
     service.hold("GetItem");
     std::thread::scope(|scope| {
-        let readers = scope.spawn(|| mount.sh("for i in 0 1 2 3 4 5 6 7; do cat Flat/items/x$i.json & done; wait"));
+        let readers = scope.spawn(|| {
+            mount.sh("for i in 0 1 2 3 4 5 6 7; do cat Flat/items/x$i.json & done; wait")
+        });
         // All are under way, and nothing else waits for them.
         service.wait_for_held(8);
         mount.sh("cat Orders/schema.json && ls Orders/items").ok();
@@ -131,11 +172,18 @@ fn a_request_in_a_file_has_its_memory_before_it_is_run() {
     service.hold("GetItem");
     let ask = r#"{"TableName":"Flat","Key":{"id":{"S":"x"}}}"#;
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| mount.sh(&format!("exec 3<> .ddb/api/GetItem; echo '{ask}' >&3; cat <&3")));
+        let running = scope.spawn(|| {
+            mount.sh(&format!(
+                "exec 3<> .ddb/api/GetItem; echo '{ask}' >&3; cat <&3"
+            ))
+        });
         service.wait_for_held(1);
         assert!(requests.held() >= ITEM_BYTES, "{}", requests.held());
         service.release();
-        assert_eq!(running.join().unwrap().ok(), "{\"Item\":{\"id\":{\"S\":\"x\"}}}\n");
+        assert_eq!(
+            running.join().unwrap().ok(),
+            "{\"Item\":{\"id\":{\"S\":\"x\"}}}\n"
+        );
     });
     mount.end();
 }
@@ -143,20 +191,36 @@ fn a_request_in_a_file_has_its_memory_before_it_is_run() {
 #[test]
 fn writes_arrive_and_are_seen_at_once() {
     let (mount, _) = mounted(|options| options);
-    mount.sh(r#"mkdir Orders/items/u1 && echo '{"status":"open","n":1}' > Orders/items/u1/o1.json"#).ok();
-    assert_eq!(get(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1"}"#).unwrap().get("status"), Some(&s("open")));
+    mount
+        .sh(r#"mkdir Orders/items/u1 && echo '{"status":"open","n":1}' > Orders/items/u1/o1.json"#)
+        .ok();
     assert_eq!(
-        mount.sh("cat Orders/items/u1/o1.json; ls Orders/items Orders/items/u1").ok(),
+        get(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1"}"#)
+            .unwrap()
+            .get("status"),
+        Some(&s("open"))
+    );
+    assert_eq!(
+        mount
+            .sh("cat Orders/items/u1/o1.json; ls Orders/items Orders/items/u1")
+            .ok(),
         "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":1,\"status\":\"open\"}\nOrders/items:\nu1\n\nOrders/items/u1:\no1.json\n"
     );
     mount
         .sh("jq -c '.n+=1' Orders/items/u1/o1.json > Orders/items/u1/o1.json && sed -i s/open/closed/ Orders/items/u1/o1.json")
         .ok();
-    mount.sh("echo 'SET total = :t' > /dev/null; echo '{\"n\":7}' > Orders/items/u1/o1.patch").ok();
-    assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":7,\"status\":\"closed\"}\n");
+    mount
+        .sh("echo 'SET total = :t' > /dev/null; echo '{\"n\":7}' > Orders/items/u1/o1.patch")
+        .ok();
+    assert_eq!(
+        mount.sh("cat Orders/items/u1/o1.json").ok(),
+        "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":7,\"status\":\"closed\"}\n"
+    );
     mount.sh("mv Orders/items/u1/o1.json Orders/items/u1/o2.json && cp Orders/items/u1/o2.json Orders/items/u1/o3.json").ok();
     assert_eq!(
-        mount.sh("ls Orders/items/u1; cat Orders/items/u1/o3.json").ok(),
+        mount
+            .sh("ls Orders/items/u1; cat Orders/items/u1/o3.json")
+            .ok(),
         "o2.json\no3.json\n{\"pk\":\"u1\",\"sk\":\"o3\",\"n\":7,\"status\":\"closed\"}\n"
     );
     // Under a name that is no item's, it stays with the mount.
@@ -174,9 +238,16 @@ fn writes_arrive_and_are_seen_at_once() {
 #[test]
 fn counters_are_those_after_own_writes() {
     let (mount, _) = mounted(|options| options);
-    let items = |count: u32| assert_eq!(mount.sh("jq .items Flat/stats.json").ok(), format!("{count}\n"));
+    let items = |count: u32| {
+        assert_eq!(
+            mount.sh("jq .items Flat/stats.json").ok(),
+            format!("{count}\n")
+        )
+    };
     items(0);
-    mount.sh("echo '{}' > Flat/items/a.json; echo '{}' > Flat/items/b.json").ok();
+    mount
+        .sh("echo '{}' > Flat/items/a.json; echo '{}' > Flat/items/b.json")
+        .ok();
     items(2);
     mount.sh("rm Flat/items/a.json").ok();
     items(1);
@@ -194,12 +265,21 @@ fn an_index_is_removed_of_a_service_that_shows_it_a_while_without_its_definition
     put(&*db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open"}"#);
     let is_going = AtomicBool::new(false);
     let client = Altered::client(&db, move |operation, request, mut answer| {
-        is_going.fetch_or(operation == "UpdateTable" && request.to_string().contains("Delete"), Ordering::SeqCst);
-        let described = if operation == "UpdateTable" { "TableDescription" } else { "Table" };
+        is_going.fetch_or(
+            operation == "UpdateTable" && request.to_string().contains("Delete"),
+            Ordering::SeqCst,
+        );
+        let described = if operation == "UpdateTable" {
+            "TableDescription"
+        } else {
+            "Table"
+        };
         if is_going.load(Ordering::SeqCst) && answer.get(described).is_some() {
             let table = &mut answer[described];
             let definitions = table["AttributeDefinitions"].as_array().unwrap();
-            let of_key = definitions.iter().filter(|one| one["AttributeName"] == "pk" || one["AttributeName"] == "sk");
+            let of_key = definitions
+                .iter()
+                .filter(|one| one["AttributeName"] == "pk" || one["AttributeName"] == "sk");
             table["AttributeDefinitions"] = of_key.cloned().collect();
             table["GlobalSecondaryIndexes"] = serde_json::json!([{
                 "IndexName": "by-status", "IndexStatus": "DELETING", "KeySchema": [{ "AttributeName": "status", "KeyType": "HASH" }],
@@ -207,9 +287,17 @@ fn an_index_is_removed_of_a_service_that_shows_it_a_while_without_its_definition
         }
         answer
     });
-    let remote = RemoteDatabase::new(Arc::new(client), RemoteOptions { is_writable: true, ..RemoteOptions::default() });
+    let remote = RemoteDatabase::new(
+        Arc::new(client),
+        RemoteOptions {
+            is_writable: true,
+            ..RemoteOptions::default()
+        },
+    );
     let mount = Mount::over(db, Arc::new(remote), ViewOptions::default(), |mount| mount);
-    mount.sh("ls Orders/gsi/by-status; rmdir Orders/gsi/by-status").ok();
+    mount
+        .sh("ls Orders/gsi/by-status; rmdir Orders/gsi/by-status")
+        .ok();
     let left = "ls Orders/gsi; jq -c .GlobalSecondaryIndexes Orders/schema.json; jq -c .status Orders/items/u1/o1.json";
     assert_eq!(mount.sh(left).ok(), "null\n\"open\"\n");
     mount.end();
@@ -218,9 +306,17 @@ fn an_index_is_removed_of_a_service_that_shows_it_a_while_without_its_definition
 #[test]
 fn who_creates_exclusively_or_writes_what_was_changed_underneath_is_told() {
     // Nothing is held, so that what others write shows in the next call.
-    let (mount, _) = mounted(|options| RemoteOptions { ttl: Duration::ZERO, ..options });
+    let (mount, _) = mounted(|options| RemoteOptions {
+        ttl: Duration::ZERO,
+        ..options
+    });
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","n":1}"#);
-    assert!(mount.sh("set -C; echo '{}' > Orders/items/u1/o1.json").failed().contains("cannot overwrite existing file"));
+    assert!(
+        mount
+            .sh("set -C; echo '{}' > Orders/items/u1/o1.json")
+            .failed()
+            .contains("cannot overwrite existing file")
+    );
     let script = r#"import os, sys
 name = "Orders/items/u1/o1.json"
 fd = os.open(name, os.O_RDWR)
@@ -251,67 +347,125 @@ except OSError as error:
     std::io::Read::read_to_string(&mut out, &mut rest).unwrap();
     child.wait().unwrap();
     assert_eq!(rest, "Stale file handle\n");
-    assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":2}\n");
+    assert_eq!(
+        mount.sh("cat Orders/items/u1/o1.json").ok(),
+        "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":2}\n"
+    );
     mount.end();
 }
 
 #[test]
 fn what_would_cost_too_much_is_refused_and_says_what_helps() {
-    let (mount, service) = mounted(|options| RemoteOptions { scan_limit: 10.0, ..options });
+    let (mount, service) = mounted(|options| RemoteOptions {
+        scan_limit: 10.0,
+        ..options
+    });
     let fill = "x".repeat(40_000);
     for number in 0..10 {
-        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u{number}","sk":"o","fill":"{fill}"}}"#));
-        put(&*mount.db, "Flat", &format!(r#"{{"id":"u{number}","fill":"{fill}"}}"#));
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"u{number}","sk":"o","fill":"{fill}"}}"#),
+        );
+        put(
+            &*mount.db,
+            "Flat",
+            &format!(r#"{{"id":"u{number}","fill":"{fill}"}}"#),
+        );
     }
     for path in ["Orders/items", "Flat/items"] {
         let refused = mount.sh(&format!("ls {path}; cat .ddb/errors/last"));
         assert!(refused.err.contains("Disk quota exceeded"), "{refused:#?}");
         let table = path.split('/').next().unwrap();
         assert!(
-            refused.out.contains(&format!("all of {table} is about 0 MB: reading it takes about 49 read units")),
+            refused.out.contains(&format!(
+                "all of {table} is about 0 MB: reading it takes about 49 read units"
+            )),
             "{refused:#?}"
         );
-        assert!(refused.out.contains(&format!("{table}/query/")) && refused.out.contains("--scan-limit 49"), "{refused:#?}");
+        assert!(
+            refused.out.contains(&format!("{table}/query/"))
+                && refused.out.contains("--scan-limit 49"),
+            "{refused:#?}"
+        );
     }
     // Whatever walks the tree spends next to nothing.
     service.requests();
-    for script in ["find . > /dev/null", "ls -lR > /dev/null", "grep -r x . > /dev/null", "tar -cf - . | wc -c > /dev/null"] {
+    for script in [
+        "find . > /dev/null",
+        "ls -lR > /dev/null",
+        "grep -r x . > /dev/null",
+        "tar -cf - . | wc -c > /dev/null",
+    ] {
         mount.sh(script);
         let spent = service.requests();
         assert!(
-            spent.is_empty() || spent.split(", ").all(|part| part.starts_with("GetItem") || part.starts_with("Scan")),
+            spent.is_empty()
+                || spent
+                    .split(", ")
+                    .all(|part| part.starts_with("GetItem") || part.starts_with("Scan")),
             "{script}: {spent}"
         );
     }
     assert_eq!(mount.sh("cat Orders/query/pk=u3/count").ok(), "1\n");
-    assert!(mount.sh("cat Orders/scan/count").failed().contains("Disk quota exceeded"));
+    assert!(
+        mount
+            .sh("cat Orders/scan/count")
+            .failed()
+            .contains("Disk quota exceeded")
+    );
     mount.end();
 }
 
 #[test]
 fn what_cannot_be_is_not_supported_and_says_why() {
     let (mount, _) = mounted(|options| options);
-    put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open","created":"1"}"#);
-    for path in ["Orders/gsi/by-status/violations.ndjson", "Orders/gsi/by-status/missing.ndjson", "Orders/advice.md"] {
+    put(
+        &*mount.db,
+        "Orders",
+        r#"{"pk":"u1","sk":"o1","status":"open","created":"1"}"#,
+    );
+    for path in [
+        "Orders/gsi/by-status/violations.ndjson",
+        "Orders/gsi/by-status/missing.ndjson",
+        "Orders/advice.md",
+    ] {
         let refused = mount.sh(&format!("cat {path}; cat .ddb/errors/last"));
-        assert!(refused.err.contains("Operation not supported"), "{path}: {refused:#?}");
+        assert!(
+            refused.err.contains("Operation not supported"),
+            "{path}: {refused:#?}"
+        );
         assert!(refused.out.contains("ddbfs pull"), "{path}: {refused:#?}");
     }
     assert_eq!(
         mount.sh("jq -c .partition_keys Orders/stats.json; jq -c .next Orders/ttl; ls Orders/partitions").ok(),
         "null\nnull\n"
     );
-    assert!(mount.sh("cat Orders/shapes.md").ok().contains("# Shapes of Orders"));
+    assert!(
+        mount
+            .sh("cat Orders/shapes.md")
+            .ok()
+            .contains("# Shapes of Orders")
+    );
     let explained = mount.sh("jq -c '[.items, .requests]' Orders/query/pk=u1/explain.json");
-    assert_eq!(explained.ok(), "[{\"at_least\":0,\"at_most\":1},{\"at_least\":0,\"at_most\":1}]\n");
+    assert_eq!(
+        explained.ok(),
+        "[{\"at_least\":0,\"at_most\":1},{\"at_least\":0,\"at_most\":1}]\n"
+    );
     mount.end();
 }
 
 #[test]
 fn a_mount_that_may_not_write_says_so() {
-    let (mount, _) = mounted(|options| RemoteOptions { is_writable: false, ..options });
+    let (mount, _) = mounted(|options| RemoteOptions {
+        is_writable: false,
+        ..options
+    });
     let refused = mount.sh("echo '{}' > Flat/items/x.json; cat .ddb/errors/last");
-    assert!(refused.err.contains("Read-only file system") && refused.out.contains("mount with -o rw"), "{refused:#?}");
+    assert!(
+        refused.err.contains("Read-only file system") && refused.out.contains("mount with -o rw"),
+        "{refused:#?}"
+    );
     mount.end();
 }
 
@@ -383,18 +537,41 @@ fn own_writes_by_any_route_are_seen_at_once_by_every_path() {
         create_table(&*db, INDEXED);
         let local = Mount::of(Arc::clone(&db));
         // In the second round as requests that are written and read.
-        let service: Arc<dyn Database> = if seed == 0 { Service::of(Arc::clone(&db)) } else { Arc::new(client(&db)) };
-        let options = RemoteOptions { is_writable: true, ttl: LONG, ..RemoteOptions::default() };
-        let remote = Mount::over(db, Arc::new(RemoteDatabase::new(service, options)), ViewOptions::default(), |mount| mount);
+        let service: Arc<dyn Database> = if seed == 0 {
+            Service::of(Arc::clone(&db))
+        } else {
+            Arc::new(client(&db))
+        };
+        let options = RemoteOptions {
+            is_writable: true,
+            ttl: LONG,
+            ..RemoteOptions::default()
+        };
+        let remote = Mount::over(
+            db,
+            Arc::new(RemoteDatabase::new(service, options)),
+            ViewOptions::default(),
+            |mount| mount,
+        );
         let (mut numbers, mut done) = (Numbers(seed), Vec::new());
         for step in 0..30 {
             let [folder, other] = [(); 2].map(|()| numbers.one(&["a", "b", "c"]));
             let [name, another] = [(); 2].map(|()| numbers.one(&["x", "y", "z"]));
             // Each route in its turn, from another one on by each seed; the first ones make something to write to.
-            let route = if step < 4 { 0 } else { (seed as usize * 13 + step) % WRITES.len() };
-            let script = fill(WRITES[route], [folder, other, name, another], &format!("k{}", step % 4));
+            let route = if step < 4 {
+                0
+            } else {
+                (seed as usize * 13 + step) % WRITES.len()
+            };
+            let script = fill(
+                WRITES[route],
+                [folder, other, name, another],
+                &format!("k{}", step % 4),
+            );
             // Folders without items are each mount's own.
-            remote.sh(&format!("mkdir -p Tab/items/{folder} Tab/items/{other} 2> /dev/null"));
+            remote.sh(&format!(
+                "mkdir -p Tab/items/{folder} Tab/items/{other} 2> /dev/null"
+            ));
             let ran = remote.sh(&script);
             remote.sh("rmdir Tab/items/* 2> /dev/null");
             done.push(format!("{script} => {}", ran.status));

@@ -27,14 +27,26 @@ exec 3<>.ddb/api/ListTables; echo '{}' >&3; cat <&3; exec 3>&-"#;
     let expected = "{\"Item\":{\"id\":{\"S\":\"a\"},\"n\":{\"N\":\"1\"}}}\n{}\n{\"TableNames\":[\"Flat\",\"Orders\"]}\n";
     assert_eq!(mount.sh(script).ok(), expected);
     for (program, said) in [
-        ("dash -c 'exec 3<>.ddb/api/ListTables; echo \"{}\" >&3; cat <&3'", "TableNames"),
-        ("zsh -c 'exec 3<>.ddb/api/ListTables; echo \"{}\" >&3; cat <&3'", "TableNames"),
-        ("python3 -c 'f=open(\".ddb/api/ListTables\",\"r+b\",0); f.write(b\"{}\"); print(f.read().decode())'", "TableNames"),
+        (
+            "dash -c 'exec 3<>.ddb/api/ListTables; echo \"{}\" >&3; cat <&3'",
+            "TableNames",
+        ),
+        (
+            "zsh -c 'exec 3<>.ddb/api/ListTables; echo \"{}\" >&3; cat <&3'",
+            "TableNames",
+        ),
+        (
+            "python3 -c 'f=open(\".ddb/api/ListTables\",\"r+b\",0); f.write(b\"{}\"); print(f.read().decode())'",
+            "TableNames",
+        ),
         (
             "python3 -c 'f=open(\".ddb/api/ListTables\",\"r+b\",0); f.write(b\"{}\"); f.seek(0); print(f.read().decode())'",
             "TableNames",
         ),
-        ("perl -e 'open(F,\"+<\",\".ddb/api/ListTables\"); syswrite(F,\"{}\"); sysread(F,$b,9999); print $b'", "TableNames"),
+        (
+            "perl -e 'open(F,\"+<\",\".ddb/api/ListTables\"); syswrite(F,\"{}\"); sysread(F,$b,9999); print $b'",
+            "TableNames",
+        ),
     ] {
         assert!(mount.sh(program).ok().contains(said), "{program}");
         println!("request and answer on one descriptor: {program}");
@@ -46,7 +58,9 @@ exec 3<>.ddb/api/ListTables; echo '{}' >&3; cat <&3; exec 3>&-"#;
 fn every_operation_is_a_file_and_answers_as_the_protocol_does() {
     let mount = Mount::with_tables();
     let listed = mount.sh("ls .ddb/api");
-    let mut names: Vec<&str> = protocol::operations().map(|operation| operation.name).collect();
+    let mut names: Vec<&str> = protocol::operations()
+        .map(|operation| operation.name)
+        .collect();
     names.sort_unstable();
     assert_eq!(listed.ok().lines().collect::<Vec<_>>(), names);
     // Most refuse an empty request; each says the same as the layer below HTTP.
@@ -54,9 +68,14 @@ fn every_operation_is_a_file_and_answers_as_the_protocol_does() {
         let name = operation.name;
         let request = serde_json::json!({});
         let expected = protocol::call(name, request, &*mount.db, "localhost");
-        let ran = mount.sh(&format!("echo '{{}}' > .ddb/api/{name}; s=$?; cat .ddb/last/response.json; exit $s"));
-        let body = expected.clone().unwrap_or_else(|failure| failure.error_body(Some(operation)).json());
-        let (mut said, mut expected_body) = (json(&ran.out), json(std::str::from_utf8(&body).unwrap()));
+        let ran = mount.sh(&format!(
+            "echo '{{}}' > .ddb/api/{name}; s=$?; cat .ddb/last/response.json; exit $s"
+        ));
+        let body = expected
+            .clone()
+            .unwrap_or_else(|failure| failure.error_body(Some(operation)).json());
+        let (mut said, mut expected_body) =
+            (json(&ran.out), json(std::str::from_utf8(&body).unwrap()));
         // Times and ids of the moment.
         for answer in [&mut said, &mut expected_body] {
             if expected.is_ok()
@@ -65,9 +84,16 @@ fn every_operation_is_a_file_and_answers_as_the_protocol_does() {
                 object.values_mut().for_each(|value| *value = Value::Null);
             }
         }
-        assert_eq!((said, ran.status == 0), (expected_body, expected.is_ok()), "{name}");
+        assert_eq!(
+            (said, ran.status == 0),
+            (expected_body, expected.is_ok()),
+            "{name}"
+        );
     }
-    println!("{} operations are files; an empty request gets the protocol's answer or error from each", names.len());
+    println!(
+        "{} operations are files; an empty request gets the protocol's answer or error from each",
+        names.len()
+    );
     mount.end();
 }
 
@@ -77,20 +103,56 @@ fn failures_have_their_errno_and_their_body() {
     put(&*mount.db, "Flat", r#"{"id":"a","n":1}"#);
     let condition = r#""Item":{"id":{"S":"a"}},"ConditionExpression":"attribute_not_exists(id)""#;
     let cases = [
-        ("PutItem", format!(r#"{{"TableName":"Flat",{condition}}}"#), "Operation canceled", "ConditionalCheckFailedException"),
-        ("PutItem", r#"{"TableName":"Flat"}"#.to_owned(), "Invalid argument", "ValidationException"),
-        ("GetItem", r#"{"TableName":"None","Key":{"id":{"S":"a"}}}"#.to_owned(), "No such file", "ResourceNotFoundException"),
-        ("GetItem", r#"{"TableName":"Flat",,}"#.to_owned(), "Invalid argument", "SerializationException"),
-        ("CreateTable", mounted::FLAT.replace('\n', ""), "File exists", "ResourceInUseException"),
+        (
+            "PutItem",
+            format!(r#"{{"TableName":"Flat",{condition}}}"#),
+            "Operation canceled",
+            "ConditionalCheckFailedException",
+        ),
+        (
+            "PutItem",
+            r#"{"TableName":"Flat"}"#.to_owned(),
+            "Invalid argument",
+            "ValidationException",
+        ),
+        (
+            "GetItem",
+            r#"{"TableName":"None","Key":{"id":{"S":"a"}}}"#.to_owned(),
+            "No such file",
+            "ResourceNotFoundException",
+        ),
+        (
+            "GetItem",
+            r#"{"TableName":"Flat",,}"#.to_owned(),
+            "Invalid argument",
+            "SerializationException",
+        ),
+        (
+            "CreateTable",
+            mounted::FLAT.replace('\n', ""),
+            "File exists",
+            "ResourceInUseException",
+        ),
     ];
     for (operation, request, message, exception) in cases {
-        let ran = mount.sh(&format!("echo '{request}' > .ddb/api/{operation} || cat .ddb/last/response.json"));
-        assert!(ran.err.contains(message) && ran.out.contains(exception), "{operation} {request}: {ran:#?}");
+        let ran = mount.sh(&format!(
+            "echo '{request}' > .ddb/api/{operation} || cat .ddb/last/response.json"
+        ));
+        assert!(
+            ran.err.contains(message) && ran.out.contains(exception),
+            "{operation} {request}: {ran:#?}"
+        );
         println!("{operation}: {message}, {exception} in last/response.json");
     }
-    let cases = [("nonsense", "begins with {"), ("{} {}", "one request at a time"), (r#"{"a":"#, "incomplete")];
+    let cases = [
+        ("nonsense", "begins with {"),
+        ("{} {}", "one request at a time"),
+        (r#"{"a":"#, "incomplete"),
+    ];
     for (text, sentence) in cases {
-        mount.sh(&format!("printf '%s' '{text}' > .ddb/api/ListTables || true"));
+        mount.sh(&format!(
+            "printf '%s' '{text}' > .ddb/api/ListTables || true"
+        ));
         let last = mount.sh("cat .ddb/errors/last");
         assert!(last.ok().contains(sentence), "{text}: {last:#?}");
     }
@@ -111,7 +173,12 @@ print(json.dumps({"RequestItems": {"Flat": [put(n) for n in range(25)]}}))' > .d
     assert_eq!(ran.ok(), "{\"UnprocessedItems\":{}}\n25\n");
     let big = mount.sh("(printf '{\"a\":\"'; head -c 17000000 /dev/zero | tr '\\0' x; printf '\"}') > .ddb/api/PutItem");
     assert!(big.failed().contains("Invalid argument"), "{big:#?}");
-    assert!(mount.sh("cat .ddb/errors/last").ok().contains("at most 16 MiB"));
+    assert!(
+        mount
+            .sh("cat .ddb/errors/last")
+            .ok()
+            .contains("at most 16 MiB")
+    );
     println!("9.7 MB in one BatchWriteItem; 17 MB refused while it is written");
     mount.end();
 }
@@ -124,16 +191,28 @@ fn transact_takes_both_kinds() {
             r#"{{"Put":{{"TableName":"Flat","Item":{{"id":{{"S":"{id}"}}}},"ConditionExpression":"attribute_not_exists(id)"}}}}"#
         )
     };
-    mount.sh(&format!("echo '{{\"TransactItems\":[{},{}]}}' > .ddb/transact", put("a"), put("b"))).ok();
+    mount
+        .sh(&format!(
+            "echo '{{\"TransactItems\":[{},{}]}}' > .ddb/transact",
+            put("a"),
+            put("b")
+        ))
+        .ok();
     let ran = mount.sh(&format!(
         "echo '{{\"TransactItems\":[{},{}]}}' > .ddb/transact || jq -c '[.CancellationReasons[].Code]' .ddb/last/response.json",
         put("c"),
         put("a")
     ));
-    assert!(ran.err.contains("Operation canceled") && ran.out == "[\"None\",\"ConditionalCheckFailed\"]\n", "{ran:#?}");
+    assert!(
+        ran.err.contains("Operation canceled")
+            && ran.out == "[\"None\",\"ConditionalCheckFailed\"]\n",
+        "{ran:#?}"
+    );
     assert_eq!(mount.sh("ls Flat/items").ok(), "a.json\nb.json\n");
     let get = r#"{"TransactItems":[{"Get":{"TableName":"Flat","Key":{"id":{"S":"b"}}}}]}"#;
-    let got = mount.sh(&format!("exec 3<>.ddb/transact; echo '{get}' >&3; jq -c .Responses <&3"));
+    let got = mount.sh(&format!(
+        "exec 3<>.ddb/transact; echo '{get}' >&3; jq -c .Responses <&3"
+    ));
     assert_eq!(got.ok(), "[{\"Item\":{\"id\":{\"S\":\"b\"}}}]\n");
     println!("transact: two puts, one cancelled with its reasons, one read");
     mount.end();
@@ -147,7 +226,9 @@ fn writes_of_files_leave_their_answer_and_capacity_too() {
         r#"echo '{"status":"open","created":"1"}' > Orders/items/u1/o1.json; jq -c '[.CapacityUnits, .GlobalSecondaryIndexes."by-status".CapacityUnits]' .ddb/last/capacity.json; rm Orders/items/u1/o1.json; jq -c .ConsumedCapacity.TableName .ddb/last/response.json"#,
     );
     assert_eq!(ran.ok(), "[2,1]\n\"Orders\"\n");
-    mount.sh("for i in 1 2 3; do echo '{}' > Orders/items/u1/$i.json; done").ok();
+    mount
+        .sh("for i in 1 2 3; do echo '{}' > Orders/items/u1/$i.json; done")
+        .ok();
     let ran = mount.sh("cat Orders/query/@pk=u1/items.ndjson > /dev/null; jq -c '[.Count, .ConsumedCapacity.CapacityUnits]' .ddb/last/response.json; jq .CapacityUnits .ddb/last/capacity.json");
     assert_eq!(ran.ok(), "[3,0.5]\n0.5\n");
     println!("last/capacity.json after a file was written: 2 units, 1 of them the index's");
@@ -162,16 +243,36 @@ fn help_is_everywhere_and_nothing_blocks_a_walk() {
         db
     });
     let topics = mount.sh("ls .ddb/help");
-    for topic in ["names", "items", "writes", "queries", "indexes", "tables", "streams", "errors", "layout"] {
+    for topic in [
+        "names", "items", "writes", "queries", "indexes", "tables", "streams", "errors", "layout",
+    ] {
         assert!(topics.ok().contains(&format!("{topic}.md\n")), "{topic}");
-        assert!(mount.sh(&format!("cat .ddb/help/{topic}.md")).ok().len() > 300, "{topic}");
+        assert!(
+            mount.sh(&format!("cat .ddb/help/{topic}.md")).ok().len() > 300,
+            "{topic}"
+        );
     }
-    for directory in [".", "Orders", "Orders/gsi", "Orders/gsi/by-status", "Orders/lsi", "Orders/stream"] {
-        assert!(mount.sh(&format!("cat {directory}/help")).ok().len() > 300, "{directory}");
-        assert!(!mount.sh(&format!("ls {directory}")).ok().contains("help"), "{directory}");
+    for directory in [
+        ".",
+        "Orders",
+        "Orders/gsi",
+        "Orders/gsi/by-status",
+        "Orders/lsi",
+        "Orders/stream",
+    ] {
+        assert!(
+            mount.sh(&format!("cat {directory}/help")).ok().len() > 300,
+            "{directory}"
+        );
+        assert!(
+            !mount.sh(&format!("ls {directory}")).ok().contains("help"),
+            "{directory}"
+        );
     }
     // The help's own first commands work.
-    mount.sh("cd Orders && cat schema.json stats.json describe.json > /dev/null").ok();
+    mount
+        .sh("cd Orders && cat schema.json stats.json describe.json > /dev/null")
+        .ok();
     let walk = mount.sh("grep -rc . .ddb > /dev/null; tar -cf /dev/null .ddb && find .ddb -type f | xargs cat > /dev/null");
     walk.ok();
     // A slow call may be noted in a log between the two, now and then.
@@ -186,7 +287,10 @@ fn help_is_everywhere_and_nothing_blocks_a_walk() {
 fn ttl_is_shown_and_set() {
     let mount = Mount::with_tables();
     let shown = || json(mount.sh("cat Flat/ttl").ok());
-    assert_eq!(shown(), serde_json::json!({"status": "DISABLED", "attribute": null, "next": []}));
+    assert_eq!(
+        shown(),
+        serde_json::json!({"status": "DISABLED", "attribute": null, "next": []})
+    );
     // Far away, in the order of their times; one without a time, one that is no time.
     mount.sh("for i in 3 1 2; do echo \"{\\\"expiresAt\\\":490000000$i}\" > Flat/items/k$i.json; done; echo '{}' > Flat/items/no.json; echo '{\"expiresAt\":\"x\"}' > Flat/items/text.json").ok();
     mount.sh("echo enable expiresAt > Flat/ttl").ok();
@@ -196,7 +300,12 @@ fn ttl_is_shown_and_set() {
     });
     let next = shown();
     assert_eq!(next["attribute"], "expiresAt");
-    let items: Vec<&str> = next["next"].as_array().unwrap().iter().map(|next| next["item"].as_str().unwrap()).collect();
+    let items: Vec<&str> = next["next"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|next| next["item"].as_str().unwrap())
+        .collect();
     assert_eq!(items, ["items/k1.json", "items/k2.json", "items/k3.json"]);
     assert_eq!(next["next"][0]["expires"], "2125-04-10T23:06:41.000Z");
     for (command, sentence) in [
@@ -204,12 +313,21 @@ fn ttl_is_shown_and_set() {
         ("enable other", "different AttributeName"),
         ("on", "write: enable ATTRIBUTE"),
     ] {
-        let ran = mount.sh(&format!("echo {command} > Flat/ttl || cat .ddb/errors/last"));
-        assert!(ran.err.contains("Invalid argument") && ran.out.contains(sentence), "{command}: {ran:#?}");
+        let ran = mount.sh(&format!(
+            "echo {command} > Flat/ttl || cat .ddb/errors/last"
+        ));
+        assert!(
+            ran.err.contains("Invalid argument") && ran.out.contains(sentence),
+            "{command}: {ran:#?}"
+        );
     }
-    mount.sh("echo disable > Flat/ttl && jq -r .status Flat/ttl | grep -q DISABL").ok();
+    mount
+        .sh("echo disable > Flat/ttl && jq -r .status Flat/ttl | grep -q DISABL")
+        .ok();
     mount.sh("echo enable expiresAt > Flat/ttl && echo '{\"expiresAt\":1700000000}' > Flat/items/over.json").ok();
-    until("an item whose time is over goes", || !mount.sh("ls Flat/items").ok().contains("over"));
+    until("an item whose time is over goes", || {
+        !mount.sh("ls Flat/items").ok().contains("over")
+    });
     println!("ttl: shown, enabled, what goes next, refusals, disabled; an item went");
     mount.end();
 }
@@ -218,14 +336,25 @@ fn ttl_is_shown_and_set() {
 fn the_access_log_tells_each_call_while_it_is_read() {
     let mount = Mount::with_tables();
     put(&*mount.db, "Flat", r#"{"id":"a"}"#);
-    let mut child = Command::new("cat").arg(".ddb/accesslog").current_dir(mount.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new("cat")
+        .arg(".ddb/accesslog")
+        .current_dir(mount.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let (sender, lines) = std::sync::mpsc::channel();
     let out = BufReader::new(child.stdout.take().unwrap());
-    std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    std::thread::spawn(move || {
+        out.lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| sender.send(line))
+    });
     let mut seen = String::new();
     // Nobody knows when the log is open.
     until_ok("both calls are told", || {
-        mount.sh("cat Flat/items/a.json > /dev/null; cat Flat/items/none.json 2> /dev/null; true").ok();
+        mount
+            .sh("cat Flat/items/a.json > /dev/null; cat Flat/items/none.json 2> /dev/null; true")
+            .ok();
         while let Ok(line) = lines.recv_timeout(Duration::from_millis(300)) {
             assert_eq!(line.split('\t').count(), 6, "{line}");
             assert!(!line.contains("accesslog"), "{line}");
@@ -233,7 +362,12 @@ fn the_access_log_tells_each_call_while_it_is_read() {
             seen.push('\n');
         }
         let is_told = |call| seen.contains(call);
-        let are_told = ["\tread\tFlat/items/a.json\tOK\t", "\tlookup\tFlat/items/none.json\tENOENT\t"].into_iter().all(is_told);
+        let are_told = [
+            "\tread\tFlat/items/a.json\tOK\t",
+            "\tlookup\tFlat/items/none.json\tENOENT\t",
+        ]
+        .into_iter()
+        .all(is_told);
         if are_told { Ok(()) } else { Err(seen.clone()) }
     });
     // The way out for a reader that waits; between two reads it does not.
@@ -242,8 +376,15 @@ fn the_access_log_tells_each_call_while_it_is_read() {
         child.try_wait().unwrap()
     });
     assert!(ended.success());
-    assert!(!mount.sh("ls -a .ddb; cat .ddb/ctl").ok().contains("accesslog\n"));
-    println!("accesslog: read and lookup with path, result and time; `echo release > .ddb/ctl` ended it");
+    assert!(
+        !mount
+            .sh("ls -a .ddb; cat .ddb/ctl")
+            .ok()
+            .contains("accesslog\n")
+    );
+    println!(
+        "accesslog: read and lookup with path, result and time; `echo release > .ddb/ctl` ended it"
+    );
     mount.end();
 }
 
@@ -252,17 +393,30 @@ fn the_mount_tells_of_itself() {
     let mount = Mount::with_tables();
     put(&*mount.db, "Flat", r#"{"id":"a"}"#);
     let stats = json(mount.sh("cat .ddb/stats.json").ok());
-    assert_eq!((&stats["tables"], &stats["items"]), (&serde_json::json!(2), &serde_json::json!(1)));
-    assert!(stats["log_bytes"].is_u64() && stats.get("last_checkpoint").is_some(), "{stats}");
+    assert_eq!(
+        (&stats["tables"], &stats["items"]),
+        (&serde_json::json!(2), &serde_json::json!(1))
+    );
+    assert!(
+        stats["log_bytes"].is_u64() && stats.get("last_checkpoint").is_some(),
+        "{stats}"
+    );
     let config = json(mount.sh("cat .ddb/config.json").ok());
     assert_eq!(config["limits"]["waiting_readers"], 64);
     assert_eq!(config["options"]["pretty"], false);
     mount.sh("echo '{bad' > Flat/items/a.json 2> /dev/null; test -s .ddb/errors.ndjson && echo clear > .ddb/ctl && test ! -s .ddb/errors.ndjson").ok();
-    mount.sh("mv Flat/items/a.json Flat/items/a.json~ && echo flush > .ddb/ctl").ok();
+    mount
+        .sh("mv Flat/items/a.json Flat/items/a.json~ && echo flush > .ddb/ctl")
+        .ok();
     let ran = mount.sh("echo nonsense > .ddb/ctl || cat .ddb/errors/last");
-    assert!(ran.err.contains("Invalid argument") && ran.out.contains("flush, release, clear"), "{ran:#?}");
+    assert!(
+        ran.err.contains("Invalid argument") && ran.out.contains("flush, release, clear"),
+        "{ran:#?}"
+    );
     assert_eq!(mount.sh("cat .ddb/slowlog.ndjson").status, 0);
-    println!("stats.json, config.json, slowlog.ndjson; ctl: clear, flush, and what it does not know");
+    println!(
+        "stats.json, config.json, slowlog.ndjson; ctl: clear, flush, and what it does not know"
+    );
     mount.end();
 }
 
@@ -272,6 +426,9 @@ fn what_programs_cannot_know_is_said() {
     let said = mount.sh("cat .ddb/help/writes.md").ok().to_owned();
     for words in ["inotify", "--checksum", "ddbfs shell"] {
         assert!(said.contains(words), "{words}: {said}");
-        assert!(include_str!("../../README.md").contains(words), "{words} in README.md");
+        assert!(
+            include_str!("../../README.md").contains(words),
+            "{words} in README.md"
+        );
     }
 }

@@ -11,25 +11,61 @@ use crate::support::wait::until;
 fn the_last_error_is_about_what_the_person_just_saw() {
     let mount = Mount::with_samples();
     let cases = [
-        ("echo '{}' > Sales/items/u1/o1.json", "lookup Sales: ENOENT", "mkdir 'Sales@pk:S,sk:S'"),
-        ("cat Pet/items/Dog/Fido.json", "lookup Pet: ENOENT", "did you mean Pets?"),
-        ("echo '{}' > Pets/items/Bird/Polly.json", "lookup Pets/items/Bird: ENOENT", "mkdir -p 'Pets/items/Bird'"),
+        (
+            "echo '{}' > Sales/items/u1/o1.json",
+            "lookup Sales: ENOENT",
+            "mkdir 'Sales@pk:S,sk:S'",
+        ),
+        (
+            "cat Pet/items/Dog/Fido.json",
+            "lookup Pet: ENOENT",
+            "did you mean Pets?",
+        ),
+        (
+            "echo '{}' > Pets/items/Bird/Polly.json",
+            "lookup Pets/items/Bird: ENOENT",
+            "mkdir -p 'Pets/items/Bird'",
+        ),
         (
             "cat GameScores/gsi/GameTitelIndex/stats.json",
             "lookup GameScores/gsi/GameTitelIndex: ENOENT",
             "did you mean GameTitleIndex?",
         ),
-        ("ls Thread/gsi/LastPostIndex", "lookup Thread/gsi/LastPostIndex: ENOENT", "it is in Thread/lsi/LastPostIndex"),
-        ("cat Pets/quary/@pk=Dog/count", "lookup Pets/quary: ENOENT", "did you mean query?"),
-        ("cat Pets/query/@pk=Dog/limt=3/count", "lookup Pets/query/@pk=Dog/limt=3: EINVAL", "limit="),
-        ("ln Pets/items/Dog/Fido.json Pets/items/Dog/Rex.json", "link Pets/items/Dog/Rex.json: EPERM", "cp makes another item"),
-        ("mkfifo Pets/items/Dog/Rex.json", "mknod Pets/items/Dog/Rex.json: EPERM", "no pipes"),
+        (
+            "ls Thread/gsi/LastPostIndex",
+            "lookup Thread/gsi/LastPostIndex: ENOENT",
+            "it is in Thread/lsi/LastPostIndex",
+        ),
+        (
+            "cat Pets/quary/@pk=Dog/count",
+            "lookup Pets/quary: ENOENT",
+            "did you mean query?",
+        ),
+        (
+            "cat Pets/query/@pk=Dog/limt=3/count",
+            "lookup Pets/query/@pk=Dog/limt=3: EINVAL",
+            "limit=",
+        ),
+        (
+            "ln Pets/items/Dog/Fido.json Pets/items/Dog/Rex.json",
+            "link Pets/items/Dog/Rex.json: EPERM",
+            "cp makes another item",
+        ),
+        (
+            "mkfifo Pets/items/Dog/Rex.json",
+            "mknod Pets/items/Dog/Rex.json: EPERM",
+            "no pipes",
+        ),
         (
             "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"Pets/items/Dog/Rex.json\")'",
             "mknod Pets/items/Dog/Rex.json: EPERM",
             "sockets",
         ),
-        ("fallocate -l 9 Pets/items/Dog/Fido.json", "fallocate Pets/items/Dog/Fido.json: EOPNOTSUPP", "write it as a whole"),
+        (
+            "fallocate -l 9 Pets/items/Dog/Fido.json",
+            "fallocate Pets/items/Dog/Fido.json: EOPNOTSUPP",
+            "write it as a whole",
+        ),
         (
             "python3 -c 'import os; os.setxattr(\"Pets/items/Dog/Fido.json\", \"user.colour\", b\"red\")'",
             "setxattr Pets/items/Dog/Fido.json: EOPNOTSUPP",
@@ -42,7 +78,11 @@ fn the_last_error_is_about_what_the_person_just_saw() {
             "rename Pets/items/Dog to Pets/gsi: EXDEV",
             "copy and delete",
         ),
-        ("rm -rf Pets", "unlink Pets/schema.json: EPERM", "rmdir when it has no items, or mount with -o allow_drop"),
+        (
+            "rm -rf Pets",
+            "unlink Pets/schema.json: EPERM",
+            "rmdir when it has no items, or mount with -o allow_drop",
+        ),
     ];
     for (command, first, hint) in cases {
         // In one shell, as a person has it: an older failure, the mistake, what programs look for at every prompt.
@@ -53,11 +93,23 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         let (out, err) = daemon::texts(&output);
         assert!(!output.status.success(), "{command}: {err}");
         let lines: Vec<&str> = out.lines().collect();
-        let (text, time) = (lines.first().copied().unwrap_or_default(), lines.last().copied().unwrap_or_default());
-        assert!(text.starts_with(first) && out.contains(hint), "{command}\n{out}");
+        let (text, time) = (
+            lines.first().copied().unwrap_or_default(),
+            lines.last().copied().unwrap_or_default(),
+        );
+        assert!(
+            text.starts_with(first) && out.contains(hint),
+            "{command}\n{out}"
+        );
         let (time, age) = time.trim().split_once(", ").unwrap();
-        assert!(time.ends_with('Z') && age.ends_with(" ago"), "{command}\n{out}");
-        let parsed = Command::new("date").args(["-d", time, "+%s"]).output().unwrap();
+        assert!(
+            time.ends_with('Z') && age.ends_with(" ago"),
+            "{command}\n{out}"
+        );
+        let parsed = Command::new("date")
+            .args(["-d", time, "+%s"])
+            .output()
+            .unwrap();
         assert!(parsed.status.success(), "{time}");
     }
     // What is looked for and made, or only looked for after a failure by the program that failed, hides nothing.
@@ -71,13 +123,25 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         "python3 -c 'import os; os.getxattr(\"Pets/items/Dog/Snoopy.json\", \"user.none\")'",
         "cp -a Pets/items/Dog/Snoopy.json Pets/items/Dog/Twin.json && rm Pets/items/Dog/Twin.json",
     ] {
-        let out = mount.bash(&format!("echo '{{\"a\":bad}}' > Pets/items/Dog/Fido.json; {quiet}; cat .ddb/errors/last"));
+        let out = mount.bash(&format!(
+            "echo '{{\"a\":bad}}' > Pets/items/Dog/Fido.json; {quiet}; cat .ddb/errors/last"
+        ));
         assert!(daemon::texts(&out).0.contains(kept), "{quiet}: {out:?}");
     }
     let program = "import os\ntry: open('Pets/items/Dog/Fido.json', 'w').write('{\"a\":bad}')\nexcept OSError: pass\nos.path.exists('Nothing')";
-    let out = mount.bash(&format!("python3 -c '{}'; cat .ddb/errors/last", program.replace('\'', "'\\''")));
-    assert!(daemon::texts(&out).0.starts_with("write Pets") || daemon::texts(&out).0.starts_with("close Pets"), "{out:?}");
-    println!("{} mistakes are told, each with its time and what to do", cases.len());
+    let out = mount.bash(&format!(
+        "python3 -c '{}'; cat .ddb/errors/last",
+        program.replace('\'', "'\\''")
+    ));
+    assert!(
+        daemon::texts(&out).0.starts_with("write Pets")
+            || daemon::texts(&out).0.starts_with("close Pets"),
+        "{out:?}"
+    );
+    println!(
+        "{} mistakes are told, each with its time and what to do",
+        cases.len()
+    );
 }
 
 /// Lines for an interactive shell on a terminal, in a mount of the sample tables; what the terminal shows.
@@ -85,9 +149,18 @@ fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
     let bin = std::path::Path::new(DDBFS).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
     // Where it is missing, fish reads all man pages to make completions of them, for minutes, and longer than the test runs.
-    std::fs::create_dir_all(mount.dir.path().join(".local/share/fish/generated_completions")).unwrap();
+    std::fs::create_dir_all(
+        mount
+            .dir
+            .path()
+            .join(".local/share/fish/generated_completions"),
+    )
+    .unwrap();
     let output = Command::new("python3")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/terminal.py"))
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/terminal.py"
+        ))
         .arg(lines.join("\n"))
         .args(shell)
         .current_dir(mount.point())
@@ -103,7 +176,10 @@ fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
 
 /// What a shell takes in, and how it is started.
 const SHELLS: [(&str, &[&str]); 3] = [
-    ("eval \"$(ddbfs shell bash)\"", &["bash", "--norc", "--noprofile", "-i"]),
+    (
+        "eval \"$(ddbfs shell bash)\"",
+        &["bash", "--norc", "--noprofile", "-i"],
+    ),
     ("eval \"$(ddbfs shell zsh)\"", &["zsh", "-f", "-i"]),
     ("ddbfs shell fish | source", &["fish", "-i"]),
 ];
@@ -146,7 +222,10 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
         }
         assert_eq!(count("there is no table Petz"), 0, "{shell:?}\n{shown}");
         for completed in ["@pk=Dog/", "PetsByType", "umount"] {
-            assert!(shown.contains(completed), "{shell:?}: {completed} in\n{shown}");
+            assert!(
+                shown.contains(completed),
+                "{shell:?}: {completed} in\n{shown}"
+            );
         }
     }
 }
@@ -177,7 +256,11 @@ fn names_that_are_commands_are_completed_as_letters_and_never_run() {
                 "KeySchema": [{ "AttributeName": name, "KeyType": "HASH" }],
                 "BillingMode": "PAY_PER_REQUEST",
             });
-            std::fs::write(mount.point().join(".ddb/api/CreateTable"), request.to_string()).unwrap();
+            std::fs::write(
+                mount.point().join(".ddb/api/CreateTable"),
+                request.to_string(),
+            )
+            .unwrap();
             // The only name, were the help of the first believed to the letter; and each name itself, which is then read.
             if number == 0 {
                 lines.push(format!("cat Hostile{number}/query/<TAB>\u{7}<ENTER>"));
@@ -187,10 +270,16 @@ fn names_that_are_commands_are_completed_as_letters_and_never_run() {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let shown = typed(&mount, shell, &lines);
         for directory in [mount.point(), mount.dir.path().to_owned()] {
-            assert!(!directory.join("pwned").exists(), "{shell:?} ran a name\n{shown}");
+            assert!(
+                !directory.join("pwned").exists(),
+                "{shell:?} ran a name\n{shown}"
+            );
         }
         for number in 0..HOSTILE.len() {
-            assert!(shown.contains(&format!("\nwhole{number}.")), "{shell:?}: {number} in\n{shown}");
+            assert!(
+                shown.contains(&format!("\nwhole{number}.")),
+                "{shell:?}: {number} in\n{shown}"
+            );
         }
     }
 }
@@ -205,7 +294,11 @@ fn a_directory_that_only_looks_like_a_mount_is_not_believed() {
     std::fs::write(place.join("help"), "  other=<string>  the partition key\n").unwrap();
     let mount = Mount::with_samples();
     let offered = |word: &str| {
-        let told = Command::new(DDBFS).args(["shell", "--complete", word]).current_dir(mount.point()).output().unwrap();
+        let told = Command::new(DDBFS)
+            .args(["shell", "--complete", word])
+            .current_dir(mount.point())
+            .output()
+            .unwrap();
         String::from_utf8(told.stdout).unwrap()
     };
     assert_eq!(offered(&format!("{}/", place.display())), "");
@@ -213,8 +306,14 @@ fn a_directory_that_only_looks_like_a_mount_is_not_believed() {
     assert_eq!(offered(in_mount), "Pets/query/AnimalType=Dog/\n");
     // By a symlink, and back out of the mount.
     std::os::unix::fs::symlink(mount.point(), directory.path().join("link")).unwrap();
-    for before in [format!("{}/link/", directory.path().display()), "Pets/../".to_owned()] {
-        assert_eq!(offered(&format!("{before}{in_mount}")), format!("{before}Pets/query/AnimalType=Dog/\n"));
+    for before in [
+        format!("{}/link/", directory.path().display()),
+        "Pets/../".to_owned(),
+    ] {
+        assert_eq!(
+            offered(&format!("{before}{in_mount}")),
+            format!("{before}Pets/query/AnimalType=Dog/\n")
+        );
     }
     let outside = format!("..{}/", place.display());
     assert_eq!(offered(&outside), "");
@@ -224,7 +323,10 @@ fn a_directory_that_only_looks_like_a_mount_is_not_believed() {
 fn a_stopped_mount_holds_no_shell_up() {
     for (begin, shell) in SHELLS {
         let mount = Mount::with_samples();
-        let (stop, go_on) = (format!("kill -STOP {}", mount.pid()), format!("kill -CONT {}", mount.pid()));
+        let (stop, go_on) = (
+            format!("kill -STOP {}", mount.pid()),
+            format!("kill -CONT {}", mount.pid()),
+        );
         let complete = format!("cat {}/Pets/query/@pk=<TAB>\u{7}", mount.point().display());
         let lines = [
             begin,
@@ -243,7 +345,11 @@ fn a_stopped_mount_holds_no_shell_up() {
         ];
         let shown = typed(&mount, shell, &lines);
         mount.signal("-CONT");
-        for told in ["still here", "close Pets/items/Dog/Fido.json: EINVAL", "ready"] {
+        for told in [
+            "still here",
+            "close Pets/items/Dog/Fido.json: EINVAL",
+            "ready",
+        ] {
             assert!(shown.contains(told), "{shell:?}: {told:?} in\n{shown}");
         }
     }
@@ -255,11 +361,17 @@ fn readers(data: &std::path::Path) -> usize {
     let is_reader = |entry: &std::fs::DirEntry| {
         let has = |file: &str, word: &str| {
             let bytes = std::fs::read(entry.path().join(file)).unwrap_or_default();
-            bytes.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+            bytes
+                .split(|byte| *byte == 0)
+                .any(|found| found == word.as_bytes())
         };
         has("cmdline", "read-mount") && has("environ", &ours)
     };
-    std::fs::read_dir("/proc").unwrap().map_while(Result::ok).filter(is_reader).count()
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .map_while(Result::ok)
+        .filter(is_reader)
+        .count()
 }
 
 #[test]
@@ -267,8 +379,15 @@ fn who_waits_for_a_stopped_mount_ends_with_the_shell() {
     for (begin, shell) in SHELLS {
         let mount = Mount::with_samples();
         let stop = format!("kill -STOP {}", mount.pid());
-        typed(&mount, shell, &[begin, "cd /", &stop, "false", "echo rea''dy"]);
-        until(&format!("{shell:?} has ended, and who read for it ends"), || readers(&mount.data()) == 0);
+        typed(
+            &mount,
+            shell,
+            &[begin, "cd /", &stop, "false", "echo rea''dy"],
+        );
+        until(
+            &format!("{shell:?} has ended, and who read for it ends"),
+            || readers(&mount.data()) == 0,
+        );
         mount.signal("-CONT");
     }
 }
@@ -288,8 +407,13 @@ fn bash_completion_and_ours_are_beside_each_other() {
             ("find . -maxd", "-maxdepth"),
             ("jq . Pets/query/cou", "count"),
         ];
-        let typed_lines: Vec<String> = completed.iter().map(|(typed, whole)| format!("{typed}<TAB>{whole}")).collect();
-        let all: Vec<&str> = std::iter::once(begin.as_str()).chain(typed_lines.iter().map(String::as_str)).collect();
+        let typed_lines: Vec<String> = completed
+            .iter()
+            .map(|(typed, whole)| format!("{typed}<TAB>{whole}"))
+            .collect();
+        let all: Vec<&str> = std::iter::once(begin.as_str())
+            .chain(typed_lines.iter().map(String::as_str))
+            .collect();
         let shown = typed(&mount, SHELLS[0].1, &all);
         for (_, whole) in completed {
             assert!(shown.contains(whole), "{begin}: {whole} in\n{shown}");
@@ -312,7 +436,12 @@ fn fish_offers_nothing_else_in_a_query() {
         .output()
         .unwrap();
     let (out, err) = daemon::texts(&told);
-    let (query, files): (Vec<&str>, Vec<&str>) = out.lines().partition(|line| line.starts_with("Pets/query/"));
+    let (query, files): (Vec<&str>, Vec<&str>) = out
+        .lines()
+        .partition(|line| line.starts_with("Pets/query/"));
     assert!(query.contains(&"Pets/query/limit="), "{out}{err}");
-    assert!(!files.is_empty() && files.iter().all(|file| file.starts_with("Pet")), "{out}{err}");
+    assert!(
+        !files.is_empty() && files.iter().all(|file| file.starts_with("Pet")),
+        "{out}{err}"
+    );
 }

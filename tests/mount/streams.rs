@@ -41,12 +41,22 @@ impl Reader {
     fn start(mount: &Mount, script: &str) -> Self {
         let mut command = Command::new("bash");
         // `exec`: the signal is for the program, not for a shell around it, and a program of a background job would ignore it.
-        command.args(["-c", &format!("exec env --default-signal=INT {script}")]).current_dir(mount.path());
+        command
+            .args(["-c", &format!("exec env --default-signal=INT {script}")])
+            .current_dir(mount.path());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let (sender, lines) = channel();
         let out = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Self { child, lines, name: script.to_owned() }
+        std::thread::spawn(move || {
+            out.lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
+        });
+        Self {
+            child,
+            lines,
+            name: script.to_owned(),
+        }
     }
 
     /// The next line, for which `change` is made again and again: nobody knows when the program has opened its file.
@@ -59,7 +69,8 @@ impl Reader {
 
     /// A line that says so comes, without another change.
     fn wait_for(&self, text: &str) -> String {
-        let found = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok()).find(|line| line.contains(text));
+        let found = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok())
+            .find(|line| line.contains(text));
         found.unwrap_or_else(|| panic!("{} never read {text}", self.name))
     }
 
@@ -70,7 +81,13 @@ impl Reader {
     /// Ctrl-C; how long it took to end.
     fn interrupt(mut self, signal: &str) -> Duration {
         let started = Instant::now();
-        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         self.ended();
         started.elapsed()
     }
@@ -80,7 +97,13 @@ impl Reader {
     /// Ctrl-C of a pipeline in a session of its own.
     fn interrupt_group(mut self) {
         let group = format!("-{}", self.child.id());
-        assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-INT", "--", &group])
+                .status()
+                .unwrap()
+                .success()
+        );
         self.ended();
     }
 }
@@ -130,14 +153,25 @@ fn follow_waits_for_changes_in_every_program_and_ctrl_c_ends_it() {
     put(&*mount.db, "Log", r#"{"id":"late","n":1}"#);
     for reader in readers {
         let late: Value = serde_json::from_str(&reader.wait_for("late")).unwrap();
-        assert_eq!((&late["key"], &late["new"]["n"]), (&json!({"id": "late"}), &json!(1)), "{}", reader.name);
+        assert_eq!(
+            (&late["key"], &late["new"]["n"]),
+            (&json!({"id": "late"}), &json!(1)),
+            "{}",
+            reader.name
+        );
         let name = reader.name.clone();
         let took = reader.interrupt("-INT");
-        println!("{name}: heard of a change after a silence; SIGINT ended it after {} ms", took.as_millis());
+        println!(
+            "{name}: heard of a change after a silence; SIGINT ended it after {} ms",
+            took.as_millis()
+        );
     }
     let stubborn = Reader::start(&mount, "cat Log/stream/follow");
     stubborn.next(&mut change);
-    println!("SIGKILL ended a waiting cat after {} ms", stubborn.interrupt("-KILL").as_millis());
+    println!(
+        "SIGKILL ended a waiting cat after {} ms",
+        stubborn.interrupt("-KILL").as_millis()
+    );
     mount.end();
 }
 
@@ -155,11 +189,21 @@ fn a_line_tells_what_happened() {
         )
     );
     let since = "Log/stream/since/$(jq -r .seq Log/stream/log.ndjson | head -1).ndjson";
-    assert_eq!(mount.sh(&format!("jq -r .op {since}")).ok(), "MODIFY\nREMOVE\n");
-    mount.sh("cmp Log/stream/since/0.ndjson Log/stream/log.ndjson").ok();
+    assert_eq!(
+        mount.sh(&format!("jq -r .op {since}")).ok(),
+        "MODIFY\nREMOVE\n"
+    );
+    mount
+        .sh("cmp Log/stream/since/0.ndjson Log/stream/log.ndjson")
+        .ok();
     let wrong = mount.sh("cat Log/stream/since/x.ndjson || cat .ddb/errors/last");
-    assert!(wrong.out.contains("x is no sequence number") && wrong.out.contains("hint: "), "{wrong:#?}");
-    println!("log.ndjson, since/0 and since/<seq> tell INSERT, MODIFY and REMOVE with key, new and old");
+    assert!(
+        wrong.out.contains("x is no sequence number") && wrong.out.contains("hint: "),
+        "{wrong:#?}"
+    );
+    println!(
+        "log.ndjson, since/0 and since/<seq> tell INSERT, MODIFY and REMOVE with key, new and old"
+    );
     mount.end();
 }
 
@@ -167,7 +211,9 @@ fn a_line_tells_what_happened() {
 fn the_log_has_its_exact_size_while_it_grows_and_nothing_blocks_a_walk() {
     let mount = mount();
     let writing = std::thread::scope(|scope| {
-        let writer = scope.spawn(|| (0..400).for_each(|n| put(&*mount.db, "Log", &json!({"id": n.to_string()}).to_string())));
+        let writer = scope.spawn(|| {
+            (0..400).for_each(|n| put(&*mount.db, "Log", &json!({"id": n.to_string()}).to_string()))
+        });
         let mut sizes = Vec::new();
         while !writer.is_finished() {
             // The size of an open file is what can be read of it, at least.
@@ -178,12 +224,29 @@ fn the_log_has_its_exact_size_while_it_grows_and_nothing_blocks_a_walk() {
         sizes
     });
     assert!(writing.is_sorted(), "{writing:?}");
-    mount.sh("test $(stat -c %s Log/stream/log.ndjson) = $(wc -c < Log/stream/log.ndjson)").ok();
+    mount
+        .sh("test $(stat -c %s Log/stream/log.ndjson) = $(wc -c < Log/stream/log.ndjson)")
+        .ok();
     mount.sh("test $(stat -c %s Log/stream/log.ndjson) = $(tar -cf - Log/stream | tar -tvf - | awk '/log/{print $3}')").ok();
-    assert_eq!(mount.sh("wc -l < Log/stream/log.ndjson; tail -1 Log/stream/log.ndjson | jq -r .key.id").ok(), "400\n399\n");
-    assert_eq!(mount.sh("ls -a Log/stream; ls Log/stream/since").ok(), ".\n..\nlog.ndjson\n");
-    assert_eq!(mount.sh("grep -rc '\"op\"' Log/stream").ok(), "Log/stream/log.ndjson:400\n");
-    println!("sizes while writing: {} looks, rising to {:?}; grep -r and tar end", writing.len(), writing.last());
+    assert_eq!(
+        mount
+            .sh("wc -l < Log/stream/log.ndjson; tail -1 Log/stream/log.ndjson | jq -r .key.id")
+            .ok(),
+        "400\n399\n"
+    );
+    assert_eq!(
+        mount.sh("ls -a Log/stream; ls Log/stream/since").ok(),
+        ".\n..\nlog.ndjson\n"
+    );
+    assert_eq!(
+        mount.sh("grep -rc '\"op\"' Log/stream").ok(),
+        "Log/stream/log.ndjson:400\n"
+    );
+    println!(
+        "sizes while writing: {} looks, rising to {:?}; grep -r and tar end",
+        writing.len(),
+        writing.last()
+    );
     mount.end();
 }
 
@@ -192,27 +255,45 @@ fn tail_goes_on_across_a_rotation() {
     let mount = mount();
     let mut change = changes(&mount);
     change();
-    let tail = Reader::start(&mount, "tail -s 0.1 -F -n +1 Log/stream/log.ndjson 2>/dev/null");
-    assert_eq!(serde_json::from_str::<Value>(&tail.next(|| ())).unwrap()["key"]["id"], "n1");
+    let tail = Reader::start(
+        &mount,
+        "tail -s 0.1 -F -n +1 Log/stream/log.ndjson 2>/dev/null",
+    );
+    assert_eq!(
+        serde_json::from_str::<Value>(&tail.next(|| ())).unwrap()["key"]["id"],
+        "n1"
+    );
     put(&*mount.db, "Log", r#"{"id":"before"}"#);
     tail.wait_for("before");
     let ino = || mount.sh("stat -c %i Log/stream/log.ndjson").ok().to_owned();
     let old = ino();
     set_stream(&mount, json!({"StreamEnabled": false}));
-    set_stream(&mount, json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}));
+    set_stream(
+        &mount,
+        json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}),
+    );
     assert_ne!(ino(), old, "the name stands for a new file");
     put(&*mount.db, "Log", r#"{"id":"after"}"#);
     let after: Value = serde_json::from_str(&tail.wait_for("after")).unwrap();
-    assert_eq!((&after["key"]["id"], &after["new"]), (&json!("after"), &Value::Null));
+    assert_eq!(
+        (&after["key"]["id"], &after["new"]),
+        (&json!("after"), &Value::Null)
+    );
     // The one-liner that shows what is removed.
-    let pipe =
-        "bash -c 'tail -s 0.1 -n +1 -F Log/stream/log.ndjson 2>/dev/null | jq --unbuffered -c \"select(.op==\\\"REMOVE\\\")\"'";
+    let pipe = "bash -c 'tail -s 0.1 -n +1 -F Log/stream/log.ndjson 2>/dev/null | jq --unbuffered -c \"select(.op==\\\"REMOVE\\\")\"'";
     let removed = Reader::start(&mount, &format!("setsid {pipe}"));
     mount.sh("rm Log/items/after.json").ok();
-    assert!(removed.wait_for("REMOVE").contains(r#""key":{"id":"after"}"#));
+    assert!(
+        removed
+            .wait_for("REMOVE")
+            .contains(r#""key":{"id":"after"}"#)
+    );
     // Ctrl-C goes to all of a pipeline.
     removed.interrupt_group();
-    println!("tail -F read on in the new file; SIGINT ended it after {} ms", tail.interrupt("-INT").as_millis());
+    println!(
+        "tail -F read on in the new file; SIGINT ended it after {} ms",
+        tail.interrupt("-INT").as_millis()
+    );
     mount.end();
 }
 
@@ -222,10 +303,20 @@ fn follow_goes_on_with_a_new_stream() {
     let follow = Reader::start(&mount, "cat Log/stream/follow");
     follow.next(changes(&mount));
     set_stream(&mount, json!({"StreamEnabled": false}));
-    set_stream(&mount, json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}));
+    set_stream(
+        &mount,
+        json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
+    );
     put(&*mount.db, "Log", r#"{"id":"renewed"}"#);
-    assert!(follow.wait_for("renewed").contains(r#""new":{"id":"renewed"}"#));
-    println!("follow went on with the new stream; SIGINT ended it after {} ms", follow.interrupt("-INT").as_millis());
+    assert!(
+        follow
+            .wait_for("renewed")
+            .contains(r#""new":{"id":"renewed"}"#)
+    );
+    println!(
+        "follow went on with the new stream; SIGINT ended it after {} ms",
+        follow.interrupt("-INT").as_millis()
+    );
     mount.end();
 }
 
@@ -236,13 +327,23 @@ fn a_table_without_a_stream_says_how_to_enable_one() {
     for file in ["log.ndjson", "follow", "since/0.ndjson"] {
         let ran = mount.sh(&format!("cat Flat/stream/{file} || cat .ddb/errors/last"));
         assert!(ran.err.contains("Invalid argument"), "{ran:#?}");
-        assert!(ran.out.contains("the table Flat has no stream") && ran.out.contains("> .ddb/api/UpdateTable"), "{ran:#?}");
+        assert!(
+            ran.out.contains("the table Flat has no stream")
+                && ran.out.contains("> .ddb/api/UpdateTable"),
+            "{ran:#?}"
+        );
     }
     // The hint is a command that does it.
     mount.sh("cat Flat/stream/follow 2>/dev/null; sed -n 's/^  hint: enable one: //p' .ddb/errors/last > /dev/shm/ddbfs-$$; . /dev/shm/ddbfs-$$; s=$?; rm /dev/shm/ddbfs-$$; exit $s").ok();
-    mount.sh("echo '{}' > Flat/items/a.json; grep -q INSERT Flat/stream/log.ndjson").ok();
-    mount.sh("cat Flat/stream/help | grep -q 'tail -F stream/log.ndjson'").ok();
-    println!("log.ndjson, follow and since/ of a table without a stream say how to enable one, and that works");
+    mount
+        .sh("echo '{}' > Flat/items/a.json; grep -q INSERT Flat/stream/log.ndjson")
+        .ok();
+    mount
+        .sh("cat Flat/stream/help | grep -q 'tail -F stream/log.ndjson'")
+        .ok();
+    println!(
+        "log.ndjson, follow and since/ of a table without a stream say how to enable one, and that works"
+    );
     mount.end();
 }
 
@@ -261,14 +362,19 @@ for t in threads: t.start()
 for t in threads: t.join()
 '";
     let mut readers = Reader::start(&mount, script);
-    assert_eq!([readers.wait_for(""), readers.wait_for("")], ["EBUSY", "EBUSY"]);
+    assert_eq!(
+        [readers.wait_for(""), readers.wait_for("")],
+        ["EBUSY", "EBUSY"]
+    );
     // More than there are event threads and workers wait: other calls are answered.
     mount.sh("echo '{}' > Flat/items/a.json; cat Flat/items/a.json Flat/scan/count > /dev/null; ls -lR Flat > /dev/null").ok();
     put(&*mount.db, "Log", r#"{"id":"x"}"#);
     let lines: Vec<String> = readers.lines.iter().collect();
     assert_eq!(lines, vec!["{\"seq"; 64]);
     assert!(readers.ended().success());
-    println!("64 readers waited while files were read and written, 2 more were refused with EBUSY, one commit woke all");
+    println!(
+        "64 readers waited while files were read and written, 2 more were refused with EBUSY, one commit woke all"
+    );
     mount.end();
 }
 

@@ -22,7 +22,10 @@ impl Drop for Stop {
 }
 
 fn item(writer: usize, round: usize) -> String {
-    format!("{{\"writer\":{writer},\"round\":{round},\"pad\":\"{}\"}}\n", "x".repeat(1 + round * 37 % 3_000))
+    format!(
+        "{{\"writer\":{writer},\"round\":{round},\"pad\":\"{}\"}}\n",
+        "x".repeat(1 + round * 37 % 3_000)
+    )
 }
 
 /// Replaces an item in the ways programs do.
@@ -36,7 +39,11 @@ fn replace(directory: &Path, name: &str, writer: usize, round: usize) -> std::io
             fs::rename(temporary, path)
         }
         _ => {
-            let mut file = fs::OpenOptions::new().write(true).truncate(true).create(true).open(path)?;
+            let mut file = fs::OpenOptions::new()
+                .write(true)
+                .truncate(true)
+                .create(true)
+                .open(path)?;
             for piece in text.as_bytes().chunks(700) {
                 file.write_all(piece)?;
             }
@@ -47,10 +54,15 @@ fn replace(directory: &Path, name: &str, writer: usize, round: usize) -> std::io
 
 /// A whole item, or a panic.
 fn check(text: &str, path: &Path) {
-    let parsed: serde_json::Value =
-        serde_json::from_str(text).unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()));
+    let parsed: serde_json::Value = serde_json::from_str(text)
+        .unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()));
     let round = usize::try_from(parsed["round"].as_u64().unwrap()).unwrap();
-    assert_eq!(parsed["pad"].as_str().unwrap().len(), 1 + round * 37 % 3_000, "{}", path.display());
+    assert_eq!(
+        parsed["pad"].as_str().unwrap().len(),
+        1 + round * 37 % 3_000,
+        "{}",
+        path.display()
+    );
 }
 
 #[test]
@@ -59,11 +71,18 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
     let db = on_disk(data.path());
     mounted::create_table(&*db, mounted::ORDERS);
     for name in ["a", "b", "c"] {
-        put(&*db, "Orders", &format!(r#"{{"pk":"u1","sk":"{name}","writer":0,"round":0,"pad":"x"}}"#));
+        put(
+            &*db,
+            "Orders",
+            &format!(r#"{{"pk":"u1","sk":"{name}","writer":0,"round":0,"pad":"x"}}"#),
+        );
     }
     let mount = Mount::of(db);
     let directory = mount.path().join("Orders/items/u1");
-    let (stop, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (stop, reads) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
     thread::scope(|scope| {
         let _stop = Stop(Arc::clone(&stop));
         for reader in 0..3 {
@@ -72,7 +91,8 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
                 while !stop.load(Ordering::Relaxed) {
                     let path = directory.join(format!("{}.json", ["a", "b", "c"][reader]));
                     let mut text = String::new();
-                    let mut file = fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                    let mut file = fs::File::open(&path)
+                        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
                     file.read_to_string(&mut text).unwrap();
                     check(&text, &path);
                     reads.fetch_add(1, Ordering::Relaxed);
@@ -80,10 +100,16 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
             });
         }
         let listed = Arc::clone(&stop);
-        let (lister_directory, names) = (&directory, BTreeSet::from(["a.json", "b.json", "c.json"].map(PathBuf::from)));
+        let (lister_directory, names) = (
+            &directory,
+            BTreeSet::from(["a.json", "b.json", "c.json"].map(PathBuf::from)),
+        );
         scope.spawn(move || {
             while !listed.load(Ordering::Relaxed) {
-                let found: Vec<PathBuf> = fs::read_dir(lister_directory).unwrap().map(|e| e.unwrap().file_name().into()).collect();
+                let found: Vec<PathBuf> = fs::read_dir(lister_directory)
+                    .unwrap()
+                    .map(|e| e.unwrap().file_name().into())
+                    .collect();
                 assert_eq!(found.iter().cloned().collect::<BTreeSet<_>>(), names);
                 assert_eq!(found.len(), names.len());
             }
@@ -96,7 +122,11 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
                         let name = ["a.json", "b.json", "c.json"][(round + writer) % 3];
                         // The readers are threads of this very process, which may have read what another writer replaced since.
                         while let Err(error) = replace(directory, name, writer, round) {
-                            assert_eq!(error.kind(), ErrorKind::StaleNetworkFileHandle, "{name}: {error}");
+                            assert_eq!(
+                                error.kind(),
+                                ErrorKind::StaleNetworkFileHandle,
+                                "{name}: {error}"
+                            );
                         }
                     }
                 })
@@ -107,7 +137,11 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
         }
     });
     assert!(reads.load(Ordering::Relaxed) > 0);
-    assert!(ddbfs::engine::check::check(mount.local.engine()).unwrap().is_clean());
+    assert!(
+        ddbfs::engine::check::check(mount.local.engine())
+            .unwrap()
+            .is_clean()
+    );
     mount.end();
 }
 
@@ -115,8 +149,16 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
 fn a_listing_shows_what_stays_once_while_items_come_and_go() {
     let mount = Mount::with_tables();
     for number in 0..3_000 {
-        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"stay-{number:05}"}}"#));
-        put(&*mount.db, "Flat", &format!(r#"{{"id":"stay-{number:05}"}}"#));
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"u1","sk":"stay-{number:05}"}}"#),
+        );
+        put(
+            &*mount.db,
+            "Flat",
+            &format!(r#"{{"id":"stay-{number:05}"}}"#),
+        );
     }
     let stop = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
@@ -138,8 +180,13 @@ fn a_listing_shows_what_stays_once_while_items_come_and_go() {
         for directory in ["Orders/items/u1", "Flat/items"] {
             for _ in 0..5 {
                 let names = fs::read_dir(mount.path().join(directory)).unwrap();
-                let names: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-                let stayed: Vec<&String> = names.iter().filter(|name| !name.ends_with("x.json")).collect();
+                let names: Vec<String> = names
+                    .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                    .collect();
+                let stayed: Vec<&String> = names
+                    .iter()
+                    .filter(|name| !name.ends_with("x.json"))
+                    .collect();
                 assert_eq!(stayed.len(), 3_000);
                 assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
             }
@@ -158,9 +205,14 @@ fn exclusive_creation_has_one_winner() {
             for writer in 0..4 {
                 let (path, won) = (path.join(format!("k{round}.json")), &won);
                 scope.spawn(move || {
-                    let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
+                    let file = fs::OpenOptions::new()
+                        .write(true)
+                        .create_new(true)
+                        .open(path);
                     if let Ok(mut file) = file
-                        && file.write_all(format!("{{\"writer\":{writer}}}").as_bytes()).is_ok()
+                        && file
+                            .write_all(format!("{{\"writer\":{writer}}}").as_bytes())
+                            .is_ok()
                     {
                         won.fetch_add(1, Ordering::Relaxed);
                     }
@@ -176,10 +228,17 @@ fn exclusive_creation_has_one_winner() {
 fn rm_r_of_a_large_collection_is_quiet_and_complete() {
     let mount = Mount::with_tables();
     for number in 0..3_000 {
-        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"{number:05}","status":"open","created":"1"}}"#));
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"u1","sk":"{number:05}","status":"open","created":"1"}}"#),
+        );
     }
     mount.sh("rm -r Orders/items/u1").ok();
-    assert_eq!(mount.sh("ls Orders/items Orders/gsi/by-status/items").ok(), "Orders/gsi/by-status/items:\n\nOrders/items:\n");
+    assert_eq!(
+        mount.sh("ls Orders/items Orders/gsi/by-status/items").ok(),
+        "Orders/gsi/by-status/items:\n\nOrders/items:\n"
+    );
     mount.end();
 }
 
@@ -187,7 +246,11 @@ fn rm_r_of_a_large_collection_is_quiet_and_complete() {
 fn find_gives_its_memory_back() {
     let mount = Mount::with_tables();
     for number in 0..2_000 {
-        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u{number}","sk":"1"}}"#));
+        put(
+            &*mount.db,
+            "Orders",
+            &format!(r#"{{"pk":"u{number}","sk":"1"}}"#),
+        );
     }
     mount.sh("find Orders -type f -size +0 > /dev/null").ok();
     assert!(mount.view().known_inodes() > 4_000);

@@ -98,17 +98,35 @@ fn a_definition_is_changed_by_editing_its_file() {
         ),
     ];
     for (program, script, pointer, expected) in edits {
-        mount.sh(&format!("{script} || cat .ddb/errors/last >&2")).ok();
-        assert_eq!(described(&mount, "Prov").pointer(pointer).cloned().unwrap_or_default(), *expected, "{program}");
+        mount
+            .sh(&format!("{script} || cat .ddb/errors/last >&2"))
+            .ok();
+        assert_eq!(
+            described(&mount, "Prov")
+                .pointer(pointer)
+                .cloned()
+                .unwrap_or_default(),
+            *expected,
+            "{program}"
+        );
     }
     // Members of which there is an operation of their own.
     mount.sh("jq '.Tags=[{Key:\"team\",Value:\"a\"}] | .TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}' Prov/schema.json > Prov/schema.json").ok();
     assert_eq!(
-        mount.sh("jq -c '[.Tags,.TimeToLiveSpecification]' Prov/schema.json").ok(),
+        mount
+            .sh("jq -c '[.Tags,.TimeToLiveSpecification]' Prov/schema.json")
+            .ok(),
         "[[{\"Key\":\"team\",\"Value\":\"a\"}],{\"Enabled\":true,\"AttributeName\":\"at\"}]\n"
     );
-    mount.sh("jq 'del(.Tags,.TimeToLiveSpecification)' Prov/schema.json > Prov/schema.json").ok();
-    assert_eq!(mount.sh("jq -c '[.Tags,.TimeToLiveSpecification]' Prov/schema.json").ok(), "[null,null]\n");
+    mount
+        .sh("jq 'del(.Tags,.TimeToLiveSpecification)' Prov/schema.json > Prov/schema.json")
+        .ok();
+    assert_eq!(
+        mount
+            .sh("jq -c '[.Tags,.TimeToLiveSpecification]' Prov/schema.json")
+            .ok(),
+        "[null,null]\n"
+    );
     // Programs that look at times see that the file is another.
     let times = mount
         .sh("stat -c %Y.%y Prov/schema.json Prov/items | uniq | wc -l; [ Prov/schema.json -nt Prov/items ] && echo newer")
@@ -131,7 +149,11 @@ fn what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing() {
             "Invalid argument",
             "KeySchema: the key of a table is fixed when it is created",
         ),
-        ("jq 'del(.GlobalSecondaryIndexes)'", "Invalid argument", "to drop it: rmdir gsi/by-status"),
+        (
+            "jq 'del(.GlobalSecondaryIndexes)'",
+            "Invalid argument",
+            "to drop it: rmdir gsi/by-status",
+        ),
         (
             "jq '.GlobalSecondaryIndexes[0].Projection={ProjectionType:\"ALL\"}'",
             "Invalid argument",
@@ -142,15 +164,33 @@ fn what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing() {
             "Invalid argument",
             "LSIs are fixed at creation",
         ),
-        ("jq '.BillingMode=\"PROVISIONED\"'", "Invalid argument", "ProvisionedThroughput must be specified"),
-        ("jq '.AttributeDefinitions[0].AttributeType=\"N\"'", "Invalid argument", "the type of "),
-        ("jq '.Frob=1'", "Invalid argument", "Frob: there is no such member"),
+        (
+            "jq '.BillingMode=\"PROVISIONED\"'",
+            "Invalid argument",
+            "ProvisionedThroughput must be specified",
+        ),
+        (
+            "jq '.AttributeDefinitions[0].AttributeType=\"N\"'",
+            "Invalid argument",
+            "the type of ",
+        ),
+        (
+            "jq '.Frob=1'",
+            "Invalid argument",
+            "Frob: there is no such member",
+        ),
     ] {
         let before = described(&mount, "Orders");
-        let script = format!("s=$({edit} < Orders/schema.json); printf '%s' \"$s\" > Orders/schema.json");
-        let ran = mount.sh_in_new_session(&format!("{script}; s=$?; cat .ddb/errors/last >&2; exit $s"));
+        let script =
+            format!("s=$({edit} < Orders/schema.json); printf '%s' \"$s\" > Orders/schema.json");
+        let ran = mount.sh_in_new_session(&format!(
+            "{script}; s=$?; cat .ddb/errors/last >&2; exit $s"
+        ));
         let err = ran.failed();
-        assert!(err.contains(errno) && err.contains(sentence) && err.contains("The table is unchanged"), "{edit}: {err}");
+        assert!(
+            err.contains(errno) && err.contains(sentence) && err.contains("The table is unchanged"),
+            "{edit}: {err}"
+        );
         assert_eq!(described(&mount, "Orders"), before, "{edit}");
     }
 }
@@ -158,32 +198,54 @@ fn what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing() {
 #[test]
 fn an_index_added_to_the_definition_is_made() {
     let mount = tables();
-    mount.sh("for n in 1 2 3; do echo '{\"who\":\"w'$n'\"}' > Flat/items/$n.json; done").ok();
+    mount
+        .sh("for n in 1 2 3; do echo '{\"who\":\"w'$n'\"}' > Flat/items/$n.json; done")
+        .ok();
     let add = |table: &str, name: &str| {
         format!(
             "jq '.AttributeDefinitions+=[{{AttributeName:\"who\",AttributeType:\"S\"}}] | .GlobalSecondaryIndexes+=[{{IndexName:\"{name}\",KeySchema:[{{AttributeName:\"who\",KeyType:\"HASH\"}}],Projection:{{ProjectionType:\"ALL\"}}}}]' {table}/schema.json"
         )
     };
     let plan: Value = serde_json::from_str(
-        mount.sh_in_new_session(&format!("{} > Flat/schema.plan && cat Flat/schema.plan", add("Flat", "by-who"))).ok(),
+        mount
+            .sh_in_new_session(&format!(
+                "{} > Flat/schema.plan && cat Flat/schema.plan",
+                add("Flat", "by-who")
+            ))
+            .ok(),
     )
     .unwrap();
-    assert_eq!((&plan["would"], &plan["steps"][0]["items"]), (&"change the table".into(), &3.into()), "{plan}");
-    assert!(!mount.sh("ls Flat/gsi").ok().contains("by-who"), "a plan does nothing");
-    mount.sh(&format!("{} > Flat/schema.json", add("Flat", "by-who"))).ok();
+    assert_eq!(
+        (&plan["would"], &plan["steps"][0]["items"]),
+        (&"change the table".into(), &3.into()),
+        "{plan}"
+    );
+    assert!(
+        !mount.sh("ls Flat/gsi").ok().contains("by-who"),
+        "a plan does nothing"
+    );
+    mount
+        .sh(&format!("{} > Flat/schema.json", add("Flat", "by-who")))
+        .ok();
     mount.sh("until jq -e '.Table.GlobalSecondaryIndexes[0].IndexStatus==\"ACTIVE\"' Flat/describe.json > /dev/null; do sleep 0.05; done").ok();
     assert_eq!(mount.sh("ls Flat/gsi/by-who/items").ok(), "w1\nw2\nw3\n");
     // The definition with its new index is stored as it is, as often as one likes.
-    mount.sh("s=$(cat Flat/schema.json); echo \"$s\" > Flat/schema.json").ok();
+    mount
+        .sh("s=$(cat Flat/schema.json); echo \"$s\" > Flat/schema.json")
+        .ok();
 }
 
 #[test]
 fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
     let mount = tables();
-    mount.sh("for n in 1 2 3 4; do echo '{}' > Prov/items/$n.json; done").ok();
+    mount
+        .sh("for n in 1 2 3 4; do echo '{}' > Prov/items/$n.json; done")
+        .ok();
     let before = described(&mount, "Prov");
     let plan = |edit: &str, table: &str| -> Value {
-        let script = format!("jq '{edit}' {table}/schema.json > {table}/schema.plan && cat {table}/schema.plan");
+        let script = format!(
+            "jq '{edit}' {table}/schema.json > {table}/schema.plan && cat {table}/schema.plan"
+        );
         serde_json::from_str(mount.sh_in_new_session(&script).ok()).unwrap()
     };
     let operations = |plan: &Value| -> Vec<String> {
@@ -198,31 +260,81 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
         ".BillingMode=\"PAY_PER_REQUEST\" | .StreamSpecification={StreamEnabled:true,StreamViewType:\"KEYS_ONLY\"} | .Tags=[{Key:\"a\",Value:\"b\"}] | .TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}",
         "Prov",
     );
-    assert_eq!(operations(&all), ["UpdateTable 0", "UpdateTable 0", "TagResource 0", "UpdateTimeToLive 4"], "{all}");
-    let refused = plan(".KeySchema[1].AttributeName=\"created\" | del(.GlobalSecondaryIndexes)", "Orders");
-    let members: Vec<&str> =
-        refused["refusals"].as_array().unwrap().iter().filter_map(|refusal| refusal["member"].as_str()).collect();
-    assert_eq!((&refused["would"], members), (&"be refused".into(), vec!["KeySchema", "GlobalSecondaryIndexes"]), "{refused}");
+    assert_eq!(
+        operations(&all),
+        [
+            "UpdateTable 0",
+            "UpdateTable 0",
+            "TagResource 0",
+            "UpdateTimeToLive 4"
+        ],
+        "{all}"
+    );
+    let refused = plan(
+        ".KeySchema[1].AttributeName=\"created\" | del(.GlobalSecondaryIndexes)",
+        "Orders",
+    );
+    let members: Vec<&str> = refused["refusals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|refusal| refusal["member"].as_str())
+        .collect();
+    assert_eq!(
+        (&refused["would"], members),
+        (
+            &"be refused".into(),
+            vec!["KeySchema", "GlobalSecondaryIndexes"]
+        ),
+        "{refused}"
+    );
     // What only the database knows.
     let refused = plan(".ProvisionedThroughput.ReadCapacityUnits=1000000", "Prov");
-    assert!(refused["refusals"][0]["why"].as_str().unwrap().contains("per table maximum"), "{refused}");
+    assert!(
+        refused["refusals"][0]["why"]
+            .as_str()
+            .unwrap()
+            .contains("per table maximum"),
+        "{refused}"
+    );
     assert_eq!(plan(".", "Prov")["would"], "change nothing");
     assert_eq!(described(&mount, "Prov"), before, "a plan does nothing");
     // Another session has not planned anything.
-    assert!(mount.sh_in_new_session("cat Prov/schema.plan").ok().contains("\"hint\""));
-    assert!(mount.sh_in_new_session("echo '{]' > Prov/schema.plan; cat .ddb/errors/last").out.contains("Prov/schema.plan: EINVAL"));
+    assert!(
+        mount
+            .sh_in_new_session("cat Prov/schema.plan")
+            .ok()
+            .contains("\"hint\"")
+    );
+    assert!(
+        mount
+            .sh_in_new_session("echo '{]' > Prov/schema.plan; cat .ddb/errors/last")
+            .out
+            .contains("Prov/schema.plan: EINVAL")
+    );
 }
 
 #[test]
 fn a_plan_of_a_draft_checks_its_creation() {
     let mount = tables();
     mount.sh("mkdir New").ok();
-    let plan: Value =
-        serde_json::from_str(mount.sh_in_new_session("cat New/schema.json > New/schema.plan; cat New/schema.plan").ok()).unwrap();
-    assert_eq!((&plan["would"], &plan["steps"][0]["operation"]), (&"create the table".into(), &"CreateTable".into()), "{plan}");
+    let plan: Value = serde_json::from_str(
+        mount
+            .sh_in_new_session("cat New/schema.json > New/schema.plan; cat New/schema.plan")
+            .ok(),
+    )
+    .unwrap();
+    assert_eq!(
+        (&plan["would"], &plan["steps"][0]["operation"]),
+        (&"create the table".into(), &"CreateTable".into()),
+        "{plan}"
+    );
     let script = "jq '.AttributeDefinitions[0].AttributeName=\"x\"' New/schema.json > New/schema.plan; jq -r '.would, .refusals[0].why' New/schema.plan";
     let refused = mount.sh_in_new_session(script).ok().to_owned();
-    assert!(refused.starts_with("be refused\n") && refused.contains("AttributeDefinitions"), "{refused}");
+    assert!(
+        refused.starts_with("be refused\n") && refused.contains("AttributeDefinitions"),
+        "{refused}"
+    );
     assert_eq!(mount.sh("ls New; rmdir New").ok(), "schema.json\n");
 }
 
@@ -230,7 +342,9 @@ fn a_plan_of_a_draft_checks_its_creation() {
 fn a_table_with_items_survives_every_recursive_delete() {
     let mount = tables();
     mount.sh(FILL).ok();
-    mount.sh("ln -s ../scan Orders/queries/all; ln -s ../query/@pk=u1/count Orders/queries/some").ok();
+    mount
+        .sh("ln -s ../scan Orders/queries/all; ln -s ../query/@pk=u1/count Orders/queries/some")
+        .ok();
     let before = contents(&mount, "Orders");
     let deleters = [
         "rm -r Orders",
@@ -247,15 +361,29 @@ fn a_table_with_items_survives_every_recursive_delete() {
         let refused = mount.sh(deleter).failed().to_owned();
         assert_eq!(contents(&mount, "Orders"), before, "{deleter}");
         // One line for each name in the table's directory, and none for what is below.
-        assert!(!deleter.starts_with("rm -r") || refused.lines().count() <= 7, "{refused}");
+        assert!(
+            !deleter.starts_with("rm -r") || refused.lines().count() <= 7,
+            "{refused}"
+        );
         // rsync meets queries/ before anything that is vetoed: what it removed there comes back, a moment later.
         until_ok("the saved queries are back", || {
-            let out = mount.sh("cd Orders/queries && for q in *; do readlink $q; done").out;
-            if out == "../scan\n../query/@pk=u1/count\n" { Ok(()) } else { Err(format!("{deleter}: {out}")) }
+            let out = mount
+                .sh("cd Orders/queries && for q in *; do readlink $q; done")
+                .out;
+            if out == "../scan\n../query/@pk=u1/count\n" {
+                Ok(())
+            } else {
+                Err(format!("{deleter}: {out}"))
+            }
         });
     }
     // Saved queries by themselves may go.
-    assert_eq!(mount.sh("rm Orders/queries/some; rm -r Orders/queries 2> /dev/null; ls Orders/queries").ok(), "");
+    assert_eq!(
+        mount
+            .sh("rm Orders/queries/some; rm -r Orders/queries 2> /dev/null; ls Orders/queries")
+            .ok(),
+        ""
+    );
     // A collection and a single item go silently.
     assert_eq!(
         mount
@@ -265,12 +393,18 @@ fn a_table_with_items_survives_every_recursive_delete() {
             .count(),
         2 + 4 + 3 + 7
     );
-    println!("{} recursive deletes left the table as it was", deleters.len());
+    println!(
+        "{} recursive deletes left the table as it was",
+        deleters.len()
+    );
 }
 
 #[test]
 fn allow_drop_lets_recursive_deletes_through() {
-    let mount = tables_with(ViewOptions { allow_drop: true, ..ViewOptions::default() });
+    let mount = tables_with(ViewOptions {
+        allow_drop: true,
+        ..ViewOptions::default()
+    });
     let deleters = [
         "rm -r Orders",
         "rm -rf Orders",
@@ -279,14 +413,22 @@ fn allow_drop_lets_recursive_deletes_through() {
         "node -e 'require(\"fs\").rmSync(\"Orders\", {recursive: true})'",
         "rmdir Orders",
     ];
-    mount.sh(&format!("{FILL}; cp Orders/schema.json Flat/items/.kept")).ok();
+    mount
+        .sh(&format!("{FILL}; cp Orders/schema.json Flat/items/.kept"))
+        .ok();
     for deleter in deleters {
         mount.sh(deleter).ok();
         assert_eq!(mount.sh("ls").ok(), "Flat\nProv\nREADME.md\n", "{deleter}");
-        mount.sh(&format!("mkdir Orders && cp Flat/items/.kept Orders/schema.json && {FILL}")).ok();
+        mount
+            .sh(&format!(
+                "mkdir Orders && cp Flat/items/.kept Orders/schema.json && {FILL}"
+            ))
+            .ok();
     }
     // A protected table stays.
-    mount.sh("jq '.DeletionProtectionEnabled=true' Orders/schema.json > Orders/schema.json").ok();
+    mount
+        .sh("jq '.DeletionProtectionEnabled=true' Orders/schema.json > Orders/schema.json")
+        .ok();
     let before = contents(&mount, "Orders");
     for deleter in deleters {
         mount.sh(deleter).failed();
@@ -301,11 +443,23 @@ fn tables_are_cloned_and_restored() {
     mount.sh(FILL).ok();
     let expected = contents(&mount, "Orders");
     let clones = [
-        ("tar", "mkdir COPY && tar -C Orders -cf - schema.json items | tar -C COPY -xf -"),
-        ("cp -r", "mkdir COPY && cp -r Orders/schema.json Orders/items COPY/"),
-        ("cp -a", "mkdir COPY && cp -a Orders/schema.json Orders/items COPY/"),
+        (
+            "tar",
+            "mkdir COPY && tar -C Orders -cf - schema.json items | tar -C COPY -xf -",
+        ),
+        (
+            "cp -r",
+            "mkdir COPY && cp -r Orders/schema.json Orders/items COPY/",
+        ),
+        (
+            "cp -a",
+            "mkdir COPY && cp -a Orders/schema.json Orders/items COPY/",
+        ),
         ("rsync -a", "rsync -a Orders/schema.json Orders/items COPY/"),
-        ("zip", "t=$(mktemp -d); (cd Orders && zip -qr $t/o.zip schema.json items) && mkdir COPY && unzip -qo $t/o.zip -d COPY"),
+        (
+            "zip",
+            "t=$(mktemp -d); (cd Orders && zip -qr $t/o.zip schema.json items) && mkdir COPY && unzip -qo $t/o.zip -d COPY",
+        ),
     ];
     for (program, script) in clones {
         mount.sh(&script.replace("COPY", "Copy")).ok();
@@ -318,12 +472,27 @@ fn tables_are_cloned_and_restored() {
     let damage = "echo '{\"x\":1}' > Orders/items/u1/1.json; rm Orders/items/u2/2.json; rm -r Orders/items/u3";
     let restores = [
         ("tar", format!("tar -C Orders -xf {dir}/o.tar")),
-        ("tar --overwrite", format!("tar -C Orders --overwrite -xf {dir}/o.tar")),
-        ("cp -r", format!("cp -r {dir}/schema.json {dir}/items Orders/")),
-        ("cp -a", format!("cp -a {dir}/schema.json {dir}/items Orders/")),
-        ("rsync", format!("rsync -a --checksum {dir}/schema.json {dir}/items Orders/")),
+        (
+            "tar --overwrite",
+            format!("tar -C Orders --overwrite -xf {dir}/o.tar"),
+        ),
+        (
+            "cp -r",
+            format!("cp -r {dir}/schema.json {dir}/items Orders/"),
+        ),
+        (
+            "cp -a",
+            format!("cp -a {dir}/schema.json {dir}/items Orders/"),
+        ),
+        (
+            "rsync",
+            format!("rsync -a --checksum {dir}/schema.json {dir}/items Orders/"),
+        ),
         ("unzip -o", format!("unzip -qo {dir}/o.zip -d Orders")),
-        ("install", format!("install -m 644 {dir}/schema.json Orders/ && cp -r {dir}/items Orders/")),
+        (
+            "install",
+            format!("install -m 644 {dir}/schema.json Orders/ && cp -r {dir}/items Orders/"),
+        ),
     ];
     for (program, script) in &restores {
         mount.sh(damage).ok();
@@ -332,31 +501,55 @@ fn tables_are_cloned_and_restored() {
         assert_eq!(contents(&mount, "Orders"), expected, "{program}");
     }
     // One by that name that only removes is held to what all are.
-    mount.sh(&format!("cp $(command -v rm) {dir}/tar && {dir}/tar -rf Orders")).failed();
+    mount
+        .sh(&format!(
+            "cp $(command -v rm) {dir}/tar && {dir}/tar -rf Orders"
+        ))
+        .failed();
     assert_eq!(contents(&mount, "Orders"), expected);
-    println!("cloned with {} programs, restored over the table with {}", clones.len(), restores.len());
+    println!(
+        "cloned with {} programs, restored over the table with {}",
+        clones.len(),
+        restores.len()
+    );
 }
 
 /// With `-o restore` whole directories are copied, derived files and all.
 #[test]
 fn whole_directories_are_restored_on_demand() {
-    let mount = tables_with(ViewOptions { restore: true, ..ViewOptions::default() });
+    let mount = tables_with(ViewOptions {
+        restore: true,
+        ..ViewOptions::default()
+    });
     mount.sh(FILL).ok();
     let expected = contents(&mount, "Orders");
     let backup = tempfile::tempdir().unwrap();
     let dir = backup.path().display();
-    mount.sh(&format!("tar -cf {dir}/o.tar Orders; cp -r Orders {dir}/")).ok();
+    mount
+        .sh(&format!("tar -cf {dir}/o.tar Orders; cp -r Orders {dir}/"))
+        .ok();
     let clones = [
         ("cp -r", "cp -r Orders Copy".to_owned()),
         ("cp -a", "cp -a Orders Copy".to_owned()),
         ("rsync -a", format!("rsync -a {dir}/Orders/ Copy/")),
-        ("tar", format!("mkdir Copy && tar -C Copy --strip-components=1 -xf {dir}/o.tar")),
+        (
+            "tar",
+            format!("mkdir Copy && tar -C Copy --strip-components=1 -xf {dir}/o.tar"),
+        ),
         ("cp -r over it", format!("cp -r {dir}/Orders/. Copy/")),
-        ("rsync over it", format!("rsync -a --checksum {dir}/Orders/ Copy/")),
-        ("tar over it", format!("tar -C Copy --strip-components=1 -xf {dir}/o.tar")),
+        (
+            "rsync over it",
+            format!("rsync -a --checksum {dir}/Orders/ Copy/"),
+        ),
+        (
+            "tar over it",
+            format!("tar -C Copy --strip-components=1 -xf {dir}/o.tar"),
+        ),
         (
             "tar by another name over it",
-            format!("cp $(command -v tar) {dir}/x && {dir}/x -C Copy --strip-components=1 -xf {dir}/o.tar"),
+            format!(
+                "cp $(command -v tar) {dir}/x && {dir}/x -C Copy --strip-components=1 -xf {dir}/o.tar"
+            ),
         ),
     ];
     for (program, script) in &clones {
@@ -368,20 +561,29 @@ fn whole_directories_are_restored_on_demand() {
         mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
     }
     // The derived files still say what is so, whoever writes to them.
-    mount.sh("echo lies > Orders/stats.json; echo lies > Orders/gsi/by-status/items/s1/none.json").ok();
-    assert!(mount.sh("cat Orders/stats.json").ok().contains("\"items\": 12"));
+    mount
+        .sh("echo lies > Orders/stats.json; echo lies > Orders/gsi/by-status/items/s1/none.json")
+        .ok();
+    assert!(
+        mount
+            .sh("cat Orders/stats.json")
+            .ok()
+            .contains("\"items\": 12")
+    );
     mount.sh("rm -r Orders").failed();
     assert_eq!(contents(&mount, "Orders"), expected);
     // In the place of a directory that was removed, and is held, other kinds are made.
     mount.sh("cd Orders/gsi; mkdir xyz; exec 3< xyz; rmdir xyz; ln -s y xyz; readlink xyz; rm xyz; echo z > xyz; rm xyz; mkdir xyz; rmdir xyz").ok();
     // So they are in the place of a file or a symlink that is held.
     mount.sh("cd Orders/gsi; echo z > f; exec 4<> f; rm f; ln -s y f; readlink f; echo more >&4; cat <&4; rm f").ok();
-    let held_link =
-        "import os; os.symlink('y', 'l'); f = os.open('l', os.O_PATH | os.O_NOFOLLOW); os.unlink('l'); open('l', 'w').write('q')";
-    mount.sh(&format!("cd Orders/gsi; python3 -c \"{held_link}\"; rm l")).ok();
+    let held_link = "import os; os.symlink('y', 'l'); f = os.open('l', os.O_PATH | os.O_NOFOLLOW); os.unlink('l'); open('l', 'w').write('q')";
+    mount
+        .sh(&format!("cd Orders/gsi; python3 -c \"{held_link}\"; rm l"))
+        .ok();
     // A symlink that is renamed, over another name too, keeps where it points; two change places.
     mount.sh("cd Orders/gsi; ln -s y a; mv a b; test $(readlink b) = y; echo z > c; mv -T b c; test $(readlink c) = y").ok();
-    let exchange = "import ctypes; assert ctypes.CDLL(None).renameat2(-100, b'c', -100, b'd', 2) == 0";
+    let exchange =
+        "import ctypes; assert ctypes.CDLL(None).renameat2(-100, b'c', -100, b'd', 2) == 0";
     mount.sh(&format!("cd Orders/gsi; echo z > d; python3 -c \"{exchange}\"; test -f c; test $(readlink d) = y; rm c d")).ok();
 }
 
@@ -390,7 +592,9 @@ fn whole_directories_are_restored_on_demand() {
 fn a_whole_directory_is_copied_into_a_new_table() {
     let mount = tables();
     mount.sh(FILL).ok();
-    mount.sh("ln -s '../query/@pk=u1/desc' Orders/queries/latest").ok();
+    mount
+        .sh("ln -s '../query/@pk=u1/desc' Orders/queries/latest")
+        .ok();
     let expected = contents(&mount, "Orders");
     let scripts = [
         "cp -r Orders Copy",
@@ -405,7 +609,11 @@ fn a_whole_directory_is_copied_into_a_new_table() {
         println!("{script}");
         mount.sh("cmp Orders/queries/latest/items.ndjson Copy/queries/latest/items.ndjson; diff <(cd Orders; ls -R) <(cd Copy; ls -R)").ok();
         // The program is gone: derived files are what they were.
-        for lie in ["echo lies > Copy/stats.json", "touch Copy/gsi/by-status/items/none", "cp Orders/stats.json Copy/stats.json"] {
+        for lie in [
+            "echo lies > Copy/stats.json",
+            "touch Copy/gsi/by-status/items/none",
+            "cp Orders/stats.json Copy/stats.json",
+        ] {
             mount.sh(lie).failed();
         }
         mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
@@ -430,8 +638,16 @@ assert 'items' in json.load(open('Copy/stats.json'))
 try: shutil.rmtree('Copy')
 except PermissionError as error: print(error)
 ";
-    let told = mount.sh(&format!("python3 - <<'END'\n{program}\nEND\ncat .ddb/errors/last; ls Copy Copy/items/u9")).ok().to_owned();
-    assert!(told.contains("a table is not deleted file by file") && told.contains("schema.json\n"), "{told}");
+    let told = mount
+        .sh(&format!(
+            "python3 - <<'END'\n{program}\nEND\ncat .ddb/errors/last; ls Copy Copy/items/u9"
+        ))
+        .ok()
+        .to_owned();
+    assert!(
+        told.contains("a table is not deleted file by file") && told.contains("schema.json\n"),
+        "{told}"
+    );
     assert!(told.ends_with("1.json\n"), "{told}");
 }
 
@@ -455,6 +671,9 @@ link('later', '../scan')
     let script = format!("python3 - <<'END'\n{program}\nEND\ncat .ddb/warnings.ndjson");
     let told = mount.sh(&script).ok().to_owned();
     assert!(told.contains("queries/refused is not saved: "), "{told}");
-    let saved = mount.sh("cd Copy/queries; for query in $(ls -A); do echo $query $(readlink $query); done").ok().to_owned();
+    let saved = mount
+        .sh("cd Copy/queries; for query in $(ls -A); do echo $query $(readlink $query); done")
+        .ok()
+        .to_owned();
     assert_eq!(saved, "later ../scan\nlatest ../query/@pk=u1/desc\n");
 }

@@ -34,7 +34,13 @@ fn lines(text: &str, what: &str) -> Vec<Value> {
             Some(&"#what") => columns = words,
             Some(first) if *first == what => {
                 assert_eq!(words.len(), columns.len(), "{text}");
-                out.push(columns.iter().zip(&words).map(|(name, value)| ((*name).to_owned(), json!(value))).collect());
+                out.push(
+                    columns
+                        .iter()
+                        .zip(&words)
+                        .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                        .collect(),
+                );
             }
             _ => {}
         }
@@ -48,29 +54,64 @@ fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
     let counted = "jq -c '[.sources[].since_start, .latency.since_start]' Hot/capacity.json Cold/capacity.json; grep -vE 'uptime|checkpoint_age|log_bytes' .ddb/stats.prom";
     let before = daemon::texts(&mount.bash(counted)).0;
     // Standard output is no terminal, with --once or without.
-    for command in ["ddbfs top . --once", "ddbfs top Hot/items", "cd /; ddbfs top --once $OLDPWD/"] {
+    for command in [
+        "ddbfs top . --once",
+        "ddbfs top Hot/items",
+        "cd /; ddbfs top --once $OLDPWD/",
+    ] {
         let output = mount.bash(command);
         let (out, err) = daemon::texts(&output);
-        assert!(output.status.success() && err.is_empty(), "{command}: {err}");
+        assert!(
+            output.status.success() && err.is_empty(),
+            "{command}: {err}"
+        );
         assert!(!out.contains('\x1b'), "{out}");
         let hot = &lines(&out, "table")[0];
         let figure = |name: &str| hot[name].as_str().unwrap().parse::<f64>().unwrap();
-        assert_eq!((&hot["path"], &hot["items"], &hot["throttles"]), (&json!("Hot"), &json!("7"), &json!("0")), "{out}");
-        assert!(figure("read_per_s") > 0.0 && figure("write_per_s") > 0.0 && figure("worst_ms") > 0.0, "{out}");
+        assert_eq!(
+            (&hot["path"], &hot["items"], &hot["throttles"]),
+            (&json!("Hot"), &json!("7"), &json!("0")),
+            "{out}"
+        );
+        assert!(
+            figure("read_per_s") > 0.0 && figure("write_per_s") > 0.0 && figure("worst_ms") > 0.0,
+            "{out}"
+        );
         let index = &lines(&out, "gsi")[0];
-        assert_eq!((&index["path"], &index["items"]), (&json!("Hot/gsi/by-owner"), &json!("7")), "{out}");
+        assert_eq!(
+            (&index["path"], &index["items"]),
+            (&json!("Hot/gsi/by-owner"), &json!("7")),
+            "{out}"
+        );
         let keys = lines(&out, "key");
         let hottest = keys.iter().find(|key| key["path"] == "Hot").unwrap();
-        assert_eq!((&hottest["rank"], &hottest["key"]), (&json!("1"), &json!("u1")), "{out}");
-        assert!(keys.iter().any(|key| key["path"] == "Hot/gsi/by-owner" && key["key"] == "one"), "{out}");
+        assert_eq!(
+            (&hottest["rank"], &hottest["key"]),
+            (&json!("1"), &json!("u1")),
+            "{out}"
+        );
+        assert!(
+            keys.iter()
+                .any(|key| key["path"] == "Hot/gsi/by-owner" && key["key"] == "one"),
+            "{out}"
+        );
         let partitions = lines(&out, "partition");
-        assert!(partitions.iter().any(|one| one["path"] == "Hot" && one["partition"] == hottest["partition"]), "{out}");
+        assert!(
+            partitions
+                .iter()
+                .any(|one| one["path"] == "Hot" && one["partition"] == hottest["partition"]),
+            "{out}"
+        );
         // Nothing was asked of it.
         assert!(!partitions.iter().any(|one| one["path"] == "Cold"), "{out}");
     }
     assert_eq!(daemon::texts(&mount.bash(counted)).0, before);
     let (out, _) = daemon::texts(&mount.bash("ddbfs top . --once --filter cold --window day"));
-    assert_eq!((lines(&out, "table").len(), lines(&out, "gsi").len()), (1, 0), "{out}");
+    assert_eq!(
+        (lines(&out, "table").len(), lines(&out, "gsi").len()),
+        (1, 0),
+        "{out}"
+    );
 }
 
 #[test]
@@ -78,19 +119,31 @@ fn a_mount_that_is_gone_or_does_not_answer_is_told_of() {
     let mut mount = hot();
     let top = |mount: &Mount| {
         // Bounded, as what waits for a mount that is stopped may not be killed.
-        let output =
-            Command::new("timeout").args(["-s", "KILL", "60", DDBFS, "top", "--once"]).arg(mount.point()).output().unwrap();
+        let output = Command::new("timeout")
+            .args(["-s", "KILL", "60", DDBFS, "top", "--once"])
+            .arg(mount.point())
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         daemon::texts(&output).1
     };
     mount.signal("-STOP");
     let stopped = top(&mount);
     mount.signal("-CONT");
-    assert!(stopped.contains("has not answered for 5 seconds"), "{stopped}");
+    assert!(
+        stopped.contains("has not answered for 5 seconds"),
+        "{stopped}"
+    );
     mount.kill();
     let dead = top(&mount);
-    assert!(dead.contains("is gone; clear the dead mount with: ddbfs umount "), "{dead}");
-    let output = Command::new(DDBFS).args(["top", "--once", "/"]).output().unwrap();
+    assert!(
+        dead.contains("is gone; clear the dead mount with: ddbfs umount "),
+        "{dead}"
+    );
+    let output = Command::new(DDBFS)
+        .args(["top", "--once", "/"])
+        .output()
+        .unwrap();
     let (_, err) = daemon::texts(&output);
     assert!(err.contains("no ddbfs is mounted at /"), "{err}");
 }
@@ -98,7 +151,10 @@ fn a_mount_that_is_gone_or_does_not_answer_is_told_of() {
 /// `ddbfs top` of the mount on a terminal, each step when the one before has shown.
 fn live(mount: &Mount, steps: &Value) -> Value {
     let output = Command::new("python3")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/full_screen.py"))
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/full_screen.py"
+        ))
         .arg(steps.to_string())
         .args([DDBFS, "top", "--interval", "0.2"])
         .arg(mount.point())
@@ -121,13 +177,21 @@ fn the_live_screen_sorts_filters_resizes_and_gives_the_terminal_back() {
         { "type": "q" },
     ]);
     let ended = live(&mount, &steps);
-    assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+    assert_eq!(
+        (&ended["code"], &ended["is_restored"]),
+        (&json!(0), &json!(true)),
+        "{ended}"
+    );
     // A window that is closed ends it, by the signal or by what is no terminal any more.
     let ended = live(&mount, &json!([{ "wait": "q quit" }, { "close": true }]));
     assert!([json!(0), json!(1)].contains(&ended["code"]), "{ended}");
     for way in [json!({ "type": "\u{3}" }), json!({ "signal": 15 })] {
         let ended = live(&mount, &json!([{ "wait": "q quit" }, way]));
-        assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+        assert_eq!(
+            (&ended["code"], &ended["is_restored"]),
+            (&json!(0), &json!(true)),
+            "{ended}"
+        );
     }
 }
 
@@ -145,6 +209,10 @@ fn tables_may_go_while_it_is_looked_and_the_daemon_too() {
             { "type": "q" },
         ]),
     );
-    assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+    assert_eq!(
+        (&ended["code"], &ended["is_restored"]),
+        (&json!(0), &json!(true)),
+        "{ended}"
+    );
     mount.kill();
 }

@@ -21,7 +21,8 @@ enum Request {
 
 /// The path's `request.json`, read as the API reads a body.
 fn request(db: &LocalDatabase, path: &QueryPath) -> Request {
-    let body = Document::parse(path.render(db, ResultKind::RequestJson).expect("a request")).expect("JSON");
+    let body = Document::parse(path.render(db, ResultKind::RequestJson).expect("a request"))
+        .expect("JSON");
     match path.kind() {
         QueryKind::Query => Request::Query(wire::request(body.root()).expect("a query")),
         QueryKind::Scan => Request::Scan(wire::request(body.root()).expect("a scan")),
@@ -35,9 +36,25 @@ fn api_items(db: &LocalDatabase, path: &str) -> String {
     let path = directory(db, path);
     let schema = path.schema().clone();
     let index = path.index().and_then(|index| schema.index(index.as_str()));
-    let mut first: Vec<&str> = index.into_iter().flat_map(|index| index.attributes()).map(|a| a.name.as_str()).collect();
-    first.extend(schema.key.attributes().map(|a| a.name.as_str()).filter(|name| !first.contains(name)).collect::<Vec<_>>());
-    let mut run = |items: Option<Vec<Item>>| items.expect("items").iter().for_each(|item| write(item, &first));
+    let mut first: Vec<&str> = index
+        .into_iter()
+        .flat_map(|index| index.attributes())
+        .map(|a| a.name.as_str())
+        .collect();
+    first.extend(
+        schema
+            .key
+            .attributes()
+            .map(|a| a.name.as_str())
+            .filter(|name| !first.contains(name))
+            .collect::<Vec<_>>(),
+    );
+    let mut run = |items: Option<Vec<Item>>| {
+        items
+            .expect("items")
+            .iter()
+            .for_each(|item| write(item, &first))
+    };
     match request(db, &path) {
         Request::Query(mut request) => loop {
             let response = db.query(&request).expect("a page");
@@ -66,9 +83,24 @@ fn game_scores(db: &LocalDatabase) {
         "GameScores",
         "H UserId:S, R GameTitle:S",
         &[
-            (Global, "GameTitleIndex", "H GameTitle:S, R TopScore:N", "keys"),
-            (Global, "WinsIndex", "H GameTitle:S, R TopScore:N", "Wins Losses"),
-            (Global, "DateIndex", "H TopScore:N, R TopScoreDateTime:S", "keys"),
+            (
+                Global,
+                "GameTitleIndex",
+                "H GameTitle:S, R TopScore:N",
+                "keys",
+            ),
+            (
+                Global,
+                "WinsIndex",
+                "H GameTitle:S, R TopScore:N",
+                "Wins Losses",
+            ),
+            (
+                Global,
+                "DateIndex",
+                "H TopScore:N, R TopScoreDateTime:S",
+                "keys",
+            ),
         ],
     );
     put(
@@ -99,18 +131,36 @@ fn page_json_is_a_page_and_its_next_goes_on() {
     let base = "GameScores/gsi/GameTitleIndex/query/@pk=Meteor Blasters/desc";
     let page = cat(&db, &format!("{base}/limit=1/page.json"));
     let value: serde_json::Value = serde_json::from_str(&page).expect("JSON");
-    assert_eq!(value["Items"], serde_json::json!([{"GameTitle": "Meteor Blasters", "TopScore": 1000, "UserId": "101"}]));
-    assert_eq!((&value["Count"], &value["ScannedCount"]), (&1.into(), &1.into()));
-    assert_eq!(value["ConsumedCapacity"]["GlobalSecondaryIndexes"]["GameTitleIndex"]["CapacityUnits"], 0.5);
+    assert_eq!(
+        value["Items"],
+        serde_json::json!([{"GameTitle": "Meteor Blasters", "TopScore": 1000, "UserId": "101"}])
+    );
+    assert_eq!(
+        (&value["Count"], &value["ScannedCount"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        value["ConsumedCapacity"]["GlobalSecondaryIndexes"]["GameTitleIndex"]["CapacityUnits"],
+        0.5
+    );
     assert!(page.ends_with("}\n") && page.lines().count() == 1);
     let next = value["next"].as_str().expect("a token");
     let rest = "{\"GameTitle\":\"Meteor Blasters\",\"TopScore\":723,\"UserId\":\"103\"}";
-    check(&db, &format!("{base}/after={next}/items.ndjson"), &format!("{rest}\n"));
-    let last = cat(&db, &format!("{base}/after={next}/limit=5/page.json"));
-    assert!(last.contains(rest) && last.contains("\"next\":null"), "{last}");
     check(
         &db,
-        &format!("GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/desc/after={next}/items.ndjson"),
+        &format!("{base}/after={next}/items.ndjson"),
+        &format!("{rest}\n"),
+    );
+    let last = cat(&db, &format!("{base}/after={next}/limit=5/page.json"));
+    assert!(
+        last.contains(rest) && last.contains("\"next\":null"),
+        "{last}"
+    );
+    check(
+        &db,
+        &format!(
+            "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/desc/after={next}/items.ndjson"
+        ),
         "error: this position token belongs to another query",
     );
     check(
@@ -118,8 +168,14 @@ fn page_json_is_a_page_and_its_next_goes_on() {
         "GameScores/query/@pk=999/page.json",
         "{\"Items\":[],\"Count\":0,\"ScannedCount\":0,\"next\":null,\"ConsumedCapacity\":{\"TableName\":\"GameScores\",\"CapacityUnits\":0.5,\"Table\":{\"CapacityUnits\":0.5}}}\n",
     );
-    let typed = cat(&db, "GameScores/query/UserId=102/GameTitle.begins=Al/select=Wins/typed/page.json");
-    assert!(typed.starts_with("{\"Items\":[{\"Wins\":{\"N\":\"32\"}}],"), "{typed}");
+    let typed = cat(
+        &db,
+        "GameScores/query/UserId=102/GameTitle.begins=Al/select=Wins/typed/page.json",
+    );
+    assert!(
+        typed.starts_with("{\"Items\":[{\"Wins\":{\"N\":\"32\"}}],"),
+        "{typed}"
+    );
 }
 
 /// A table whose sort key, LSI sort key and GSI key are of one type, with values in no order and duplicates in the indexes.
@@ -129,15 +185,31 @@ fn typed_table(db: &LocalDatabase, name: &str, letter: char, values: &[&str]) {
         name,
         &format!("H pk:S, R sk:{letter}"),
         &[
-            (IndexKind::Local, "LsiIndex", &format!("H pk:S, R alt:{letter}"), "keys"),
-            (IndexKind::Global, "GsiIndex", &format!("H group:{letter}, R alt:{letter}"), "all"),
+            (
+                IndexKind::Local,
+                "LsiIndex",
+                &format!("H pk:S, R alt:{letter}"),
+                "keys",
+            ),
+            (
+                IndexKind::Global,
+                "GsiIndex",
+                &format!("H group:{letter}, R alt:{letter}"),
+                "all",
+            ),
         ],
     );
     for pk in ["a", "b"] {
         for (position, value) in values.iter().enumerate() {
             let alt = values[(position * 7 + 3) % values.len()];
             let group = values[position % 2];
-            put(db, name, &[&format!(r#"{{"pk":"{pk}","sk":{value},"alt":{alt},"group":{group},"x":"{position}"}}"#)]);
+            put(
+                db,
+                name,
+                &[&format!(
+                    r#"{{"pk":"{pk}","sk":{value},"alt":{alt},"group":{group},"x":"{position}"}}"#
+                )],
+            );
         }
     }
 }
@@ -145,24 +217,53 @@ fn typed_table(db: &LocalDatabase, name: &str, letter: char, values: &[&str]) {
 #[test]
 fn every_operator_type_direction_and_source_equals_the_api() {
     let db = open();
-    let strings = [r#""a""#, r#""ab""#, r#""b c""#, r#""Z""#, r#""é""#, r#""a,b""#, r#""a%""#, r#""10""#];
-    let numbers = ["10", "9", "-1", "0", "1.5", "-1000", "12345678901234567890123456789", "0.001"];
-    let binaries = ["YQ==", "AA==", "/w==", "AAE=", "YWI=", "gA==", "YSw=", "Yg=="].map(|b| format!(r#"{{"$b64":"{b}"}}"#));
+    let strings = [
+        r#""a""#, r#""ab""#, r#""b c""#, r#""Z""#, r#""é""#, r#""a,b""#, r#""a%""#, r#""10""#,
+    ];
+    let numbers = [
+        "10",
+        "9",
+        "-1",
+        "0",
+        "1.5",
+        "-1000",
+        "12345678901234567890123456789",
+        "0.001",
+    ];
+    let binaries = [
+        "YQ==", "AA==", "/w==", "AAE=", "YWI=", "gA==", "YSw=", "Yg==",
+    ]
+    .map(|b| format!(r#"{{"$b64":"{b}"}}"#));
     let binaries = binaries.each_ref().map(String::as_str);
     typed_table(&db, "Strings", 'S', &strings);
     typed_table(&db, "Numbers", 'N', &numbers);
     typed_table(&db, "Binaries", 'B', &binaries);
     let mut checked = 0;
     let mut found = 0;
-    for (table, low, high, group) in [("Strings", "a", "a%25", "a"), ("Numbers", "-1", "1.5", "10"), ("Binaries", "%00", "a,", "a")]
-    {
+    for (table, low, high, group) in [
+        ("Strings", "a", "a%25", "a"),
+        ("Numbers", "-1", "1.5", "10"),
+        ("Binaries", "%00", "a,", "a"),
+    ] {
         for source in [
             format!("{table}/query/@pk=a"),
             format!("{table}/lsi/LsiIndex/query/pk=a"),
             format!("{table}/gsi/GsiIndex/query/group={group}"),
         ] {
-            let operators = ["", "/@sk", "/@sk.lt", "/@sk.le", "/@sk.gt", "/@sk.ge", "/@sk.between", "/@sk.begins"];
-            for operator in operators.into_iter().filter(|operator| table != "Numbers" || *operator != "/@sk.begins") {
+            let operators = [
+                "",
+                "/@sk",
+                "/@sk.lt",
+                "/@sk.le",
+                "/@sk.gt",
+                "/@sk.ge",
+                "/@sk.between",
+                "/@sk.begins",
+            ];
+            for operator in operators
+                .into_iter()
+                .filter(|operator| table != "Numbers" || *operator != "/@sk.begins")
+            {
                 let condition = match operator {
                     "" => String::new(),
                     "/@sk.between" => format!("{operator}={low},{}", high.replace(',', "%2C")),
@@ -172,15 +273,29 @@ fn every_operator_type_direction_and_source_equals_the_api() {
                     let path = format!("{source}{condition}{rest}");
                     let expected = api_items(&db, &path);
                     check(&db, &format!("{path}/items.ndjson"), &expected);
-                    check(&db, &format!("{path}/count"), &format!("{}\n", expected.lines().count()));
-                    assert_eq!(cat(&db, &format!("{path}/keys")).lines().count(), expected.lines().count(), "{path}");
+                    check(
+                        &db,
+                        &format!("{path}/count"),
+                        &format!("{}\n", expected.lines().count()),
+                    );
+                    assert_eq!(
+                        cat(&db, &format!("{path}/keys")).lines().count(),
+                        expected.lines().count(),
+                        "{path}"
+                    );
                     assert_eq!(ls(&db, &path, 3).len(), expected.lines().count(), "{path}");
                     checked += 1;
                     found += expected.lines().count();
                 }
             }
         }
-        for scan in ["scan", "gsi/GsiIndex/scan", "lsi/LsiIndex/scan/limit=3", "scan/segment=0,2", "scan/segment=1,2"] {
+        for scan in [
+            "scan",
+            "gsi/GsiIndex/scan",
+            "lsi/LsiIndex/scan/limit=3",
+            "scan/segment=0,2",
+            "scan/segment=1,2",
+        ] {
             let path = format!("{table}/{scan}");
             check(&db, &format!("{path}/items.ndjson"), &api_items(&db, &path));
         }
@@ -191,10 +306,21 @@ fn every_operator_type_direction_and_source_equals_the_api() {
 
 /// 3,000 items of 1 KB in one collection: three pages.
 fn large(db: &LocalDatabase) {
-    create(db, "Large", "H pk:S, R sk:N", &[(IndexKind::Global, "ByGroup", "H g:S, R h:S", "all")]);
+    create(
+        db,
+        "Large",
+        "H pk:S, R sk:N",
+        &[(IndexKind::Global, "ByGroup", "H g:S, R h:S", "all")],
+    );
     let filler = "x".repeat(1000);
     for sk in 0..3000 {
-        put(db, "Large", &[&format!(r#"{{"pk":"p","sk":{sk},"g":"one","h":"same","filler":"{filler}"}}"#)]);
+        put(
+            db,
+            "Large",
+            &[&format!(
+                r#"{{"pk":"p","sk":{sk},"g":"one","h":"same","filler":"{filler}"}}"#
+            )],
+        );
     }
 }
 
@@ -204,20 +330,39 @@ fn results_run_over_pages_and_are_read_in_pieces() {
     large(&db);
     check(&db, "Large/query/@pk=p/count", "3000\n");
     check(&db, "Large/query/@pk=p/limit=2999/count", "2999\n");
-    check(&db, "Large/query/@pk=p/eval=2999/limit=2998/count", "2998\n");
-    check(&db, "Large/gsi/ByGroup/query/@pk=one/@sk=same/count", "3000\n");
-    let page: serde_json::Value = serde_json::from_str(&cat(&db, "Large/query/@pk=p/page.json")).expect("JSON");
+    check(
+        &db,
+        "Large/query/@pk=p/eval=2999/limit=2998/count",
+        "2998\n",
+    );
+    check(
+        &db,
+        "Large/gsi/ByGroup/query/@pk=one/@sk=same/count",
+        "3000\n",
+    );
+    let page: serde_json::Value =
+        serde_json::from_str(&cat(&db, "Large/query/@pk=p/page.json")).expect("JSON");
     let count = page["Count"].as_u64().expect("a count");
     assert!((900..1100).contains(&count), "{count}");
     let next = page["next"].as_str().expect("a token");
-    check(&db, &format!("Large/query/@pk=p/after={next}/count"), &format!("{}\n", 3000 - count));
+    check(
+        &db,
+        &format!("Large/query/@pk=p/after={next}/count"),
+        &format!("{}\n", 3000 - count),
+    );
 
     let whole = cat(&db, "Large/query/@pk=p/items.json");
-    let Ok(Child::Result(path, kind)) = walk(&db, "Large/query/@pk=p/items.json") else { panic!("no file") };
+    let Ok(Child::Result(path, kind)) = walk(&db, "Large/query/@pk=p/items.json") else {
+        panic!("no file")
+    };
     let db = std::sync::Arc::new(db);
     let tree = ddbfs::fs::mount::Mount::new(db, ddbfs::fs::view::ViewOptions::default());
     let mut window = Window::new(Box::new(path.open(kind)));
-    let mut read = |offset: usize, size: usize| window.read(&tree, offset as u64, size, &|| true).expect("bytes");
+    let mut read = |offset: usize, size: usize| {
+        window
+            .read(&tree, offset as u64, size, &|| true)
+            .expect("bytes")
+    };
     let mut at = 0;
     loop {
         let piece = read(at, 131_072);
@@ -230,10 +375,17 @@ fn results_run_over_pages_and_are_read_in_pieces() {
     assert_eq!(at, whole.len());
     assert_eq!(read(at, 10), b"");
     assert_eq!(read(usize::MAX / 2, 10), b"");
-    assert_eq!(read(whole.len() - 1_000_000, 7), whole.as_bytes()[whole.len() - 1_000_000..][..7], "a little back");
+    assert_eq!(
+        read(whole.len() - 1_000_000, 7),
+        whole.as_bytes()[whole.len() - 1_000_000..][..7],
+        "a little back"
+    );
     assert!(window.start() > 10, "what was read long ago is forgotten");
     let mut again = Window::new(Box::new(path.open(kind)));
-    assert_eq!(again.read(&tree, 2_000_000, 7, &|| true).expect("bytes"), whole.as_bytes()[2_000_000..2_000_007]);
+    assert_eq!(
+        again.read(&tree, 2_000_000, 7, &|| true).expect("bytes"),
+        whole.as_bytes()[2_000_000..2_000_007]
+    );
 }
 
 #[test]
@@ -244,10 +396,16 @@ fn listings_go_on_from_any_position() {
     assert_eq!(names.len(), 3000);
     assert_eq!(names[0], "000001,2999.json");
     assert_eq!(names[2999], "003000,0.json");
-    assert_eq!(ls(&db, "Large/gsi/ByGroup/query/@pk=one/@sk=same", 999).len(), 3000);
+    assert_eq!(
+        ls(&db, "Large/gsi/ByGroup/query/@pk=one/@sk=same", 999).len(),
+        3000
+    );
     assert_eq!(ls(&db, "Large/query/@pk=p/limit=600", 100).len(), 600);
     let scanned = ls(&db, "Large/scan", 1000);
-    assert_eq!((scanned.len(), scanned[1234].as_str()), (3000, "001235,p,1234.json"));
+    assert_eq!(
+        (scanned.len(), scanned[1234].as_str()),
+        (3000, "001235,p,1234.json")
+    );
     assert!(ls(&db, "Large/query/desc", 10).is_empty());
 }
 
@@ -255,10 +413,23 @@ fn listings_go_on_from_any_position() {
 #[test]
 fn long_keys_are_shortened_and_found_again() {
     let db = open();
-    create(&db, "Long", "H pk:S, R sk:S", &[(IndexKind::Global, "ByOther", "H other:S, R sk:S", "keys")]);
+    create(
+        &db,
+        "Long",
+        "H pk:S, R sk:S",
+        &[(IndexKind::Global, "ByOther", "H other:S, R sk:S", "keys")],
+    );
     for suffix in ["1", "2", "3", "4"] {
-        let (pk, sk, other) = ("p/".repeat(1000), format!("{}{suffix}", "s#".repeat(500)), "o".repeat(2000));
-        put(&db, "Long", &[&format!(r#"{{"pk":"{pk}","sk":"{sk}","other":"{other}"}}"#)]);
+        let (pk, sk, other) = (
+            "p/".repeat(1000),
+            format!("{}{suffix}", "s#".repeat(500)),
+            "o".repeat(2000),
+        );
+        put(
+            &db,
+            "Long",
+            &[&format!(r#"{{"pk":"{pk}","sk":"{sk}","other":"{other}"}}"#)],
+        );
     }
     let keys = cat(&db, "Long/scan/keys");
     let folder = keys.split('/').nth(1).expect("a folder").to_owned();
@@ -271,14 +442,26 @@ fn long_keys_are_shortened_and_found_again() {
         assert_eq!(names.len(), 4);
         for name in names {
             assert!(name.len() <= 255, "{}: {name}", name.len());
-            assert!(matches!(directory(&db, path).child(name.as_bytes()), Ok(Child::Link { .. })), "{name}");
+            assert!(
+                matches!(
+                    directory(&db, path).child(name.as_bytes()),
+                    Ok(Child::Link { .. })
+                ),
+                "{name}"
+            );
         }
         let mut seen = String::new();
         let mut after = String::new();
         for _ in 0..4 {
             let page: serde_json::Value =
-                serde_json::from_str(&cat(&db, &format!("{path}{after}/limit=1/page.json"))).expect("JSON");
-            seen.push_str(page["Items"][0]["sk"].as_str().expect("a key").trim_start_matches("s#"));
+                serde_json::from_str(&cat(&db, &format!("{path}{after}/limit=1/page.json")))
+                    .expect("JSON");
+            seen.push_str(
+                page["Items"][0]["sk"]
+                    .as_str()
+                    .expect("a key")
+                    .trim_start_matches("s#"),
+            );
             let token = page["next"].as_str().expect("a token");
             after = format!("/after={token}");
             assert!(after.len() <= 256, "{after}");
@@ -288,7 +471,11 @@ fn long_keys_are_shortened_and_found_again() {
     let missing = format!("q%~{}", "a".repeat(26));
     check(&db, &format!("Long/query/@pk={missing}/count"), "0\n");
     assert!(ls(&db, &format!("Long/query/@pk={missing}"), 5).is_empty());
-    check(&db, &format!("Long/query/@pk={missing}/request.json"), "error: no such file or directory");
+    check(
+        &db,
+        &format!("Long/query/@pk={missing}/request.json"),
+        "error: no such file or directory",
+    );
 }
 
 #[test]
@@ -296,14 +483,29 @@ fn a_shortened_token_is_stale_when_its_entry_is_gone() {
     let db = open();
     create(&db, "Long", "H pk:S, R sk:S", &[]);
     let long = "s".repeat(900);
-    put(&db, "Long", &[&format!(r#"{{"pk":"p","sk":"{long}1"}}"#), &format!(r#"{{"pk":"p","sk":"{long}2"}}"#)]);
-    let page: serde_json::Value = serde_json::from_str(&cat(&db, "Long/query/@pk=p/limit=1/page.json")).expect("JSON");
-    let path = format!("Long/query/@pk=p/after={}", page["next"].as_str().expect("a token"));
+    put(
+        &db,
+        "Long",
+        &[
+            &format!(r#"{{"pk":"p","sk":"{long}1"}}"#),
+            &format!(r#"{{"pk":"p","sk":"{long}2"}}"#),
+        ],
+    );
+    let page: serde_json::Value =
+        serde_json::from_str(&cat(&db, "Long/query/@pk=p/limit=1/page.json")).expect("JSON");
+    let path = format!(
+        "Long/query/@pk=p/after={}",
+        page["next"].as_str().expect("a token")
+    );
     check(&db, &format!("{path}/count"), "1\n");
-    let key = plain_json::parse(format!(r#"{{"pk":"p","sk":"{long}1"}}"#).as_bytes()).expect("a key");
+    let key =
+        plain_json::parse(format!(r#"{{"pk":"p","sk":"{long}1"}}"#).as_bytes()).expect("a key");
     let table = TableName::new("Long").expect("a name");
-    db.delete_item(ddbfs::model::api::DeleteItemRequest::new(table, key)).expect("deleted");
-    let Ok(Child::Result(path, kind)) = walk(&db, &format!("{path}/count")) else { panic!("no file") };
+    db.delete_item(ddbfs::model::api::DeleteItemRequest::new(table, key))
+        .expect("deleted");
+    let Ok(Child::Result(path, kind)) = walk(&db, &format!("{path}/count")) else {
+        panic!("no file")
+    };
     assert!(matches!(path.render(&db, kind), Err(FsError::TokenExpired)));
 }
 
@@ -311,13 +513,24 @@ fn a_shortened_token_is_stale_when_its_entry_is_gone() {
 fn request_json_gives_the_same_answer() {
     let db = open();
     game_scores(&db);
-    let path = directory(&db, "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/TopScore.ge=1/desc/limit=2");
-    let Request::Query(request) = request(&db, &path) else { panic!("no query") };
+    let path = directory(
+        &db,
+        "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/TopScore.ge=1/desc/limit=2",
+    );
+    let Request::Query(request) = request(&db, &path) else {
+        panic!("no query")
+    };
     let items = db.query(&request).expect("a page").items.expect("items");
     assert_eq!(items.len(), 2);
-    let text = cat(&db, "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/TopScore.ge=1/desc/limit=2/request.json");
+    let text = cat(
+        &db,
+        "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/TopScore.ge=1/desc/limit=2/request.json",
+    );
     let parsed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(parsed["KeyConditionExpression"], request.key_condition_expression.expect("a condition"));
+    assert_eq!(
+        parsed["KeyConditionExpression"],
+        request.key_condition_expression.expect("a condition")
+    );
     assert_eq!(parsed["Limit"], 2);
     assert_eq!(parsed["ScanIndexForward"], false);
 }
@@ -327,9 +540,18 @@ fn reading_help_asks_nothing() {
     let db = open();
     create(&db, "Pets", "H AnimalType:S, R Name:S", &[]);
     let text = cat(&db, "Pets/query/help");
-    assert!(text.contains("AnimalType=<string>") && text.contains("Name.begins=<prefix>"), "{text}");
-    let Ok(Child::Result(path, ResultKind::Help)) = walk(&db, "Pets/scan/help") else { panic!("no help") };
-    assert!(String::from_utf8(path.render(&db, ResultKind::Help).expect("help")).expect("text").contains("segment=<i>,<n>"));
+    assert!(
+        text.contains("AnimalType=<string>") && text.contains("Name.begins=<prefix>"),
+        "{text}"
+    );
+    let Ok(Child::Result(path, ResultKind::Help)) = walk(&db, "Pets/scan/help") else {
+        panic!("no help")
+    };
+    assert!(
+        String::from_utf8(path.render(&db, ResultKind::Help).expect("help"))
+            .expect("text")
+            .contains("segment=<i>,<n>")
+    );
 }
 
 /// What goes without saying is not said.
@@ -338,8 +560,15 @@ fn requests_are_plain() {
     let db = open();
     game_scores(&db);
     let table = TableName::new("GameScores").expect("a name");
-    let Request::Scan(scan) = request(&db, &directory(&db, "GameScores/scan")) else { panic!("no scan") };
+    let Request::Scan(scan) = request(&db, &directory(&db, "GameScores/scan")) else {
+        panic!("no scan")
+    };
     assert_eq!(scan, ScanRequest::new(table.clone()));
-    let Request::Query(query) = request(&db, &directory(&db, "GameScores/query/@pk=1")) else { panic!("no query") };
-    assert_eq!(query, QueryRequest::new(table, "#pk = :pk", query.placeholders.clone()));
+    let Request::Query(query) = request(&db, &directory(&db, "GameScores/query/@pk=1")) else {
+        panic!("no query")
+    };
+    assert_eq!(
+        query,
+        QueryRequest::new(table, "#pk = :pk", query.placeholders.clone())
+    );
 }

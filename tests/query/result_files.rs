@@ -18,7 +18,11 @@ const READINGS: &str = r#"{
 }"#;
 
 /// Results of about 1 KB, 1 MB and 20 MB: how many items of how many bytes.
-const SIZES: [(&str, usize, usize); 3] = [("kilobyte", 4, 220), ("megabyte", 100, 10_000), ("more", 60, 350_000)];
+const SIZES: [(&str, usize, usize); 3] = [
+    ("kilobyte", 4, 220),
+    ("megabyte", 100, 10_000),
+    ("more", 60, 350_000),
+];
 
 fn text(n: usize, bytes: usize) -> String {
     let word = format!("lorem-{n}-ipsum-");
@@ -49,18 +53,28 @@ impl Results {
             std::fs::write(folder.join("items.ndjson"), ndjson).unwrap();
             std::fs::write(folder.join("items.csv"), csv).unwrap();
         }
-        Self { mount: Mount::of(db), outside }
+        Self {
+            mount: Mount::of(db),
+            outside,
+        }
     }
 
     fn folder(&self, pk: &str) -> PathBuf {
-        self.mount.path().join("Readings/query").join(format!("@pk={pk}"))
+        self.mount
+            .path()
+            .join("Readings/query")
+            .join(format!("@pk={pk}"))
     }
 
     /// What a script prints that finds the files in `$d`, and may write to `$out`.
     #[track_caller]
     fn run(&self, folder: &Path, script: &str) -> String {
         let out = tempfile::tempdir().unwrap();
-        let script = format!("set -o pipefail; d='{}'; out='{}'; {script}", folder.display(), out.path().display());
+        let script = format!(
+            "set -o pipefail; d='{}'; out='{}'; {script}",
+            folder.display(),
+            out.path().display()
+        );
         self.mount.run_in(Path::new("/"), &script).ok().to_owned()
     }
 
@@ -70,7 +84,10 @@ impl Results {
         for (pk, ..) in SIZES {
             let expected = self.run(&self.outside.path().join(pk), script);
             let found = self.run(&self.folder(pk), script);
-            assert!(!expected.is_empty() && found == expected, "{pk}: {script}: {found:.300} instead of {expected:.300}");
+            assert!(
+                !expected.is_empty() && found == expected,
+                "{pk}: {script}: {found:.300} instead of {expected:.300}"
+            );
         }
     }
 }
@@ -107,7 +124,9 @@ fn ripgrep_maps_a_result() {
 fn rsync_and_tar_copy_a_result() {
     let results = Results::new(&SIZES);
     results.check("rsync $d/items.ndjson $d/items.csv $out/ && sha1sum < $out/items.ndjson && sha1sum < $out/items.csv");
-    results.check("tar -C $d -cf $out/all.tar items.ndjson items.csv && tar -xOf $out/all.tar | sha1sum");
+    results.check(
+        "tar -C $d -cf $out/all.tar items.ndjson items.csv && tar -xOf $out/all.tar | sha1sum",
+    );
 }
 
 #[test]
@@ -118,9 +137,15 @@ fn git_and_sqlite_read_a_result() {
 }
 
 fn python(program: &str) -> String {
-    let python = std::env::var("DDBFS_TEST_PYTHON").unwrap_or_else(|_| "target/python/bin/python".to_owned());
-    let python = std::fs::canonicalize(Path::new(&python).parent().unwrap()).unwrap().join("python");
-    format!("cd $out && d=$d '{}' - <<'END'\nimport os\nd = os.environ['d']\n{program}\nEND", python.display())
+    let python = std::env::var("DDBFS_TEST_PYTHON")
+        .unwrap_or_else(|_| "target/python/bin/python".to_owned());
+    let python = std::fs::canonicalize(Path::new(&python).parent().unwrap())
+        .unwrap()
+        .join("python");
+    format!(
+        "cd $out && d=$d '{}' - <<'END'\nimport os\nd = os.environ['d']\n{program}\nEND",
+        python.display()
+    )
 }
 
 #[test]
@@ -183,9 +208,12 @@ fn every_result_has_the_size_of_what_is_read() {
 /// Read units that a table's items consumed so far.
 fn units(mount: &Mount) -> f64 {
     let metrics = mount.sh("cat .ddb/stats.prom").ok().to_owned();
-    let of_table =
-        metrics.lines().filter(|line| line.starts_with("ddbfs_consumed_read_capacity_units_total") && line.contains("Readings"));
-    of_table.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
+    let of_table = metrics.lines().filter(|line| {
+        line.starts_with("ddbfs_consumed_read_capacity_units_total") && line.contains("Readings")
+    });
+    of_table
+        .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
+        .sum()
 }
 
 #[test]
@@ -193,16 +221,31 @@ fn only_what_is_read_consumes_capacity_and_once() {
     let results = Results::new(&SIZES[1..2]);
     let mount = &results.mount;
     let file = "Readings/query/@pk=megabyte/items.ndjson";
-    let consumed: Value = serde_json::from_str(mount.sh("cat Readings/query/@pk=megabyte/capacity.json").ok()).unwrap();
-    let whole = consumed["ConsumedCapacity"]["CapacityUnits"].as_f64().unwrap();
+    let consumed: Value = serde_json::from_str(
+        mount
+            .sh("cat Readings/query/@pk=megabyte/capacity.json")
+            .ok(),
+    )
+    .unwrap();
+    let whole = consumed["ConsumedCapacity"]["CapacityUnits"]
+        .as_f64()
+        .unwrap();
     assert!(whole > 100.0, "{whole}");
     let cost = |script: &str| {
         let before = units(mount);
         mount.sh(script).ok();
         units(mount) - before
     };
-    assert_eq!(cost(&format!("stat {file}; ls -l {file}; test -s {file}; du {file}")), 0.0);
-    assert_eq!(cost(&format!("stat {file} && cat {file} && stat {file}")), whole);
+    assert_eq!(
+        cost(&format!(
+            "stat {file}; ls -l {file}; test -s {file}; du {file}"
+        )),
+        0.0
+    );
+    assert_eq!(
+        cost(&format!("stat {file} && cat {file} && stat {file}")),
+        whole
+    );
     assert_eq!(cost(&format!("cat {file}; cat {file}")), 2.0 * whole);
     let first_page = cost(&format!("head -c 1 {file}"));
     assert!(first_page > 0.0 && first_page <= whole, "{first_page}");
@@ -255,8 +298,16 @@ fn a_query_that_fails_says_why_at_stat() {
     let results = Results::new(&SIZES[..1]);
     let script = "stat Readings/query/@pk.shards=k,1,2/page.json 2>&1 | grep -o 'Invalid argument'; cat .ddb/errors/last";
     let told = results.mount.sh(script);
-    assert!(told.out.starts_with("Invalid argument\ngetattr Readings/query/@pk.shards=k,1,2/page.json: EINVAL"), "{told:#?}");
-    assert!(told.out.contains("page.json stands for one request"), "{told:#?}");
+    assert!(
+        told.out.starts_with(
+            "Invalid argument\ngetattr Readings/query/@pk.shards=k,1,2/page.json: EINVAL"
+        ),
+        "{told:#?}"
+    );
+    assert!(
+        told.out.contains("page.json stands for one request"),
+        "{told:#?}"
+    );
 }
 
 #[test]
@@ -307,7 +358,11 @@ fn a_long_result_is_whole() {
     let db = on_disk(directory.path());
     create_table(&*db, READINGS);
     for sk in 0..300 {
-        put(&*db, "Readings", &json!({"pk": "p", "sk": sk, "text": text(sk, 350_000)}).to_string());
+        put(
+            &*db,
+            "Readings",
+            &json!({"pk": "p", "sk": sk, "text": text(sk, 350_000)}).to_string(),
+        );
     }
     let mount = Mount::of(db);
     mount
@@ -322,19 +377,31 @@ fn a_stat_ends_with_its_caller() {
     let results = Results::new(&SIZES[1..2]);
     let mount = &results.mount;
     // A stopped process keeps the signal that it is sent.
-    let mut holder = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut holder = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .unwrap();
     let pid = holder.id();
     let sent = std::process::Command::new("bash")
         .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
         .status();
-    let of_process = |pid| mount.view().called_by(Caller { pid, ..Caller::default() });
+    let of_process = |pid| {
+        mount.view().called_by(Caller {
+            pid,
+            ..Caller::default()
+        })
+    };
     let mut ino = ddbfs::fs::node::ROOT_INO;
     for name in ["Readings", "query", "@pk=megabyte", "items.ndjson"] {
         ino = of_process(pid).lookup(ino, name.as_bytes()).unwrap().ino;
     }
     let stat = |pid: u32| {
         let (sender, receiver) = std::sync::mpsc::channel();
-        of_process(pid).getattr_then(ino, None, Box::new(move |attr| sender.send(attr.map(|attr| attr.size)).unwrap()));
+        of_process(pid).getattr_then(
+            ino,
+            None,
+            Box::new(move |attr| sender.send(attr.map(|attr| attr.size)).unwrap()),
+        );
         receiver.recv().unwrap()
     };
     let interrupted = stat(pid);
@@ -342,5 +409,10 @@ fn a_stat_ends_with_its_caller() {
     let killed = (holder.kill(), holder.wait());
     assert!(sent.unwrap().success() && killed.1.is_ok());
     assert_eq!(interrupted, Err(FsError::Interrupted));
-    assert_eq!(whole.unwrap(), std::fs::metadata(results.outside.path().join("megabyte/items.ndjson")).unwrap().len());
+    assert_eq!(
+        whole.unwrap(),
+        std::fs::metadata(results.outside.path().join("megabyte/items.ndjson"))
+            .unwrap()
+            .len()
+    );
 }

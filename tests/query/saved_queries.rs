@@ -3,10 +3,15 @@
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory, on_disk, put};
 
 fn orders(mount: &Mount) {
-    for (pk, sk, status, total) in
-        [("u1", "a", "open", 5), ("u1", "b", "held", 50), ("u1", "c", "open", 500), ("u2", "a", "open", 1)]
-    {
-        let item = format!(r#"{{"pk":"{pk}","sk":"{sk}","status":"{status}","created":"{sk}","total":{total}}}"#);
+    for (pk, sk, status, total) in [
+        ("u1", "a", "open", 5),
+        ("u1", "b", "held", 50),
+        ("u1", "c", "open", 500),
+        ("u2", "a", "open", 1),
+    ] {
+        let item = format!(
+            r#"{{"pk":"{pk}","sk":"{sk}","status":"{status}","created":"{sk}","total":{total}}}"#
+        );
         put(&*mount.db, "Orders", &item);
     }
 }
@@ -41,7 +46,10 @@ fn a_link_is_a_query_by_name() {
         mv -T big newest && readlink newest
         ln -sfn ../query/@pk=u2 newest && cat newest/count
         rm newest how-many && ls -A";
-    assert_eq!(mount.sh(script).ok(), "big\nhow-many\nnewest\n../gsi/by-status/query/@pk=open/where.total.gt=3\n1\n");
+    assert_eq!(
+        mount.sh(script).ok(),
+        "big\nhow-many\nnewest\n../gsi/by-status/query/@pk=open/where.total.gt=3\n1\n"
+    );
 }
 
 #[test]
@@ -84,25 +92,77 @@ END
 fn what_is_no_query_is_refused_when_it_is_saved() {
     let mount = mounted();
     for (command, status, message) in [
-        ("ln -s ../query/@pk=u1/dsc queries/a", "EINVAL", "did you mean 'desc'?"),
-        ("ln -s ../query/count queries/a", "EINVAL", "a query needs @pk=…"),
-        ("ln -s ../items/u1 queries/a", "EINVAL", "'../items/u1' is no query"),
-        ("ln -s ../gsi/none/query queries/a", "EINVAL", "there is no 'none' in"),
-        ("ln -s /etc/passwd queries/a", "EINVAL", "'/etc/passwd' does not begin with ../"),
-        ("ln -s ../query/@pk=u1 queries/a.json", "EINVAL", "that of a saved request"),
-        ("ln -s ../query/@pk=u1 queries/.a", "EINVAL", "begins with a letter or digit"),
+        (
+            "ln -s ../query/@pk=u1/dsc queries/a",
+            "EINVAL",
+            "did you mean 'desc'?",
+        ),
+        (
+            "ln -s ../query/count queries/a",
+            "EINVAL",
+            "a query needs @pk=…",
+        ),
+        (
+            "ln -s ../items/u1 queries/a",
+            "EINVAL",
+            "'../items/u1' is no query",
+        ),
+        (
+            "ln -s ../gsi/none/query queries/a",
+            "EINVAL",
+            "there is no 'none' in",
+        ),
+        (
+            "ln -s /etc/passwd queries/a",
+            "EINVAL",
+            "'/etc/passwd' does not begin with ../",
+        ),
+        (
+            "ln -s ../query/@pk=u1 queries/a.json",
+            "EINVAL",
+            "that of a saved request",
+        ),
+        (
+            "ln -s ../query/@pk=u1 queries/.a",
+            "EINVAL",
+            "begins with a letter or digit",
+        ),
         ("ln -s x items/a", "EPERM", "links are made in queries/"),
-        ("echo '{\"KeyConditionExpression\":\"pk = :p\"}' > queries/a.json", "EINVAL", "not defined; attribute value: :p"),
-        ("echo '{\"TableName\":\"Flat\"}' > queries/a.json", "EINVAL", "TableName of this request cannot be saved"),
-        ("echo '{\"Limit\":\"x\"}' > queries/a.json", "EINVAL", "STRING_VALUE cannot be converted to Integer"),
+        (
+            "echo '{\"KeyConditionExpression\":\"pk = :p\"}' > queries/a.json",
+            "EINVAL",
+            "not defined; attribute value: :p",
+        ),
+        (
+            "echo '{\"TableName\":\"Flat\"}' > queries/a.json",
+            "EINVAL",
+            "TableName of this request cannot be saved",
+        ),
+        (
+            "echo '{\"Limit\":\"x\"}' > queries/a.json",
+            "EINVAL",
+            "STRING_VALUE cannot be converted to Integer",
+        ),
         ("echo '{bad' > queries/a.json", "EINVAL", "expected"),
-        ("echo hello > queries/a", "EINVAL", "a saved query is a link"),
+        (
+            "echo hello > queries/a",
+            "EINVAL",
+            "a saved query is a link",
+        ),
         ("mkdir queries/a", "EROFS", ""),
         ("rmdir queries", "EROFS", ""),
     ] {
-        let ran = mount.sh(&format!("cd Orders; {command} && echo done; cat ../.ddb/errors/last; ls queries"));
-        assert!(ran.out.contains(status) && ran.out.contains(message) && !ran.out.contains("done"), "{command}: {ran:?}");
-        assert!(ran.out.ends_with("\n") && !ran.out.contains("\na"), "{command}: nothing was saved: {ran:?}");
+        let ran = mount.sh(&format!(
+            "cd Orders; {command} && echo done; cat ../.ddb/errors/last; ls queries"
+        ));
+        assert!(
+            ran.out.contains(status) && ran.out.contains(message) && !ran.out.contains("done"),
+            "{command}: {ran:?}"
+        );
+        assert!(
+            ran.out.ends_with("\n") && !ran.out.contains("\na"),
+            "{command}: nothing was saved: {ran:?}"
+        );
     }
 }
 
@@ -151,6 +211,11 @@ fn programs_that_walk_the_tree_end() {
         ./Orders/queries/latest\n../query/@pk=u1/desc\n../scan\n";
     let ran = mount.sh(script);
     assert!(ran.status == 0 && ran.err.is_empty(), "{ran:?}");
-    let lines = |text: &str| text.lines().filter(|line| line.parse::<u32>().is_err()).map(str::to_owned).collect::<Vec<_>>();
+    let lines = |text: &str| {
+        text.lines()
+            .filter(|line| line.parse::<u32>().is_err())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(lines(&ran.out), lines(expected), "{ran:?}");
 }

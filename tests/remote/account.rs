@@ -23,9 +23,9 @@ const OF_TRANSACTIONS: [&str; 2] = ["PutItem", "DeleteItem"];
 fn orders() -> (RunningServer, Proxy) {
     let server = server();
     let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
-    let keys =
-        |sort: &str| json!([{ "AttributeName": "customer", "KeyType": "HASH" }, { "AttributeName": sort, "KeyType": "RANGE" }]);
-    let definition = |name: &str, kind: &str| json!({ "AttributeName": name, "AttributeType": kind });
+    let keys = |sort: &str| json!([{ "AttributeName": "customer", "KeyType": "HASH" }, { "AttributeName": sort, "KeyType": "RANGE" }]);
+    let definition =
+        |name: &str, kind: &str| json!({ "AttributeName": name, "AttributeType": kind });
     ok(
         &aws,
         "CreateTable",
@@ -45,7 +45,11 @@ fn orders() -> (RunningServer, Proxy) {
     );
     for (customer, id, total) in [("c7", "o1", 12), ("c7", "o2", 8), ("c8", "o3", 40)] {
         let item = json!({ "customer": { "S": customer }, "id": { "S": id }, "total": { "N": total.to_string() }, "status": { "S": "open" } });
-        ok(&aws, "PutItem", &json!({ "TableName": "Orders", "Item": item }));
+        ok(
+            &aws,
+            "PutItem",
+            &json!({ "TableName": "Orders", "Item": item }),
+        );
     }
     let proxy = Proxy::before(server.local_addr());
     (server, proxy)
@@ -54,7 +58,11 @@ fn orders() -> (RunningServer, Proxy) {
 /// The blocks of a document that are marked so.
 fn blocks(document: &str, kind: &str) -> Vec<String> {
     let mark = format!("```{kind}\n");
-    document.split(&mark).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    document
+        .split(&mark)
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap().to_owned())
+        .collect()
 }
 
 fn asked(proxy: &Proxy) -> BTreeSet<String> {
@@ -64,7 +72,11 @@ fn asked(proxy: &Proxy) -> BTreeSet<String> {
 /// `dynamodb:X` in a text.
 fn actions(text: &str) -> BTreeSet<String> {
     let names = text.split("dynamodb:").skip(1);
-    let name = |rest: &str| rest.chars().take_while(char::is_ascii_alphabetic).collect::<String>();
+    let name = |rest: &str| {
+        rest.chars()
+            .take_while(char::is_ascii_alphabetic)
+            .collect::<String>()
+    };
     names.map(name).filter(|name| !name.is_empty()).collect()
 }
 
@@ -72,8 +84,15 @@ fn actions(text: &str) -> BTreeSet<String> {
 fn the_commands_of_the_page_for_accounts_run() {
     let (server, proxy) = orders();
     let dir = tempfile::tempdir().unwrap();
-    let script = format!("set -e\ntrap 'ddbfs umount aws 2> /dev/null || true' EXIT\n{}", blocks(ACCOUNT, "sh").concat());
-    let path = format!("{}:{}", Path::new(DDBFS).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let script = format!(
+        "set -e\ntrap 'ddbfs umount aws 2> /dev/null || true' EXIT\n{}",
+        blocks(ACCOUNT, "sh").concat()
+    );
+    let path = format!(
+        "{}:{}",
+        Path::new(DDBFS).parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
     let output = Command::new("timeout")
         .args(["300", "bash", "-xc", &script])
         .current_dir(dir.path())
@@ -87,11 +106,22 @@ fn the_commands_of_the_page_for_accounts_run() {
         .unwrap();
     let (out, err) = texts(&output);
     assert!(output.status.success(), "{}\n{out}\n{err}", output.status);
-    assert!(out.contains("\"id\":\"o2\"") && out.contains("read_units"), "{out}");
+    assert!(
+        out.contains("\"id\":\"o2\"") && out.contains("read_units"),
+        "{out}"
+    );
     let aws = service(&proxy.url(), PATIENT);
     let key = json!({ "customer": { "S": "c7" }, "id": { "S": "o1" } });
-    let item = ok(&aws, "GetItem", &json!({ "TableName": "Orders", "Key": key }))["Item"].clone();
-    assert_eq!((&item["status"]["S"], &item["note"]["S"]), (&json!("shipped"), &json!("checked")));
+    let item = ok(
+        &aws,
+        "GetItem",
+        &json!({ "TableName": "Orders", "Key": key }),
+    )["Item"]
+        .clone();
+    assert_eq!(
+        (&item["status"]["S"], &item["note"]["S"]),
+        (&json!("shipped"), &json!("checked"))
+    );
     server.shutdown();
 }
 
@@ -125,7 +155,9 @@ fn the_policies_allow_what_is_asked_for_and_no_more() {
     mounted.unmount();
     let copy = tempfile::tempdir().unwrap();
     let mut pull = Command::new(DDBFS);
-    pull.args(["pull", "Orders", "--from-endpoint", &proxy.url(), "--data"]).arg(copy.path()).envs(KEYS);
+    pull.args(["pull", "Orders", "--from-endpoint", &proxy.url(), "--data"])
+        .arg(copy.path())
+        .envs(KEYS);
     assert!(pull.stdout(Stdio::null()).status().unwrap().success());
     assert_eq!(asked(&proxy), reading, "{told}");
 
@@ -135,25 +167,61 @@ fn the_policies_allow_what_is_asked_for_and_no_more() {
     let mut writing = asked(&proxy);
     assert!(writing.remove("TransactWriteItems"), "{told}");
     writing.extend(OF_TRANSACTIONS.map(str::to_owned));
-    let section = ACCOUNT.split("\n## Write\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let section = ACCOUNT
+        .split("\n## Write\n")
+        .nth(1)
+        .unwrap()
+        .split("\n## ")
+        .next()
+        .unwrap();
     let allowed = actions(section);
-    assert_eq!(writing.difference(&reading).cloned().collect::<BTreeSet<_>>(), allowed, "{told}");
+    assert_eq!(
+        writing
+            .difference(&reading)
+            .cloned()
+            .collect::<BTreeSet<_>>(),
+        allowed,
+        "{told}"
+    );
     server.shutdown();
 }
 
 /// What stands between backquotes in the first column of the tables of a text.
 fn named(text: &str) -> Vec<&str> {
-    let columns = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    columns.flat_map(|column| column.split('`').skip(1).step_by(2)).collect()
+    let columns = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    columns
+        .flat_map(|column| column.split('`').skip(1).step_by(2))
+        .collect()
 }
 
 #[test]
 fn every_path_has_a_row_that_says_what_it_means_over_a_service() {
-    let paths = PATHS.split("\n## Paths\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let paths = PATHS
+        .split("\n## Paths\n")
+        .nth(1)
+        .unwrap()
+        .split("\n## ")
+        .next()
+        .unwrap();
     let told = named(REMOTE.split("\n## Who may ask\n").next().unwrap());
     // `T/heat.svg` and `heat.svg` are one, as are `….meta` and `.meta`.
-    let last = |path: &str| path.trim_end_matches("/…").trim_end_matches('/').rsplit('/').next().unwrap().replace('…', "");
+    let last = |path: &str| {
+        path.trim_end_matches("/…")
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .replace('…', "")
+    };
     let known: BTreeSet<String> = told.iter().map(|path| last(path)).collect();
-    let missing: Vec<&str> = named(paths).into_iter().filter(|path| !known.contains(&last(path))).collect();
-    assert!(named(paths).len() > 60 && missing.is_empty(), "docs/remote.md says nothing of {missing:?}");
+    let missing: Vec<&str> = named(paths)
+        .into_iter()
+        .filter(|path| !known.contains(&last(path)))
+        .collect();
+    assert!(
+        named(paths).len() > 60 && missing.is_empty(),
+        "docs/remote.md says nothing of {missing:?}"
+    );
 }

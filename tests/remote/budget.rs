@@ -18,7 +18,12 @@ use crate::support::http;
 use crate::support::proxy::{Proxy, Trouble};
 use crate::transport::{PATIENT, call, key, ok, put, server, server_of, service};
 
-const FREE: Limits = Limits { reads: None, writes: None, money: None, timeout: PATIENT };
+const FREE: Limits = Limits {
+    reads: None,
+    writes: None,
+    money: None,
+    timeout: PATIENT,
+};
 /// So few a second that nothing is made up for during a test.
 const HARDLY_ANY: f64 = 0.000_1;
 
@@ -39,7 +44,11 @@ fn large(name: &str, units: usize) -> Value {
 fn refused(answer: Result<Value, Error>, option: &str) {
     match answer.unwrap_err() {
         Error::Remote(error) if error.exception == "ThrottlingException" => {
-            assert!(error.message.starts_with(option) && error.message.contains("--timeout"), "{}", error.message);
+            assert!(
+                error.message.starts_with(option) && error.message.contains("--timeout"),
+                "{}",
+                error.message
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -50,14 +59,25 @@ fn units_that_were_lent_are_made_up_for_before_the_next_request() {
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     let timeout = Duration::from_secs(5);
-    let meter = meter(&proxy.url(), Limits { reads: Some(HARDLY_ANY), writes: Some(HARDLY_ANY), money: None, timeout });
+    let meter = meter(
+        &proxy.url(),
+        Limits {
+            reads: Some(HARDLY_ANY),
+            writes: Some(HARDLY_ANY),
+            money: None,
+            timeout,
+        },
+    );
     ok(&meter, "PutItem", &large("Rex", 7));
     refused(call(&meter, "PutItem", &large("Rex", 1)), "--max-wcu");
     // Reads are another matter, and what takes no units none.
     ok(&meter, "GetItem", &key("Rex"));
     refused(call(&meter, "GetItem", &key("Rex")), "--max-rcu");
     ok(&meter, "DescribeTable", &json!({ "TableName": "Pets" }));
-    assert_eq!(proxy.take_operations(), ["PutItem", "GetItem", "DescribeTable"]);
+    assert_eq!(
+        proxy.take_operations(),
+        ["PutItem", "GetItem", "DescribeTable"]
+    );
     assert_eq!((meter.spent().write, meter.spent().throttles), (7.0, 2));
     server.shutdown();
 }
@@ -65,16 +85,29 @@ fn units_that_were_lent_are_made_up_for_before_the_next_request() {
 #[test]
 fn many_at_a_time_keep_the_rate() {
     let server = server();
-    let meter = meter(&format!("http://{}", server.local_addr()), Limits { writes: Some(40.0), ..FREE });
+    let meter = meter(
+        &format!("http://{}", server.local_addr()),
+        Limits {
+            writes: Some(40.0),
+            ..FREE
+        },
+    );
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let meter = &meter;
-            scope.spawn(move || (0..5).for_each(|at| drop(ok(meter, "PutItem", &large(&format!("{thread}.{at}"), 5)))));
+            scope.spawn(move || {
+                (0..5)
+                    .for_each(|at| drop(ok(meter, "PutItem", &large(&format!("{thread}.{at}"), 5))))
+            });
         }
     });
     // 100 units; a second's worth is there at first, and the last requests at a time need not be made up for.
-    assert!(begun.elapsed() >= Duration::from_secs_f64((100.0 - 40.0 - 4.0 * 5.0) / 40.0), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() >= Duration::from_secs_f64((100.0 - 40.0 - 4.0 * 5.0) / 40.0),
+        "{:?}",
+        begun.elapsed()
+    );
     assert!((meter.spent().write - 100.0).abs() < 1e-9);
     server.shutdown();
 }
@@ -84,21 +117,40 @@ fn at_once(limits: Limits) -> Vec<Result<Answer, Error>> {
     const READERS: usize = 8;
     struct Held(Mutex<Receiver<()>>);
     impl Service for Held {
-        fn call(&self, _caller: &Caller, _operation: &'static str, _body: &[u8]) -> Result<Answer, Error> {
+        fn call(
+            &self,
+            _caller: &Caller,
+            _operation: &'static str,
+            _body: &[u8],
+        ) -> Result<Answer, Error> {
             self.0.lock().unwrap().recv().unwrap();
-            Ok(br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#.to_vec().into())
+            Ok(
+                br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#
+                    .to_vec()
+                    .into(),
+            )
         }
     }
     let (release, released) = channel();
-    let meter = Meter::new(Arc::new(Held(Mutex::new(released))), limits, prices::built_in());
+    let meter = Meter::new(
+        Arc::new(Held(Mutex::new(released))),
+        limits,
+        prices::built_in(),
+    );
     std::thread::scope(|scope| {
         let (ended, ends) = channel();
         for _ in 0..READERS {
             let (meter, ended) = (&meter, ended.clone());
-            scope.spawn(move || ended.send(meter.call(&Caller::Patient, "Scan", br#"{"TableName":"Pets"}"#)).unwrap());
+            scope.spawn(move || {
+                ended
+                    .send(meter.call(&Caller::Patient, "Scan", br#"{"TableName":"Pets"}"#))
+                    .unwrap()
+            });
         }
         // All but one give up while that is held.
-        let mut fared: Vec<_> = (1..READERS).map_while(|_| ends.recv_timeout(Duration::from_secs(60)).ok()).collect();
+        let mut fared: Vec<_> = (1..READERS)
+            .map_while(|_| ends.recv_timeout(Duration::from_secs(60)).ok())
+            .collect();
         (0..READERS).for_each(|_| release.send(()).unwrap());
         fared.extend((fared.len()..READERS).map(|_| ends.recv().unwrap()));
         fared
@@ -110,11 +162,29 @@ fn however_many_ask_at_a_time_the_limits_are_passed_by_one_page() {
     let soon = Duration::from_millis(200);
     let money = Some(prices::built_in().of_reads(100.0));
     for (limits, option) in [
-        (Limits { reads: Some(100.0), timeout: soon, ..FREE }, "--max-rcu 100 is used up"),
-        (Limits { money, timeout: soon, ..FREE }, "--budget is used up"),
+        (
+            Limits {
+                reads: Some(100.0),
+                timeout: soon,
+                ..FREE
+            },
+            "--max-rcu 100 is used up",
+        ),
+        (
+            Limits {
+                money,
+                timeout: soon,
+                ..FREE
+            },
+            "--budget is used up",
+        ),
     ] {
         let fared = at_once(limits);
-        assert_eq!(fared.iter().filter(|answer| answer.is_ok()).count(), 1, "{fared:?}");
+        assert_eq!(
+            fared.iter().filter(|answer| answer.is_ok()).count(),
+            1,
+            "{fared:?}"
+        );
         let refused = fared.iter().filter_map(|answer| answer.as_ref().err());
         refused.for_each(|error| assert!(error.to_string().starts_with(option), "{error}"));
     }
@@ -126,14 +196,29 @@ fn when_the_budget_is_used_up_only_what_costs_nothing_is_asked() {
     let proxy = Proxy::before(server.local_addr());
     // Three write units on demand.
     let money = 3.0 * prices::built_in().of_writes(1.0);
-    let meter = meter(&proxy.url(), Limits { money: Some(money), ..FREE });
+    let meter = meter(
+        &proxy.url(),
+        Limits {
+            money: Some(money),
+            ..FREE
+        },
+    );
     (0..3).for_each(|at| drop(ok(&meter, "PutItem", &large("Rex", 1 + at / 2))));
     proxy.take_operations();
-    for operation in ["PutItem", "GetItem", "GetRecords", "CreateBackup", "CreateTable", "NeverHeardOf"] {
+    for operation in [
+        "PutItem",
+        "GetItem",
+        "GetRecords",
+        "CreateBackup",
+        "CreateTable",
+        "NeverHeardOf",
+    ] {
         match call(&meter, operation, &large("Rex", 1)).unwrap_err() {
             Error::Budget(sentence) => {
                 assert!(
-                    sentence.contains("used up") && sentence.contains("4 write units") && sentence.contains("--budget"),
+                    sentence.contains("used up")
+                        && sentence.contains("4 write units")
+                        && sentence.contains("--budget"),
                     "{sentence}"
                 );
             }
@@ -142,7 +227,11 @@ fn when_the_budget_is_used_up_only_what_costs_nothing_is_asked() {
     }
     assert!(proxy.take_operations().is_empty());
     for operation in ["ListTables", "DescribeTable", "DescribeTimeToLive"] {
-        let table = if operation == "ListTables" { json!({}) } else { json!({ "TableName": "Pets" }) };
+        let table = if operation == "ListTables" {
+            json!({})
+        } else {
+            json!({ "TableName": "Pets" })
+        };
         ok(&meter, operation, &table);
     }
     assert_eq!(proxy.take_operations().len(), 3);
@@ -153,11 +242,21 @@ fn when_the_budget_is_used_up_only_what_costs_nothing_is_asked() {
 fn failed_conditions_cost_and_throttled_requests_are_counted() {
     let server = server();
     let proxy = Proxy::before(server.local_addr());
-    let throttled = Trouble::Answer(400, r#"{"__type":"x#ThrottlingException","message":"Slow down."}"#);
-    let impatient = Meter::new(Arc::new(service(&proxy.url(), Duration::from_secs(4))), FREE, prices::built_in());
+    let throttled = Trouble::Answer(
+        400,
+        r#"{"__type":"x#ThrottlingException","message":"Slow down."}"#,
+    );
+    let impatient = Meter::new(
+        Arc::new(service(&proxy.url(), Duration::from_secs(4))),
+        FREE,
+        prices::built_in(),
+    );
     let mut body = put("Rex", 1);
     body["ConditionExpression"] = "attribute_exists(p)".into();
-    assert!(matches!(call(&impatient, "PutItem", &body), Err(Error::ConditionalCheckFailed { .. })));
+    assert!(matches!(
+        call(&impatient, "PutItem", &body),
+        Err(Error::ConditionalCheckFailed { .. })
+    ));
     assert_eq!(impatient.spent().write, 1.0);
     proxy.always(Some(throttled));
     let error = call(&impatient, "PutItem", &body).unwrap_err();
@@ -175,7 +274,11 @@ fn failed_conditions_cost_and_throttled_requests_are_counted() {
 fn what_was_spent_is_told_by_table_and_index() {
     let engine = http::engine();
     let server = server_of(Arc::clone(&engine));
-    let limits = Limits { reads: Some(1_000.0), money: Some(2.0), ..FREE };
+    let limits = Limits {
+        reads: Some(1_000.0),
+        money: Some(2.0),
+        ..FREE
+    };
     let meter = Arc::new(meter(&format!("http://{}", server.local_addr()), limits));
     let index = json!({
         "TableName": "Pots",
@@ -189,8 +292,7 @@ fn what_was_spent_is_told_by_table_and_index() {
         "BillingMode": "PAY_PER_REQUEST",
     });
     ok(&*meter, "CreateTable", &index);
-    let item =
-        json!({ "TableName": "Pots", "Item": { "p": { "S": "a" }, "g": { "S": "b" } }, "ReturnConsumedCapacity": "INDEXES" });
+    let item = json!({ "TableName": "Pots", "Item": { "p": { "S": "a" }, "g": { "S": "b" } }, "ReturnConsumedCapacity": "INDEXES" });
     ok(&*meter, "PutItem", &item);
     let query = json!({
         "TableName": "Pots",
@@ -201,11 +303,22 @@ fn what_was_spent_is_told_by_table_and_index() {
     });
     ok(&*meter, "Query", &query);
     let layout = RemoteLayout::new(Arc::clone(&meter), engine);
-    let metrics = layout.metrics(&[TableName::new("Pots").unwrap(), TableName::new("Nowhere").unwrap()]).unwrap();
+    let metrics = layout
+        .metrics(&[
+            TableName::new("Pots").unwrap(),
+            TableName::new("Nowhere").unwrap(),
+        ])
+        .unwrap();
     let told = capacity::render(&metrics, &metrics.tables[0], layout.prices());
-    let source =
-        |at: usize| (&told["sources"][at]["kind"], &told["sources"][at]["since_start"], &told["sources"][at]["queries_last_day"]);
-    let units = |read: f64, write: f64| json!({ "read_units": read, "write_units": write, "throttles": 0 });
+    let source = |at: usize| {
+        (
+            &told["sources"][at]["kind"],
+            &told["sources"][at]["since_start"],
+            &told["sources"][at]["queries_last_day"],
+        )
+    };
+    let units =
+        |read: f64, write: f64| json!({ "read_units": read, "write_units": write, "throttles": 0 });
     let (none, one) = (
         json!({ "requests": 0, "evaluated": 0, "returned": 0, "read_units": 0.0 }),
         json!({ "requests": 1, "evaluated": 1, "returned": 1, "read_units": 0.5 }),
@@ -213,10 +326,23 @@ fn what_was_spent_is_told_by_table_and_index() {
     assert_eq!(source(0), (&json!("table"), &units(0.0, 1.0), &none));
     assert_eq!(source(1), (&json!("gsi"), &units(0.5, 1.0), &one));
     assert_eq!(told["latency"]["since_start"]["requests"], 2);
-    assert_eq!((metrics.tables.len(), &told["sources"][0]["billing"]), (1, &json!("on demand")));
-    let all = capacity::render_all(&layout.all_metrics().unwrap(), layout.spent().as_ref(), layout.prices());
+    assert_eq!(
+        (metrics.tables.len(), &told["sources"][0]["billing"]),
+        (1, &json!("on demand"))
+    );
+    let all = capacity::render_all(
+        &layout.all_metrics().unwrap(),
+        layout.spent().as_ref(),
+        layout.prices(),
+    );
     assert_eq!(all["since_start"], units(0.5, 2.0));
-    assert_eq!((&all["limits"]["read_units_a_second"], &all["limits"]["budget"]), (&json!(1_000.0), &json!(2.0)));
+    assert_eq!(
+        (
+            &all["limits"]["read_units_a_second"],
+            &all["limits"]["budget"]
+        ),
+        (&json!(1_000.0), &json!(2.0))
+    );
     server.shutdown();
 }
 
@@ -224,14 +350,32 @@ fn what_was_spent_is_told_by_table_and_index() {
 fn what_nobody_counts_passes() {
     struct Echo;
     impl Service for Echo {
-        fn call(&self, _caller: &Caller, _operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+        fn call(
+            &self,
+            _caller: &Caller,
+            _operation: &'static str,
+            body: &[u8],
+        ) -> Result<Answer, Error> {
             Ok(body.to_vec().into())
         }
     }
-    let meter =
-        Meter::new(Arc::new(Echo), Limits { reads: Some(HARDLY_ANY), writes: Some(HARDLY_ANY), ..FREE }, prices::built_in());
+    let meter = Meter::new(
+        Arc::new(Echo),
+        Limits {
+            reads: Some(HARDLY_ANY),
+            writes: Some(HARDLY_ANY),
+            ..FREE
+        },
+        prices::built_in(),
+    );
     for _ in 0..3 {
-        assert_eq!(meter.call(&Caller::Patient, "GetRecords", b"not even JSON").unwrap().into_text(), b"not even JSON");
+        assert_eq!(
+            meter
+                .call(&Caller::Patient, "GetRecords", b"not even JSON")
+                .unwrap()
+                .into_text(),
+            b"not even JSON"
+        );
     }
     assert_eq!(meter.spent().money, 0.0);
 }

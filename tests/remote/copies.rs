@@ -36,16 +36,26 @@ impl Bed {
     fn new(items: u32) -> Self {
         let store = Arc::new(MemoryStore::new().unwrap());
         let database = Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap());
-        database.create_table(definition("Tab", "pk:S sk:N", &["G one a:S KEYS_ONLY"])).unwrap();
-        let server = Server::start(http::options(), Arc::clone(&database) as Arc<dyn Database>).unwrap();
+        database
+            .create_table(definition("Tab", "pk:S sk:N", &["G one a:S KEYS_ONLY"]))
+            .unwrap();
+        let server =
+            Server::start(http::options(), Arc::clone(&database) as Arc<dyn Database>).unwrap();
         let proxy = Proxy::before(server.local_addr());
-        let bed = Self { database, server, proxy, dir: tempfile::tempdir().unwrap() };
+        let bed = Self {
+            database,
+            server,
+            proxy,
+            dir: tempfile::tempdir().unwrap(),
+        };
         (0..items).for_each(|number| bed.put(item(number)));
         bed
     }
 
     fn put(&self, item: Item) {
-        self.database.put_item(PutItemRequest::new(table("Tab"), item)).unwrap();
+        self.database
+            .put_item(PutItemRequest::new(table("Tab"), item))
+            .unwrap();
     }
 
     fn data(&self) -> PathBuf {
@@ -58,11 +68,25 @@ impl Bed {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(DDBFS);
-        command.args(args).env("DDBFS_DATA", self.data()).env("HOME", self.dir.path()).stdin(Stdio::null());
-        for name in ["AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_CONFIG_FILE"] {
+        command
+            .args(args)
+            .env("DDBFS_DATA", self.data())
+            .env("HOME", self.dir.path())
+            .stdin(Stdio::null());
+        for name in [
+            "AWS_PROFILE",
+            "AWS_SESSION_TOKEN",
+            "AWS_ENDPOINT_URL",
+            "AWS_ENDPOINT_URL_DYNAMODB",
+            "AWS_CONFIG_FILE",
+        ] {
             command.env_remove(name);
         }
-        let set = [("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("AWS_REGION", "us-east-1")];
+        let set = [
+            ("AWS_ACCESS_KEY_ID", "a"),
+            ("AWS_SECRET_ACCESS_KEY", "b"),
+            ("AWS_REGION", "us-east-1"),
+        ];
         command.envs(set).env("AWS_EC2_METADATA_DISABLED", "true");
         command
     }
@@ -78,18 +102,30 @@ impl Bed {
     #[track_caller]
     fn is_same(&self) {
         let there = format!("{}/Tab", self.url());
-        assert_eq!(self.run(&["diff", "Tab", &there]), (0, String::new(), String::new()));
+        assert_eq!(
+            self.run(&["diff", "Tab", &there]),
+            (0, String::new(), String::new())
+        );
     }
 
     /// Lets so many requests pass, kills the command when the service is silent and so many pages are noted.
     fn killed(&self, args: &[&str], requests: usize, pages: usize) {
         self.proxy.pass(requests);
         self.proxy.always(Some(Trouble::Silence));
-        let mut child = self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = self
+            .command(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         until_ok("the pages are noted", || {
             assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
             let found = noted(&self.data());
-            if found >= pages { Ok(()) } else { Err(format!("only {found} are")) }
+            if found >= pages {
+                Ok(())
+            } else {
+                Err(format!("only {found} are"))
+            }
         });
         child.kill().unwrap();
         child.wait().unwrap();
@@ -98,40 +134,80 @@ impl Bed {
 
 fn item(number: u32) -> Item {
     let (pk, sk) = (format!("p{}", number / 7), (number % 7).to_string());
-    Item::from([("pk", s(&pk)), ("sk", n(&sk)), ("a", s(&sk)), ("n", n(&number.to_string())), ("fill", x(3000))])
+    Item::from([
+        ("pk", s(&pk)),
+        ("sk", n(&sk)),
+        ("a", s(&sk)),
+        ("n", n(&number.to_string())),
+        ("fill", x(3000)),
+    ])
 }
 
 /// Pages that the journal of the only copy in a data directory tells of.
 fn noted(data: &Path) -> usize {
     let journals = std::fs::read_dir(data.join("copies")).into_iter().flatten();
-    let texts = journals.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default());
+    let texts =
+        journals.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default());
     texts.map(|text| text.matches("\"segment\":").count()).sum()
 }
 
 #[test]
 fn a_pull_that_is_killed_twice_misses_nothing_and_pays_for_a_page_a_segment_again() {
     let bed = Bed::new(4_000);
-    let pages: usize = (0..SEGMENTS).map(|index| pages_of(&bed.database, index)).sum();
+    let pages: usize = (0..SEGMENTS)
+        .map(|index| pages_of(&bed.database, index))
+        .sum();
     assert!(pages >= 10, "{pages}");
     let url = bed.proxy.url();
-    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2", "--timeout", "100"];
+    let pull = [
+        "pull",
+        "Tab",
+        "--from-endpoint",
+        &url,
+        "--segments",
+        "2",
+        "--timeout",
+        "100",
+    ];
     // DescribeTable, DescribeTimeToLive and some pages.
     bed.killed(&pull, 2 + 4, 3);
     bed.killed(&pull, 2 + 4, 6);
     bed.proxy.always(None);
     let (code, out, err) = bed.run(&pull);
-    assert_eq!((code, out.starts_with("4,000 items pulled; ")), (0, true), "{out}{err}");
+    assert_eq!(
+        (code, out.starts_with("4,000 items pulled; ")),
+        (0, true),
+        "{out}{err}"
+    );
     assert!(err.contains("goes on where it was stopped: "), "{err}");
-    let scans = bed.proxy.take_operations().iter().filter(|operation| *operation == "Scan").count();
-    assert!(scans <= pages + 2 * SEGMENTS as usize, "{scans} Scans for {pages} pages");
+    let scans = bed
+        .proxy
+        .take_operations()
+        .iter()
+        .filter(|operation| *operation == "Scan")
+        .count();
+    assert!(
+        scans <= pages + 2 * SEGMENTS as usize,
+        "{scans} Scans for {pages} pages"
+    );
     bed.is_same();
     let (clean, report) = check(&bed.data());
     assert!(clean, "{report}");
     let (_, status, _) = bed.run(&["index", "status", "Tab"]);
-    assert!(status.contains("ACTIVE") && status.contains("4000 entries"), "{status}");
+    assert!(
+        status.contains("ACTIVE") && status.contains("4000 entries"),
+        "{status}"
+    );
     // It is whole: a pull would be another one.
     let (code, _, err) = bed.run(&pull);
-    assert_eq!((code, err.contains("Tab: there is a table of that name; --replace drops it first")), (1, true), "{err}");
+    assert_eq!(
+        (
+            code,
+            err.contains("Tab: there is a table of that name; --replace drops it first")
+        ),
+        (1, true),
+        "{err}"
+    );
     assert_eq!(bed.run(&[&pull[..], &["--replace"]].concat()).0, 0);
     bed.is_same();
 }
@@ -140,28 +216,77 @@ fn a_pull_that_is_killed_twice_misses_nothing_and_pays_for_a_page_a_segment_agai
 fn a_table_that_is_not_whole_says_so_wherever_it_is_used() {
     let bed = Bed::new(2_000);
     let (url, lacks) = (bed.proxy.url(), "Tab is not whole: a pull of http://");
-    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2", "--timeout", "100"];
+    let pull = [
+        "pull",
+        "Tab",
+        "--from-endpoint",
+        &url,
+        "--segments",
+        "2",
+        "--timeout",
+        "100",
+    ];
     bed.killed(&pull, 2 + 3, 2);
     bed.proxy.always(None);
-    let push = |more: &[&str]| bed.run(&[&["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url], more].concat());
+    let push = |more: &[&str]| {
+        bed.run(
+            &[
+                &[
+                    "push",
+                    "Tab",
+                    "--to-table",
+                    "Back",
+                    "--create",
+                    "--to-endpoint",
+                    &url,
+                ],
+                more,
+            ]
+            .concat(),
+        )
+    };
     let (code, out, err) = push(&[]);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains(lacks) && err.ends_with("goes on with it; --partial pushes what is here\n"), "{err}");
-    assert!(bed.database.scan(&ScanRequest::new(table("Back"))).is_err(), "nothing was made");
+    assert!(
+        err.contains(lacks) && err.ends_with("goes on with it; --partial pushes what is here\n"),
+        "{err}"
+    );
+    assert!(
+        bed.database.scan(&ScanRequest::new(table("Back"))).is_err(),
+        "nothing was made"
+    );
     for command in ["advise", "shapes"] {
         let (code, out, err) = bed.run(&[command, "Tab"]);
         let first = out.lines().nth(2).unwrap_or_default();
-        assert!(code == 0 && first.starts_with(&format!("**{lacks}")) && err.starts_with(lacks), "{out}{err}");
+        assert!(
+            code == 0 && first.starts_with(&format!("**{lacks}")) && err.starts_with(lacks),
+            "{out}{err}"
+        );
     }
-    for command in [&["violations", "Tab"][..], &["dump", "Tab"], &["diff", "Tab", &format!("{}/Tab", bed.url()), "--brief"]] {
+    for command in [
+        &["violations", "Tab"][..],
+        &["dump", "Tab"],
+        &["diff", "Tab", &format!("{}/Tab", bed.url()), "--brief"],
+    ] {
         let (_, _, err) = bed.run(command);
         assert!(err.contains(lacks), "{command:?} {err}");
     }
     let mut mounted = Mount::beside(&bed.data());
-    for script in ["head -n 1 README.md", "head -n 1 Tab/help", "head -n 3 Tab/advice.md", "head -n 3 Tab/shapes.md"] {
-        assert!(mounted.ok(script).contains(&format!("**{lacks}")), "{script}");
+    for script in [
+        "head -n 1 README.md",
+        "head -n 1 Tab/help",
+        "head -n 3 Tab/advice.md",
+        "head -n 3 Tab/shapes.md",
+    ] {
+        assert!(
+            mounted.ok(script).contains(&format!("**{lacks}")),
+            "{script}"
+        );
     }
-    for script in ["jq -r .unfinished Tab/stats.json", "jq -r .unfinished Tab/shapes.json"] {
+    for script in [
+        "jq -r .unfinished Tab/stats.json",
+        "jq -r .unfinished Tab/shapes.json",
+    ] {
         assert!(mounted.ok(script).starts_with(lacks), "{script}");
     }
     mounted.unmount();
@@ -173,13 +298,23 @@ fn a_table_that_is_not_whole_says_so_wherever_it_is_used() {
     bed.killed(&[&pull[..], &["--replace"]].concat(), 2 + 3, 2);
     bed.proxy.always(None);
     let local = data_of(&bed.data());
-    local.delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Tab"))).unwrap();
+    local
+        .delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Tab")))
+        .unwrap();
     local.create_table(definition("Tab", "pk:S", &[])).unwrap();
-    local.put_item(PutItemRequest::new(table("Tab"), Item::from([("pk", s("own"))]))).unwrap();
+    local
+        .put_item(PutItemRequest::new(
+            table("Tab"),
+            Item::from([("pk", s("own"))]),
+        ))
+        .unwrap();
     local.engine().close();
     drop(local);
     let (code, out, err) = bed.run(&["advise", "Tab"]);
-    assert!(code == 0 && err.is_empty() && !out.contains("not whole"), "{out}{err}");
+    assert!(
+        code == 0 && err.is_empty() && !out.contains("not whole"),
+        "{out}{err}"
+    );
 }
 
 /// The data directory, open.
@@ -190,7 +325,10 @@ fn data_of(dir: &Path) -> LocalDatabase {
 
 fn pages_of(database: &LocalDatabase, index: u32) -> usize {
     let mut request = ScanRequest::new(table("Tab"));
-    request.segment = Some(Segment { index, total: SEGMENTS });
+    request.segment = Some(Segment {
+        index,
+        total: SEGMENTS,
+    });
     for page in 1.. {
         request.exclusive_start_key = database.scan(&request).unwrap().page.last_evaluated_key;
         if request.exclusive_start_key.is_none() {
@@ -203,16 +341,35 @@ fn pages_of(database: &LocalDatabase, index: u32) -> usize {
 #[test]
 fn a_push_that_is_killed_twice_misses_nothing() {
     let bed = Bed::new(2_500);
-    assert_eq!(bed.run(&["pull", "Tab", "--from-endpoint", &bed.url()]).0, 0);
-    bed.database.delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Tab"))).unwrap();
+    assert_eq!(
+        bed.run(&["pull", "Tab", "--from-endpoint", &bed.url()]).0,
+        0
+    );
+    bed.database
+        .delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Tab")))
+        .unwrap();
     let url = bed.proxy.url();
-    let push = ["push", "Tab", "--create", "--to-endpoint", &url, "--segments", "2", "--timeout", "100"];
+    let push = [
+        "push",
+        "Tab",
+        "--create",
+        "--to-endpoint",
+        &url,
+        "--segments",
+        "2",
+        "--timeout",
+        "100",
+    ];
     // A page is fourteen batches or so.
     bed.killed(&push, 40, 1);
     bed.killed(&push, 40, 2);
     bed.proxy.always(None);
     let (code, out, err) = bed.run(&push);
-    assert_eq!((code, out.starts_with("2,500 items pushed; ")), (0, true), "{out}{err}");
+    assert_eq!(
+        (code, out.starts_with("2,500 items pushed; ")),
+        (0, true),
+        "{out}{err}"
+    );
     bed.is_same();
 }
 
@@ -223,54 +380,129 @@ fn a_push_overwrites_nothing_unless_told_so() {
     let there = |name: &str| format!("{url}/{name}");
     assert_eq!(bed.run(&["sample"]).0, 0);
     let push = |more: &[&str]| {
-        let (code, out, err) = bed.run(&[&["push", "Thread", "--to-endpoint", &url][..], more].concat());
+        let (code, out, err) =
+            bed.run(&[&["push", "Thread", "--to-endpoint", &url][..], more].concat());
         (code, if code == 0 { out } else { err })
     };
     let (code, text) = push(&[]);
     assert_eq!(
-        (code, text.contains(&format!("{}: there is no such table; --create makes it", there("Thread")))),
+        (
+            code,
+            text.contains(&format!(
+                "{}: there is no such table; --create makes it",
+                there("Thread")
+            ))
+        ),
         (1, true),
         "{text}"
     );
     let (code, text) = push(&["--create"]);
-    assert_eq!((code, text.starts_with("10 items pushed; ")), (0, true), "{text}");
+    assert_eq!(
+        (code, text.starts_with("10 items pushed; ")),
+        (0, true),
+        "{text}"
+    );
     let (code, text) = push(&["--create"]);
-    assert_eq!((code, text.contains("the table has items; --merge")), (1, true), "{text}");
+    assert_eq!(
+        (code, text.contains("the table has items; --merge")),
+        (1, true),
+        "{text}"
+    );
     let (code, text) = push(&["--to-table", "Tab"]);
-    assert_eq!((code, text.contains("its key is pk (S) and sk (N), that of Thread is")), (1, true), "{text}");
+    assert_eq!(
+        (
+            code,
+            text.contains("its key is pk (S) and sk (N), that of Thread is")
+        ),
+        (1, true),
+        "{text}"
+    );
 
     // What is only there stays there.
-    let same = |one: &str, two: &str, more: &[&str]| bed.run(&[&["diff", one, two][..], more].concat());
-    assert_eq!(same("Thread", &there("Thread"), &[]), (0, String::new(), String::new()));
-    let found = bed.database.scan(&ScanRequest::new(table("Thread"))).unwrap().items.unwrap();
+    let same =
+        |one: &str, two: &str, more: &[&str]| bed.run(&[&["diff", one, two][..], more].concat());
+    assert_eq!(
+        same("Thread", &there("Thread"), &[]),
+        (0, String::new(), String::new())
+    );
+    let found = bed
+        .database
+        .scan(&ScanRequest::new(table("Thread")))
+        .unwrap()
+        .items
+        .unwrap();
     let (mut own, mut changed) = (found[0].clone(), found[1].clone());
     own.0.insert("Subject".to_owned(), s("only there"));
-    changed.0.insert("Views".to_owned(), n("12345678901234567890123456789012345678"));
+    changed.0.insert(
+        "Views".to_owned(),
+        n("12345678901234567890123456789012345678"),
+    );
     for item in [own, changed] {
-        bed.database.put_item(PutItemRequest::new(table("Thread"), item)).unwrap();
+        bed.database
+            .put_item(PutItemRequest::new(table("Thread"), item))
+            .unwrap();
     }
     let (code, out, err) = same("Thread", &there("Thread"), &[]);
-    assert_eq!((code, out.lines().filter(|line| line.starts_with(['+', '~'])).count()), (1, 2), "{out}");
+    assert_eq!(
+        (
+            code,
+            out.lines()
+                .filter(|line| line.starts_with(['+', '~']))
+                .count()
+        ),
+        (1, 2),
+        "{out}"
+    );
     assert!(
-        out.contains("\"Subject\":\"only there\"}") && out.contains("    + \"Views\": 12345678901234567890123456789012345678"),
+        out.contains("\"Subject\":\"only there\"}")
+            && out.contains("    + \"Views\": 12345678901234567890123456789012345678"),
         "{out}"
     );
     assert!(err.starts_with("0 only in Thread, 1 only in "), "{err}");
     let (code, out, _) = same(&there("Thread"), "Thread", &["--json"]);
-    assert_eq!((code, out.lines().filter(|line| line.starts_with("{\"only_in\":\"A\",\"key\":{")).count()), (1, 1), "{out}");
-    assert!(out.contains("\"Views\":{\"A\":12345678901234567890123456789012345678"), "{out}");
+    assert_eq!(
+        (
+            code,
+            out.lines()
+                .filter(|line| line.starts_with("{\"only_in\":\"A\",\"key\":{"))
+                .count()
+        ),
+        (1, 1),
+        "{out}"
+    );
+    assert!(
+        out.contains("\"Views\":{\"A\":12345678901234567890123456789012345678"),
+        "{out}"
+    );
     assert_eq!(
         same("Thread", &there("Thread"), &["--brief"]),
-        (1, format!("Thread and {} differ\n", there("Thread")), String::new())
+        (
+            1,
+            format!("Thread and {} differ\n", there("Thread")),
+            String::new()
+        )
     );
     assert_eq!(push(&["--merge"]).0, 0);
     let (code, out, _) = same("Thread", &there("Thread"), &[]);
-    assert_eq!((code, out.lines().count(), out.starts_with('+')), (1, 1, true), "{out}");
+    assert_eq!(
+        (code, out.lines().count(), out.starts_with('+')),
+        (1, 1, true),
+        "{out}"
+    );
 
     // Trouble is no difference.
-    for (one, two) in [("Thread", there("Absent")), ("Absent", there("Thread")), ("Thread", there("Tab")), ("a b", there("Tab"))] {
+    for (one, two) in [
+        ("Thread", there("Absent")),
+        ("Absent", there("Thread")),
+        ("Thread", there("Tab")),
+        ("a b", there("Tab")),
+    ] {
         let (code, out, err) = same(one, &two, &[]);
-        assert_eq!((code, out.as_str(), err.starts_with("ddbfs: ")), (2, "", true), "{one} {two} {err}");
+        assert_eq!(
+            (code, out.as_str(), err.starts_with("ddbfs: ")),
+            (2, "", true),
+            "{one} {two} {err}"
+        );
     }
 }
 
@@ -278,25 +510,64 @@ fn a_push_overwrites_nothing_unless_told_so() {
 fn a_pull_keeps_its_rate() {
     let bed = Bed::new(1_000);
     let begun = Instant::now();
-    let (code, out, err) = bed.run(&["pull", "Tab", "--from-endpoint", &bed.url(), "--segments", "2", "--max-rcu", "100"]);
-    assert_eq!((code, out.starts_with("1,000 items pulled; ")), (0, true), "{out}{err}");
+    let (code, out, err) = bed.run(&[
+        "pull",
+        "Tab",
+        "--from-endpoint",
+        &bed.url(),
+        "--segments",
+        "2",
+        "--max-rcu",
+        "100",
+    ]);
+    assert_eq!(
+        (code, out.starts_with("1,000 items pulled; ")),
+        (0, true),
+        "{out}{err}"
+    );
     // 3 MB are 380 units; a second's worth is there at first, and the last pages need not be made up for.
-    assert!(begun.elapsed() >= Duration::from_secs_f64((380.0 - 100.0 - 2.0 * 128.0) / 100.0), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() >= Duration::from_secs_f64((380.0 - 100.0 - 2.0 * 128.0) / 100.0),
+        "{:?}",
+        begun.elapsed()
+    );
     bed.is_same();
 }
 
 /// Starts the command, sends SIGINT once `is_so`, and tells what it then said.
 fn interrupted(bed: &Bed, args: &[&str], what: &str, is_so: impl FnMut() -> bool) -> String {
-    let child = bed.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = bed
+        .command(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     until(what, is_so);
     // From here on it waits for many minutes, if nobody stops it.
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     let begun = Instant::now();
     let output = child.wait_with_output().unwrap();
     let (out, err) = texts(&output);
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    assert_eq!((output.status.code(), out.starts_with("stopped: ")), (Some(1), true), "{out}{err}");
-    assert!(out.ends_with("; the same command goes on from here\n"), "{out}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(
+        (output.status.code(), out.starts_with("stopped: ")),
+        (Some(1), true),
+        "{out}{err}"
+    );
+    assert!(
+        out.ends_with("; the same command goes on from here\n"),
+        "{out}"
+    );
     out
 }
 
@@ -304,19 +575,48 @@ fn interrupted(bed: &Bed, args: &[&str], what: &str, is_so: impl FnMut() -> bool
 fn a_signal_is_heard_by_one_who_waits_for_units_or_for_a_service_that_throttles_or_is_silent() {
     let bed = Bed::new(1_000);
     let url = bed.proxy.url();
-    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2", "--timeout", "600"];
+    let pull = [
+        "pull",
+        "Tab",
+        "--from-endpoint",
+        &url,
+        "--segments",
+        "2",
+        "--timeout",
+        "600",
+    ];
     let noted = |pages: usize| noted(&bed.data()) >= pages;
-    interrupted(&bed, &[&pull[..], &["--max-rcu", "0.1"]].concat(), "a page", || noted(1));
+    interrupted(
+        &bed,
+        &[&pull[..], &["--max-rcu", "0.1"]].concat(),
+        "a page",
+        || noted(1),
+    );
     for trouble in [Trouble::Answer(400, THROTTLED), Trouble::Silence] {
         bed.proxy.pass(2);
         bed.proxy.always(Some(trouble));
         bed.proxy.take_operations();
-        interrupted(&bed, &pull, "a page is asked for", || bed.proxy.take_operations().iter().any(|operation| operation == "Scan"));
+        interrupted(&bed, &pull, "a page is asked for", || {
+            bed.proxy
+                .take_operations()
+                .iter()
+                .any(|operation| operation == "Scan")
+        });
         bed.proxy.always(None);
     }
     assert_eq!(bed.run(&pull).0, 0);
     bed.is_same();
-    let push = ["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url, "--max-wcu", "0.1"];
+    let push = [
+        "push",
+        "Tab",
+        "--to-table",
+        "Back",
+        "--create",
+        "--to-endpoint",
+        &url,
+        "--max-wcu",
+        "0.1",
+    ];
     interrupted(&bed, &push, "a batch is put", || {
         let there = bed.database.scan(&ScanRequest::new(table("Back")));
         there.is_ok_and(|found| found.page.scanned_count > 0)
@@ -325,9 +625,9 @@ fn a_signal_is_heard_by_one_who_waits_for_units_or_for_a_service_that_throttles_
     assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]).0, 0);
 }
 
-const THROTTLED: &str =
-    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#;
-const FAILED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Oh."}"#;
+const THROTTLED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#;
+const FAILED: &str =
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Oh."}"#;
 
 /// One after the other, each between requests that are answered.
 fn troubles(bed: &Bed) -> usize {
@@ -354,18 +654,51 @@ fn troubles(bed: &Bed) -> usize {
 #[test]
 fn a_service_that_throttles_fails_and_cuts_connections_is_copied_whole_all_the_same() {
     let bed = Bed::new(4_000);
-    let pages: usize = (0..SEGMENTS).map(|index| pages_of(&bed.database, index)).sum();
+    let pages: usize = (0..SEGMENTS)
+        .map(|index| pages_of(&bed.database, index))
+        .sum();
     let (url, troubled) = (bed.proxy.url(), troubles(&bed));
     let (code, out, err) = bed.run(&["pull", "Tab", "--from-endpoint", &url, "--segments", "2"]);
-    assert_eq!((code, out.starts_with("4,000 items pulled; ")), (0, true), "{out}{err}");
-    let asked = |of: &str| bed.proxy.take_operations().iter().filter(|operation| *operation == of).count();
-    assert_eq!(asked("Scan"), pages + troubled, "each page once, and once more for what came between");
+    assert_eq!(
+        (code, out.starts_with("4,000 items pulled; ")),
+        (0, true),
+        "{out}{err}"
+    );
+    let asked = |of: &str| {
+        bed.proxy
+            .take_operations()
+            .iter()
+            .filter(|operation| *operation == of)
+            .count()
+    };
+    assert_eq!(
+        asked("Scan"),
+        pages + troubled,
+        "each page once, and once more for what came between"
+    );
     bed.is_same();
     troubles(&bed);
-    let (code, out, err) = bed.run(&["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url, "--segments", "2"]);
-    assert_eq!((code, out.starts_with("4,000 items pushed; ")), (0, true), "{out}{err}");
+    let (code, out, err) = bed.run(&[
+        "push",
+        "Tab",
+        "--to-table",
+        "Back",
+        "--create",
+        "--to-endpoint",
+        &url,
+        "--segments",
+        "2",
+    ]);
+    assert_eq!(
+        (code, out.starts_with("4,000 items pushed; ")),
+        (0, true),
+        "{out}{err}"
+    );
     assert!(asked("BatchWriteItem") >= 4_000 / 25 + troubled);
-    assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]), (0, String::new(), String::new()));
+    assert_eq!(
+        bed.run(&["diff", "Tab", &format!("{url}/Back")]),
+        (0, String::new(), String::new())
+    );
 }
 
 #[test]
@@ -378,25 +711,67 @@ fn a_copy_ends_with_its_budget_and_goes_on_with_another() {
         "read_hour":1,"write_hour":1,"gigabyte_month":1}"#;
     std::fs::write(&prices, text).unwrap();
     let with = |args: &[&str], budget: &str| {
-        bed.run(&[args, &["--prices", prices.to_str().unwrap(), "--budget", budget, "--segments", "2"]].concat())
+        bed.run(
+            &[
+                args,
+                &[
+                    "--prices",
+                    prices.to_str().unwrap(),
+                    "--budget",
+                    budget,
+                    "--segments",
+                    "2",
+                ],
+            ]
+            .concat(),
+        )
     };
     let pull = ["pull", "Tab", "--from-endpoint", &url];
     let (code, out, err) = with(&pull, "8 USD");
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("the budget is used up: ") && err.contains(" of 8 USD for "), "{err}");
-    assert!(err.trim_end().ends_with("; the same command goes on from here"), "{err}");
+    assert!(
+        err.contains("the budget is used up: ") && err.contains(" of 8 USD for "),
+        "{err}"
+    );
+    assert!(
+        err.trim_end()
+            .ends_with("; the same command goes on from here"),
+        "{err}"
+    );
     // What the first run spent is not counted again.
     let (code, out, err) = with(&pull, "12 USD");
-    assert_eq!((code, out.starts_with("4,000 items pulled; ")), (0, true), "{out}{err}");
+    assert_eq!(
+        (code, out.starts_with("4,000 items pulled; ")),
+        (0, true),
+        "{out}{err}"
+    );
     bed.is_same();
     // Either side is 15 USD: they spend of one budget.
     let there = format!("{url}/Tab");
     let (code, out, err) = with(&["diff", &there, &there], "20 USD");
-    assert_eq!((code, out.as_str(), err.contains("the budget is used up: ")), (2, "", true), "{err}");
-    assert_eq!(with(&["diff", &there, &there], "40 USD"), (0, String::new(), String::new()));
-    let push = ["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url];
+    assert_eq!(
+        (code, out.as_str(), err.contains("the budget is used up: ")),
+        (2, "", true),
+        "{err}"
+    );
+    assert_eq!(
+        with(&["diff", &there, &there], "40 USD"),
+        (0, String::new(), String::new())
+    );
+    let push = [
+        "push",
+        "Tab",
+        "--to-table",
+        "Back",
+        "--create",
+        "--to-endpoint",
+        &url,
+    ];
     let (code, _, err) = with(&push, "70 USD");
-    assert!(code == 1 && err.contains("the budget is used up: ") && err.contains("goes on from here"), "{err}");
+    assert!(
+        code == 1 && err.contains("the budget is used up: ") && err.contains("goes on from here"),
+        "{err}"
+    );
     assert_eq!(with(&push, "200 USD").0, 0);
     assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]).0, 0);
 }
@@ -414,13 +789,35 @@ fn what_cannot_be_is_a_sentence() {
             "{args:?} {code}\n{out}{err}"
         );
     };
-    fails(&["pull", "Absent", "--from-endpoint", &url], &format!("{url}/Absent: there is no such table"));
-    fails(&["push", "Absent", "--to-endpoint", &url], "no table \"Absent\"");
-    fails(&["pull", "Tab", "--from-endpoint", "somewhere"], "somewhere");
-    fails(&["pull", "Tab", "--from-endpoint", "http://127.0.0.1:1", "--timeout", "1"], "127.0.0.1:1");
+    fails(
+        &["pull", "Absent", "--from-endpoint", &url],
+        &format!("{url}/Absent: there is no such table"),
+    );
+    fails(
+        &["push", "Absent", "--to-endpoint", &url],
+        "no table \"Absent\"",
+    );
+    fails(
+        &["pull", "Tab", "--from-endpoint", "somewhere"],
+        "somewhere",
+    );
+    fails(
+        &[
+            "pull",
+            "Tab",
+            "--from-endpoint",
+            "http://127.0.0.1:1",
+            "--timeout",
+            "1",
+        ],
+        "127.0.0.1:1",
+    );
     let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"You may not do that."}"#;
     bed.proxy.next(&[Trouble::Answer(400, denied)]);
-    fails(&["pull", "Tab", "--from-endpoint", &url], "You may not do that.");
+    fails(
+        &["pull", "Tab", "--from-endpoint", &url],
+        "You may not do that.",
+    );
     // A table that is said to be of 10 GB.
     let large = r#"{"Table":{"TableName":"Tab","TableStatus":"ACTIVE","TableId":"x","CreationDateTime":1,"ItemCount":1000000,
         "TableSizeBytes":10000000000,"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
@@ -441,20 +838,38 @@ fn the_words_of_a_service_are_cut_and_no_terminal_obeys_them() {
     bed.run(&["pull", "Tab", "--from-endpoint", &bed.url()]);
     let url = bed.proxy.url();
     let words = r"\u001b]0;owned\u0007\u009b2J\r\nforged\u202e".to_owned() + &"x".repeat(5_000_000);
-    let member = |text: &str| format!(r#"{{"__type":"com.amazon.coral.service#{text}","message":"{words}"}}"#);
+    let member = |text: &str| {
+        format!(r#"{{"__type":"com.amazon.coral.service#{text}","message":"{words}"}}"#)
+    };
     let mountpoint = bed.dir.path().join("mnt");
     std::fs::create_dir(&mountpoint).unwrap();
     let there = format!("{url}/Tab");
     let commands: [&[&str]; 4] = [
-        &["pull", "Tab", "--from-endpoint", &url, "--to-table", "Other"],
+        &[
+            "pull",
+            "Tab",
+            "--from-endpoint",
+            &url,
+            "--to-table",
+            "Other",
+        ],
         &["push", "Tab", "--to-endpoint", &url],
         &["diff", "Tab", &there],
-        &["mount", "--remote", "--endpoint", &url, mountpoint.to_str().unwrap()],
+        &[
+            "mount",
+            "--remote",
+            "--endpoint",
+            &url,
+            mountpoint.to_str().unwrap(),
+        ],
     ];
     for exception in ["AccessDeniedException", "ResourceNotFoundException", &words] {
         let answer: &'static str = Box::leak(member(exception).into_boxed_str());
         bed.proxy.always(Some(Trouble::Answer(400, answer)));
-        for command in commands.iter().filter(|command| command[0] != "mount" || exception != "AccessDeniedException") {
+        for command in commands
+            .iter()
+            .filter(|command| command[0] != "mount" || exception != "AccessDeniedException")
+        {
             let (_, out, err) = bed.run(command);
             let told = out + &err;
             let is_plain = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
@@ -481,14 +896,30 @@ fn an_endpoint_with_a_password_is_refused_and_not_told_again() {
         &["push", "Tab", "--to-endpoint", &there],
         &["diff", "Tab", &there],
         &["diff", &url, "Tab"],
-        &["mount", "--remote", "--endpoint", &url, mountpoint.to_str().unwrap()],
+        &[
+            "mount",
+            "--remote",
+            "--endpoint",
+            &url,
+            mountpoint.to_str().unwrap(),
+        ],
     ];
     for command in commands {
         let (code, out, err) = bed.run(command);
-        assert!(code != 0 && err.contains("user name and password") && !(out + &err).contains("hush"), "{command:?}: {err}");
+        assert!(
+            code != 0 && err.contains("user name and password") && !(out + &err).contains("hush"),
+            "{command:?}: {err}"
+        );
     }
-    let of_environment = bed.command(&["pull", "Tab"]).env("AWS_ENDPOINT_URL", &url).output().unwrap();
+    let of_environment = bed
+        .command(&["pull", "Tab"])
+        .env("AWS_ENDPOINT_URL", &url)
+        .output()
+        .unwrap();
     let (out, err) = texts(&of_environment);
-    assert!(err.contains("user name and password") && !(out + &err).contains("hush"), "{err}");
+    assert!(
+        err.contains("user name and password") && !(out + &err).contains("hush"),
+        "{err}"
+    );
     assert_eq!(bed.proxy.take_operations(), Vec::<String>::new());
 }

@@ -1,7 +1,12 @@
 //! A service elsewhere: its transport through bad networks, credentials, what may be spent of it, and tables copied
 //! from it and to it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_possible_truncation)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::cast_possible_truncation
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

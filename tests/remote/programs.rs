@@ -50,13 +50,24 @@ fn scene() -> (RunningServer, Proxy) {
         }),
     );
     let write = |table: &str, items: Vec<serde_json::Value>| {
-        let puts: Vec<_> = items.into_iter().map(|item| json!({ "PutRequest": { "Item": item } })).collect();
-        ok(&aws, "BatchWriteItem", &json!({ "RequestItems": { table: puts } }));
+        let puts: Vec<_> = items
+            .into_iter()
+            .map(|item| json!({ "PutRequest": { "Item": item } }))
+            .collect();
+        ok(
+            &aws,
+            "BatchWriteItem",
+            &json!({ "RequestItems": { table: puts } }),
+        );
     };
     let text = |text: String| json!({ "S": text });
     for user in 0..9 {
         let item = |order: u32| {
-            let keys = (text(format!("u{user}")), text(format!("o{order}")), text(format!("s{}", order % 3)));
+            let keys = (
+                text(format!("u{user}")),
+                text(format!("o{order}")),
+                text(format!("s{}", order % 3)),
+            );
             json!({ "pk": keys.0, "sk": keys.1, "status": keys.2, "fill": text("x".repeat(100_000)) })
         };
         write("Orders", (0..10).map(item).collect());
@@ -71,16 +82,28 @@ fn scene() -> (RunningServer, Proxy) {
 
 /// A shell that completes on a terminal; what it cannot complete rings the bell.
 fn completes(mount: &Mount, shell: &[&str]) {
-    let typed: Vec<String> =
-        ["cat Orders/items/", "cat Flat/items/f", "ls Orders/gsi/by-status/items/", "cat Orders/query/", "ls O"]
-            .map(|typed| format!("{typed}<TAB>\u{7}"))
-            .into();
+    let typed: Vec<String> = [
+        "cat Orders/items/",
+        "cat Flat/items/f",
+        "ls Orders/gsi/by-status/items/",
+        "cat Orders/query/",
+        "ls O",
+    ]
+    .map(|typed| format!("{typed}<TAB>\u{7}"))
+    .into();
     let ended = Command::new("python3")
         .arg(http::script("terminal.py"))
         .arg(typed.join("\n"))
         .args(shell)
         .current_dir(mount.point())
-        .env("PATH", format!("{}:{}", Path::new(DDBFS).parent().unwrap().display(), std::env::var("PATH").unwrap()))
+        .env(
+            "PATH",
+            format!(
+                "{}:{}",
+                Path::new(DDBFS).parent().unwrap().display(),
+                std::env::var("PATH").unwrap()
+            ),
+        )
         .env("HOME", mount.dir.path())
         .output()
         .unwrap();
@@ -92,21 +115,36 @@ type Run = Box<dyn Fn(&Mount)>;
 
 /// The programs, each with how it is started.
 fn programs() -> Vec<(&'static str, Run)> {
-    let script = |script: &'static str| -> Run { Box::new(move |mount: &Mount| drop(mount.bash(script))) };
+    let script =
+        |script: &'static str| -> Run { Box::new(move |mount: &Mount| drop(mount.bash(script))) };
     vec![
         ("find", script("find . > /dev/null")),
         ("find -size", script("find . -size +1k > /dev/null")),
         ("ls -lR", script("ls -lR . > /dev/null")),
         ("du", script("du -s . > /dev/null")),
         ("grep -r", script("grep -r nothing . > /dev/null")),
-        ("rg", script("timeout 60 rg --hidden --no-ignore nothing . > /dev/null")),
+        (
+            "rg",
+            script("timeout 60 rg --hidden --no-ignore nothing . > /dev/null"),
+        ),
         ("tar", script("tar -cf - . | wc -c > /dev/null")),
         (
             "file manager",
-            Box::new(|mount: &Mount| drop(mount.bash(&format!("python3 {} .", http::script("look_around.py").display())))),
+            Box::new(|mount: &Mount| {
+                drop(mount.bash(&format!(
+                    "python3 {} .",
+                    http::script("look_around.py").display()
+                )))
+            }),
         ),
-        ("bash <TAB>", Box::new(|mount: &Mount| completes(mount, &["bash", "--norc", "--noprofile", "-i"]))),
-        ("zsh <TAB>", Box::new(|mount: &Mount| completes(mount, &["zsh", "-f", "-i"]))),
+        (
+            "bash <TAB>",
+            Box::new(|mount: &Mount| completes(mount, &["bash", "--norc", "--noprofile", "-i"])),
+        ),
+        (
+            "zsh <TAB>",
+            Box::new(|mount: &Mount| completes(mount, &["zsh", "-f", "-i"])),
+        ),
     ]
 }
 
@@ -119,9 +157,16 @@ fn spent(mounted: &Mount, proxy: &Proxy, most: impl Fn(&str, f64) -> f64) -> f64
         run(mounted);
         let (units, took) = (proxy.units() - before, begun.elapsed().as_secs_f64());
         let mut counts = BTreeMap::<String, u32>::new();
-        proxy.take_operations().into_iter().for_each(|operation| *counts.entry(operation).or_default() += 1);
+        proxy
+            .take_operations()
+            .into_iter()
+            .for_each(|operation| *counts.entry(operation).or_default() += 1);
         println!("{name:14} {units:8.1} units in {took:5.1} s  {counts:?}");
-        assert!(units <= most(name, took), "{name}: {units} units in {took} s, not {}", most(name, took));
+        assert!(
+            units <= most(name, took),
+            "{name}: {units} units in {took} s, not {}",
+            most(name, took)
+        );
         sum += units;
     }
     sum
@@ -134,7 +179,13 @@ fn with_the_defaults_a_large_table_costs_next_to_nothing() {
     let mut mounted = mount(&proxy, &["--remote-ttl", "0", "--tables", "Orders"]);
     // The example items of Orders and its index, which are of 100 KB, are looked at anew after ten seconds.
     let looked_at_anew = |seconds: f64| 25.0 * (1.0 + (seconds / 10.0).floor());
-    spent(&mounted, &proxy, |name, took| if name.contains("TAB") { 0.0 } else { 20.0 + looked_at_anew(took) });
+    spent(&mounted, &proxy, |name, took| {
+        if name.contains("TAB") {
+            0.0
+        } else {
+            20.0 + looked_at_anew(took)
+        }
+    });
     mounted.unmount();
     server.shutdown();
 }
@@ -146,11 +197,25 @@ fn no_program_goes_on_with_a_listing_that_cost_the_limit() {
     proxy.count_nothing();
     let mut mounted = mount(&proxy, &["--remote-ttl", "0", "--scan-limit", "100"]);
     let sum = spent(&mounted, &proxy, |_, _| f64::MAX);
-    assert!(sum > 1_000.0 && proxy.continued() == 0, "{sum} units, {} more pages", proxy.continued());
+    assert!(
+        sum > 1_000.0 && proxy.continued() == 0,
+        "{sum} units, {} more pages",
+        proxy.continued()
+    );
     // What was paid for is shown, and then why there is no more.
     let (listed, said) = texts(&mounted.bash("ls Flat/items; cat .ddb/errors/last"));
-    assert!(listed.lines().filter(|line| line.ends_with(".json")).count() > 100, "{listed}");
-    assert!(said.contains("Disk quota exceeded") && listed.contains("read units so far"), "{listed}{said}");
+    assert!(
+        listed
+            .lines()
+            .filter(|line| line.ends_with(".json"))
+            .count()
+            > 100,
+        "{listed}"
+    );
+    assert!(
+        said.contains("Disk quota exceeded") && listed.contains("read units so far"),
+        "{listed}{said}"
+    );
     mounted.unmount();
     server.shutdown();
 }
@@ -160,14 +225,24 @@ fn programs_keep_the_rate_of_units() {
     let (server, proxy) = scene();
     proxy.count_nothing();
     let rate = 1_000.0;
-    let limits = ["--max-rcu", "1000", "--scan-limit", "100000", "--timeout", "120"];
+    let limits = [
+        "--max-rcu",
+        "1000",
+        "--scan-limit",
+        "100000",
+        "--timeout",
+        "120",
+    ];
     let mut mounted = mount(&proxy, &limits);
     let begun = Instant::now();
     mounted.bash("tar -cf - Orders | wc -c & grep -r nothing Flat > /dev/null & wait");
     let (units, took) = (proxy.units(), begun.elapsed().as_secs_f64());
     println!("tar and grep   {units:8.1} units in {took:5.1} s");
     // A second's worth is there at first, and each of the two may have lent a page and the next one.
-    assert!(units > 2.0 * rate && units <= rate * (1.0 + took) + 2.0 * UNDER_WAY * PAGE, "{units} units in {took} s");
+    assert!(
+        units > 2.0 * rate && units <= rate * (1.0 + took) + 2.0 * UNDER_WAY * PAGE,
+        "{units} units in {took} s"
+    );
     mounted.unmount();
     server.shutdown();
 }
@@ -178,7 +253,17 @@ fn programs_keep_the_budget() {
     proxy.count_nothing();
     let units = 300.0;
     let budget = format!("{:.9} USD", prices::built_in().of_reads(units));
-    let mut mounted = mount(&proxy, &["--budget", &budget, "--scan-limit", "100000", "--remote-ttl", "0"]);
+    let mut mounted = mount(
+        &proxy,
+        &[
+            "--budget",
+            &budget,
+            "--scan-limit",
+            "100000",
+            "--remote-ttl",
+            "0",
+        ],
+    );
     spent(&mounted, &proxy, |_, _| f64::MAX);
     // With what the mount itself asked when it came up.
     let sum = proxy.units();

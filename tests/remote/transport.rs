@@ -20,7 +20,8 @@ pub const THROTTLED: Trouble = Trouble::Answer(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#,
 );
-const FAILED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Ouch."}"#;
+const FAILED: &str =
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Ouch."}"#;
 const KEYS: (&str, &str) = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG");
 /// Long enough for every request that is answered, on a busy machine.
 pub const PATIENT: Duration = Duration::from_secs(60);
@@ -33,7 +34,14 @@ pub fn server() -> RunningServer {
 /// The same of a database that is there.
 pub fn server_of(database: Arc<dyn Database>) -> RunningServer {
     let credentials = Some(format!("{}:{}", KEYS.0, KEYS.1).parse().unwrap());
-    let server = Server::start(HttpOptions { credentials, ..http::options() }, database).unwrap();
+    let server = Server::start(
+        HttpOptions {
+            credentials,
+            ..http::options()
+        },
+        database,
+    )
+    .unwrap();
     let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
     ok(
         &aws,
@@ -50,14 +58,25 @@ pub fn server_of(database: Arc<dyn Database>) -> RunningServer {
 
 pub fn service(url: &str, timeout: Duration) -> Aws {
     let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
-    Aws::open(&AwsOptions { endpoint: Some(url.to_owned()), keys, timeout, ..AwsOptions::default() }).unwrap()
+    Aws::open(&AwsOptions {
+        endpoint: Some(url.to_owned()),
+        keys,
+        timeout,
+        ..AwsOptions::default()
+    })
+    .unwrap()
 }
 
 pub fn call(service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
     call_for(&Caller::Patient, service, operation, body)
 }
 
-pub fn call_for(caller: &Caller, service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
+pub fn call_for(
+    caller: &Caller,
+    service: &dyn Service,
+    operation: &'static str,
+    body: &Value,
+) -> Result<Value, Error> {
     let answer = service.call(caller, operation, body.to_string().as_bytes());
     answer.map(|answer| serde_json::from_slice(&answer.into_text()).unwrap())
 }
@@ -97,9 +116,19 @@ fn signed_requests_are_let_in_and_others_are_not() {
     assert_eq!(age(&aws, "Rex"), "3");
     ok(&aws, "ListStreams", &json!({}));
     let keys = Some((KEYS.0.to_owned(), "another".to_owned()));
-    let stranger = Aws::open(&AwsOptions { endpoint: Some(url), keys, ..AwsOptions::default() }).unwrap();
+    let stranger = Aws::open(&AwsOptions {
+        endpoint: Some(url),
+        keys,
+        ..AwsOptions::default()
+    })
+    .unwrap();
     let error = call(&stranger, "GetItem", &key("Rex")).unwrap_err();
-    assert!(error.to_string().contains("signature we calculated does not match"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("signature we calculated does not match"),
+        "{error}"
+    );
     server.shutdown();
 }
 
@@ -127,7 +156,10 @@ fn trouble_on_the_way_does_not_show() {
         assert_eq!(age(&aws, "Rex"), at.to_string(), "{trouble:?}");
     }
     // Once each, and for each trouble but the delay as often again as there was trouble.
-    assert_eq!(proxy.take_operations().len(), 2 * troubles.len() + 3 * (troubles.len() - 1));
+    assert_eq!(
+        proxy.take_operations().len(),
+        2 * troubles.len() + 3 * (troubles.len() - 1)
+    );
     server.shutdown();
 }
 
@@ -136,11 +168,25 @@ fn what_the_service_refuses_is_asked_once() {
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     let aws = service(&proxy.url(), PATIENT);
-    let error = call(&aws, "GetItem", &json!({ "TableName": "Pots", "Key": { "p": { "S": "Rex" } } })).unwrap_err();
+    let error = call(
+        &aws,
+        "GetItem",
+        &json!({ "TableName": "Pots", "Key": { "p": { "S": "Rex" } } }),
+    )
+    .unwrap_err();
     assert_eq!(error, Error::ResourceNotFound);
     let conditional = json!({ "ConditionExpression": "attribute_exists(nothing)" });
-    let body = put("Rex", 1).as_object().unwrap().clone().into_iter().chain(conditional.as_object().unwrap().clone()).collect();
-    assert_eq!(call(&aws, "PutItem", &Value::Object(body)).unwrap_err(), Error::ConditionalCheckFailed { item: None });
+    let body = put("Rex", 1)
+        .as_object()
+        .unwrap()
+        .clone()
+        .into_iter()
+        .chain(conditional.as_object().unwrap().clone())
+        .collect();
+    assert_eq!(
+        call(&aws, "PutItem", &Value::Object(body)).unwrap_err(),
+        Error::ConditionalCheckFailed { item: None }
+    );
     assert_eq!(proxy.take_operations(), ["GetItem", "PutItem"]);
     server.shutdown();
 }
@@ -156,10 +202,19 @@ fn an_update_is_never_done_twice() {
     ok(&aws, "UpdateItem", &older("Rex"));
     assert_eq!(age(&aws, "Rex"), "2");
     proxy.take_operations();
-    for trouble in [Trouble::CutAfter, Trouble::Instead(500, FAILED), Trouble::CutInside] {
+    for trouble in [
+        Trouble::CutAfter,
+        Trouble::Instead(500, FAILED),
+        Trouble::CutInside,
+    ] {
         proxy.next(&[trouble]);
         let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err();
-        assert!(error.to_string().contains("whether UpdateItem was done is not known"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("whether UpdateItem was done is not known"),
+            "{error}"
+        );
     }
     assert_eq!(proxy.take_operations(), ["UpdateItem"; 3]);
     assert_eq!(age(&aws, "Rex"), "5");
@@ -179,7 +234,10 @@ fn a_conditional_write_that_was_done_succeeds_though_its_answer_got_lost() {
     // Somebody else's item is not taken for ours.
     new["Item"]["age"]["N"] = "2".into();
     proxy.next(&[Trouble::CutBefore]);
-    assert_eq!(call(&aws, "PutItem", &new).unwrap_err(), Error::ConditionalCheckFailed { item: None });
+    assert_eq!(
+        call(&aws, "PutItem", &new).unwrap_err(),
+        Error::ConditionalCheckFailed { item: None }
+    );
     let mut gone = key("Rex");
     gone.as_object_mut().unwrap().remove("ConsistentRead");
     gone["ConditionExpression"] = "attribute_exists(p)".into();
@@ -210,7 +268,10 @@ fn a_service_that_keeps_throttling_is_told_of_in_its_words() {
     let aws = service(&proxy.url(), Duration::from_millis(500));
     let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
     assert_eq!(error.exception(), "ProvisionedThroughputExceededException");
-    assert!(error.to_string().starts_with("Slow down. (http://"), "{error}");
+    assert!(
+        error.to_string().starts_with("Slow down. (http://"),
+        "{error}"
+    );
     assert!(proxy.take_operations().len() > 1);
     proxy.always(None);
     // What it said last counts, though the time ends within an attempt: half of it may pass in silence.
@@ -233,12 +294,21 @@ fn an_endpoint_that_goes_away_makes_errors_in_time_and_heals() {
     let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
     // It must not hang: ten times what it may take is for busy machines.
     assert!(begun.elapsed() < Duration::from_secs(20));
-    assert!(error.to_string().contains("there is no answer of the service"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("there is no answer of the service"),
+        "{error}"
+    );
     proxy.be_gone(false);
     assert_eq!(age(&aws, "Rex"), "1");
     proxy.always(Some(Trouble::Silence));
     let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
-    assert!(error.to_string().contains("no word came in") && error.to_string().contains("asked 2 times"), "{error}");
+    assert!(
+        error.to_string().contains("no word came in")
+            && error.to_string().contains("asked 2 times"),
+        "{error}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(40));
     proxy.always(None);
     assert_eq!(age(&aws, "Rex"), "1");
@@ -249,27 +319,49 @@ fn an_endpoint_that_goes_away_makes_errors_in_time_and_heals() {
 fn nobody_at_the_address_is_an_error_that_names_it() {
     let address = crate::support::daemon::free_address();
     let aws = service(&format!("http://{address}"), Duration::from_millis(300));
-    let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err().to_string();
-    assert!(error.contains("refused") && error.contains(&address) && !error.contains("not known"), "{error}");
+    let error = call(&aws, "UpdateItem", &older("Rex"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("refused") && error.contains(&address) && !error.contains("not known"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_clock_that_is_wrong_is_corrected_by_the_service_s() {
-    const EXPIRED: &str =
-        r#"{"__type":"com.amazon.coral.service#InvalidSignatureException","message":"Signature expired: x is now earlier than y"}"#;
+    const EXPIRED: &str = r#"{"__type":"com.amazon.coral.service#InvalidSignatureException","message":"Signature expired: x is now earlier than y"}"#;
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     let aws = service(&proxy.url(), PATIENT);
     ok(&aws, "PutItem", &put("Rex", 1));
     proxy.take_operations();
     // Who says so is believed: the next try is of that time, which is too late for the server.
-    proxy.next(&[Trouble::AnswerAt("Fri, 01 Jan 2100 00:00:00 GMT", 403, EXPIRED)]);
-    let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err().to_string();
-    assert!(error.contains("Signature not yet current: 2") && error.contains("is still later than"), "{error}");
+    proxy.next(&[Trouble::AnswerAt(
+        "Fri, 01 Jan 2100 00:00:00 GMT",
+        403,
+        EXPIRED,
+    )]);
+    let error = call(&aws, "UpdateItem", &older("Rex"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("Signature not yet current: 2") && error.contains("is still later than"),
+        "{error}"
+    );
     // It says its own time with that.
     ok(&aws, "UpdateItem", &older("Rex"));
     assert_eq!(age(&aws, "Rex"), "2");
-    assert_eq!(proxy.take_operations(), ["UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "GetItem"]);
+    assert_eq!(
+        proxy.take_operations(),
+        [
+            "UpdateItem",
+            "UpdateItem",
+            "UpdateItem",
+            "UpdateItem",
+            "GetItem"
+        ]
+    );
     server.shutdown();
 }
 

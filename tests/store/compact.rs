@@ -17,7 +17,12 @@ use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 const NEW_FILE: &str = "data.mdb.new";
 
 fn ddbfs(data: &Path, args: &[&str]) -> Output {
-    Command::new(DDBFS).args(args).arg("--data").arg(data).output().unwrap()
+    Command::new(DDBFS)
+        .args(args)
+        .arg("--data")
+        .arg(data)
+        .output()
+        .unwrap()
 }
 
 fn data_bytes(data: &Path) -> u64 {
@@ -32,7 +37,11 @@ fn grown(dir: &Path) -> PathBuf {
     load(&data, "PetsByType", 1_500, 20_000);
     let store = std::sync::Arc::new(LmdbStore::open(&data, LmdbOptions::default()).unwrap());
     let database = LocalDatabase::open(store, EngineOptions::default()).unwrap();
-    database.delete_table(DeleteTableRequest::new(TableName::new("PetsByType").unwrap())).unwrap();
+    database
+        .delete_table(DeleteTableRequest::new(
+            TableName::new("PetsByType").unwrap(),
+        ))
+        .unwrap();
     database.engine().close();
     data
 }
@@ -41,14 +50,25 @@ fn load(data: &Path, table: &str, items: usize, bytes: usize) {
     let text = "x".repeat(bytes);
     let lines: String = (0..items)
         .map(|at| match table {
-            "Pets" => format!("{{\"AnimalType\":\"Ant\",\"Name\":\"a{at}\",\"text\":\"{text}\"}}\n"),
+            "Pets" => {
+                format!("{{\"AnimalType\":\"Ant\",\"Name\":\"a{at}\",\"text\":\"{text}\"}}\n")
+            }
             _ => format!("{{\"AnimalType\":\"a{at}\",\"text\":\"{text}\"}}\n"),
         })
         .collect();
     let mut child = Command::new(DDBFS);
-    let child = child.args(["load", table, "--data"]).arg(data).stdin(Stdio::piped()).stdout(Stdio::null());
+    let child = child
+        .args(["load", table, "--data"])
+        .arg(data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null());
     let mut child = child.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(lines.as_bytes())
+        .unwrap();
     assert!(child.wait().unwrap().success());
 }
 
@@ -73,10 +93,26 @@ fn compact_gives_free_pages_back_and_says_the_sizes() {
     let output = ddbfs(&data, &["compact"]);
     let (told, errors) = texts(&output);
     assert!(output.status.success(), "{errors}");
-    assert!(data_bytes(&data) < before / 2, "{before} bytes became {}", data_bytes(&data));
-    let megabytes = |bytes: u64| format!("{}.{} MB", bytes.div_ceil(100_000) / 10, bytes.div_ceil(100_000) % 10);
-    assert!(told.contains(&format!("{} before", megabytes(before))), "{told}");
-    assert!(told.contains(&format!("{} after", megabytes(data_bytes(&data)))), "{told}");
+    assert!(
+        data_bytes(&data) < before / 2,
+        "{before} bytes became {}",
+        data_bytes(&data)
+    );
+    let megabytes = |bytes: u64| {
+        format!(
+            "{}.{} MB",
+            bytes.div_ceil(100_000) / 10,
+            bytes.div_ceil(100_000) % 10
+        )
+    };
+    assert!(
+        told.contains(&format!("{} before", megabytes(before))),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("{} after", megabytes(data_bytes(&data)))),
+        "{told}"
+    );
     assert!(content(&data) == content_before);
     is_clean(&data);
     load(&data, "Pets", 100, 100);
@@ -89,7 +125,11 @@ fn compact_refuses_while_a_daemon_has_the_directory_open() {
     let output = ddbfs(&mount.data(), &["compact"]);
     let (told, errors) = texts(&output);
     assert!(!output.status.success(), "{told}");
-    assert!(errors.contains(&format!("process {} has it open", mount.pid())) && errors.contains("ddbfs umount"), "{errors}");
+    assert!(
+        errors.contains(&format!("process {} has it open", mount.pid()))
+            && errors.contains("ddbfs umount"),
+        "{errors}"
+    );
     mount.ok("cat Pets/items/Dog/Fido.json");
     mount.unmount();
     let output = ddbfs(&mount.data(), &["compact"]);
@@ -100,7 +140,11 @@ fn compact_refuses_while_a_daemon_has_the_directory_open() {
 fn compact_makes_no_data_directory() {
     let dir = tempfile::tempdir().unwrap();
     let output = ddbfs(&dir.path().join("typo"), &["compact"]);
-    assert!(!output.status.success() && texts(&output).1.contains("there is no data.mdb"), "{}", texts(&output).1);
+    assert!(
+        !output.status.success() && texts(&output).1.contains("there is no data.mdb"),
+        "{}",
+        texts(&output).1
+    );
     assert!(!dir.path().join("typo").exists());
 }
 
@@ -118,13 +162,25 @@ fn compact_says_what_room_it_needs() {
     // SAFETY: takes nothing, cannot fail.
     #[allow(unsafe_code)]
     let is_root = unsafe { libc::geteuid() } == 0;
-    let namespaces: &[&str] = if is_root { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
+    let namespaces: &[&str] = if is_root {
+        &["--mount"]
+    } else {
+        &["--user", "--map-root-user", "--mount"]
+    };
     let mut command = Command::new("unshare");
-    command.args(namespaces).args(["sh", "-c", script, DDBFS]).env("SIZE", size).env("DISK", &disk).env("FROM", &data);
+    command
+        .args(namespaces)
+        .args(["sh", "-c", script, DDBFS])
+        .env("SIZE", size)
+        .env("DISK", &disk)
+        .env("FROM", &data);
     let output = command.output().expect("unshare of util-linux");
     let (told, errors) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{errors}");
-    assert!(errors.contains("the copy needs") && errors.contains("free some space first"), "{errors}");
+    assert!(
+        errors.contains("the copy needs") && errors.contains("free some space first"),
+        "{errors}"
+    );
     assert!(!told.contains(NEW_FILE), "{told}");
 }
 
@@ -140,7 +196,12 @@ fn a_killed_compact_loses_nothing() {
     let mut interrupted = 0;
     for part in 0..PARTS {
         std::fs::copy(&kept, data.join("data.mdb")).unwrap();
-        let mut child = Command::new(DDBFS).args(["compact", "--data"]).arg(&data).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = Command::new(DDBFS)
+            .args(["compact", "--data"])
+            .arg(&data)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         // In parts of what the new file will be, which is less than a third of the old.
         let is_so_far = || match std::fs::metadata(data.join(NEW_FILE)) {
             Ok(metadata) => metadata.len() >= old_bytes / 3 * part / PARTS,
@@ -148,13 +209,20 @@ fn a_killed_compact_loses_nothing() {
         };
         until_ok_with("the copy grows", PATIENCE, Duration::ZERO, || {
             let is_far_enough = is_so_far() || child.try_wait().unwrap().is_some();
-            if is_far_enough { Ok(()) } else { Err(format!("part {part}")) }
+            if is_far_enough {
+                Ok(())
+            } else {
+                Err(format!("part {part}"))
+            }
         });
         child.kill().unwrap();
         child.wait().unwrap();
         interrupted += u32::from(data.join(NEW_FILE).exists());
         assert!(content(&data) == whole, "part {part}");
-        assert!(!data.join(NEW_FILE).exists(), "what was left of it is removed");
+        assert!(
+            !data.join(NEW_FILE).exists(),
+            "what was left of it is removed"
+        );
         is_clean(&data);
     }
     assert!(interrupted > 0, "none was killed while it copied");

@@ -48,7 +48,11 @@ fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
                 let address = address.clone();
                 std::thread::spawn(move || {
                     write_until(&stop, first, writer, &log, |key, n| {
-                        if writer % 2 == 0 { put_file(&items, key, n) } else { put_http(&address, key, n) }
+                        if writer % 2 == 0 {
+                            put_file(&items, key, n)
+                        } else {
+                            put_http(&address, key, n)
+                        }
                     });
                 })
             })
@@ -64,16 +68,29 @@ fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
         let (clean, report) = check(&mount.data());
         assert!(clean, "after kill {round}: {report}");
         // What was written by one survives the kill, however the next writes.
-        mount.start(&["--http", &address, "--durability", if round % 2 == 0 { "kill" } else { "power" }]);
+        mount.start(&[
+            "--http",
+            &address,
+            "--durability",
+            if round % 2 == 0 { "kill" } else { "power" },
+        ]);
         verify(&mount, &mut log.lock().unwrap(), round);
     }
     let written = log.lock().unwrap().acknowledged.len();
     assert!(written > 0, "the writers wrote nothing");
-    println!("{KILLS} kills, {written} keys, every acknowledged write there, check clean each time");
+    println!(
+        "{KILLS} kills, {written} keys, every acknowledged write there, check clean each time"
+    );
 }
 
 /// Writes keys of its own until told to stop or until a write fails.
-fn write_until(stop: &AtomicBool, first: u64, writer: u64, log: &Mutex<Log>, put: impl Fn(&str, u64) -> bool) {
+fn write_until(
+    stop: &AtomicBool,
+    first: u64,
+    writer: u64,
+    log: &Mutex<Log>,
+    put: impl Fn(&str, u64) -> bool,
+) {
     for step in 0.. {
         if stop.load(Ordering::SeqCst) {
             return;
@@ -93,11 +110,15 @@ fn put_file(items: &std::path::Path, key: &str, n: u64) -> bool {
     let path: PathBuf = items.join(format!("p/{key}.json"));
     // Folders are made by need; both calls fail once the daemon is dead.
     let _ = std::fs::create_dir(items.join("p"));
-    std::fs::File::create(path).and_then(|mut file| file.write_all(format!("{{\"n\":{n}}}").as_bytes())).is_ok()
+    std::fs::File::create(path)
+        .and_then(|mut file| file.write_all(format!("{{\"n\":{n}}}").as_bytes()))
+        .is_ok()
 }
 
 fn put_http(address: &str, key: &str, n: u64) -> bool {
-    let body = format!(r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"p"}},"sk":{{"S":"{key}"}},"n":{{"N":"{n}"}}}}}}"#);
+    let body = format!(
+        r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"p"}},"sk":{{"S":"{key}"}},"n":{{"N":"{n}"}}}}}}"#
+    );
     post(address, "PutItem", &body).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }
 
@@ -105,10 +126,14 @@ fn put_http(address: &str, key: &str, n: u64) -> bool {
 fn verify(mount: &Mount, log: &mut Log, round: u64) {
     for (key, &n) in &log.acknowledged.clone() {
         let path = mount.point().join(format!("Tab/items/p/{key}.json"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("kill {round}: {key} is lost: {error}"));
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("kill {round}: {key} is lost: {error}"));
         let item: serde_json::Value = serde_json::from_str(&text).unwrap();
         let found = item["n"].as_u64().unwrap();
-        assert!(found == n || log.in_doubt.get(key) == Some(&found), "kill {round}: {key} is {found}, acknowledged {n}");
+        assert!(
+            found == n || log.in_doubt.get(key) == Some(&found),
+            "kill {round}: {key} is {found}, acknowledged {n}"
+        );
         log.acknowledged.insert(key.clone(), found);
     }
     log.in_doubt.clear();

@@ -31,10 +31,21 @@ fn fill(address: &str) {
     call(address, "CreateTable", &table).unwrap();
     for start in (0..ITEMS).step_by(25) {
         // Every tenth has a value that cannot be a key.
-        let value = |at: usize| if at.is_multiple_of(10) { json!({ "S": "none" }) } else { json!({ "N": (at % 97).to_string() }) };
+        let value = |at: usize| {
+            if at.is_multiple_of(10) {
+                json!({ "S": "none" })
+            } else {
+                json!({ "N": (at % 97).to_string() })
+            }
+        };
         let put = |at: usize| json!({ "PutRequest": { "Item": { "pk": { "S": format!("p{at}") }, "n": value(at) } } });
         let puts: Vec<Value> = (start..start + 25).map(put).collect();
-        call(address, "BatchWriteItem", &json!({ "RequestItems": { "Tab": puts } })).unwrap();
+        call(
+            address,
+            "BatchWriteItem",
+            &json!({ "RequestItems": { "Tab": puts } }),
+        )
+        .unwrap();
     }
 }
 
@@ -43,10 +54,18 @@ fn write_until(stop: &AtomicBool, address: &str, writer: u64) {
     for step in 0_u64.. {
         let pk = json!({ "S": format!("p{}", (step * 7919 + writer * 13) % 5_000) });
         let outcome = if step % 4 == 3 {
-            call(address, "DeleteItem", &json!({ "TableName": "Tab", "Key": { "pk": pk } }))
+            call(
+                address,
+                "DeleteItem",
+                &json!({ "TableName": "Tab", "Key": { "pk": pk } }),
+            )
         } else {
             let item = json!({ "pk": pk, "n": { "N": step.to_string() }, "writer": { "N": writer.to_string() } });
-            call(address, "PutItem", &json!({ "TableName": "Tab", "Item": item }))
+            call(
+                address,
+                "PutItem",
+                &json!({ "TableName": "Tab", "Item": item }),
+            )
         };
         if stop.load(Ordering::SeqCst) || outcome.is_err() {
             return;
@@ -58,14 +77,19 @@ fn write_until(stop: &AtomicBool, address: &str, writer: u64) {
 fn index(address: &str) -> Option<(String, Value)> {
     let table = call(address, "DescribeTable", &json!({ "TableName": "Tab" })).unwrap();
     let index = table["Table"]["GlobalSecondaryIndexes"].get(0)?.clone();
-    Some((index["IndexStatus"].as_str().unwrap().to_owned(), index["Backfilling"].clone()))
+    Some((
+        index["IndexStatus"].as_str().unwrap().to_owned(),
+        index["Backfilling"].clone(),
+    ))
 }
 
 /// Makes the index if it is not there, drops it if it is ready.
 fn change_index(address: &str) {
     let update = match index(address) {
-        None => json!({ "Create": { "IndexName": "by-n", "KeySchema": [{ "AttributeName": "n", "KeyType": "HASH" }],
-            "Projection": { "ProjectionType": "ALL" } } }),
+        None => {
+            json!({ "Create": { "IndexName": "by-n", "KeySchema": [{ "AttributeName": "n", "KeyType": "HASH" }],
+            "Projection": { "ProjectionType": "ALL" } } })
+        }
         Some((status, _)) if status == "ACTIVE" => json!({ "Delete": { "IndexName": "by-n" } }),
         Some(_) => return,
     };
@@ -79,7 +103,12 @@ fn all(address: &str, index: Option<&str>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut start = Value::Null;
     loop {
-        let page = call(address, "Scan", &json!({ "TableName": "Tab", "IndexName": index, "ExclusiveStartKey": start })).unwrap();
+        let page = call(
+            address,
+            "Scan",
+            &json!({ "TableName": "Tab", "IndexName": index, "ExclusiveStartKey": start }),
+        )
+        .unwrap();
         let text = |item: &Value| format!("{} {} {}", item["pk"], item["n"], item["writer"]);
         found.extend(page["Items"].as_array().unwrap().iter().map(text));
         match page.get("LastEvaluatedKey") {
@@ -109,7 +138,9 @@ fn kill_minus_nine_in_any_phase_ends_as_the_projection_of_the_table() {
         seen.insert(format!("{:?}", index(&address)));
         mount.kill();
         stop.store(true, Ordering::SeqCst);
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        writers
+            .into_iter()
+            .for_each(|writer| writer.join().unwrap());
         let (clean, report) = check(&mount.data());
         assert!(clean, "after kill {round}: {report}");
         mount.start(&["--http", &address]);
@@ -122,10 +153,16 @@ fn kill_minus_nine_in_any_phase_ends_as_the_projection_of_the_table() {
         }
         other => Err(format!("{other:?}")),
     });
-    let expected: BTreeSet<String> = all(&address, None).into_iter().filter(|item| item.contains(r#"{"N":"#)).collect();
+    let expected: BTreeSet<String> = all(&address, None)
+        .into_iter()
+        .filter(|item| item.contains(r#"{"N":"#))
+        .collect();
     let found = all(&address, Some("by-n"));
     assert!(found.len() > 1_000, "{} entries", found.len());
-    assert_eq!(found.symmetric_difference(&expected).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(
+        found.symmetric_difference(&expected).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
     mount.unmount();
     let (clean, report) = check(&mount.data());
     assert!(clean, "{report}");

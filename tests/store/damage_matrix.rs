@@ -17,7 +17,14 @@ use ddbfs::store::lmdb::{InPlace, LmdbOptions, LmdbStore};
 use ddbfs::store::{Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DAMAGE_MATRIX";
-const NAMES: [&str; 6] = ["data.mdb", "checkpoint", "log.0", "log.1", "lock.mdb", "log.lock"];
+const NAMES: [&str; 6] = [
+    "data.mdb",
+    "checkpoint",
+    "log.0",
+    "log.1",
+    "lock.mdb",
+    "log.lock",
+];
 /// A page each, so that a recovery needs more of them than are free.
 const VALUE_BYTES: usize = 3_000;
 /// Keys that are there at the first checkpoint, at the last one, at the end, and in the closed store.
@@ -29,12 +36,20 @@ const CLOSED: u64 = 180;
 pub type Files = BTreeMap<&'static str, Vec<u8>>;
 
 fn options() -> LmdbOptions {
-    LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() }
+    LmdbOptions {
+        map_bytes: 1 << 20,
+        ..LmdbOptions::default()
+    }
 }
 
 fn put_up_to(store: &LmdbStore, keys: std::ops::RangeInclusive<u64>) {
     for n in keys {
-        put(store, &n.to_be_bytes(), vec![n.to_le_bytes()[0]; VALUE_BYTES]).unwrap();
+        put(
+            store,
+            &n.to_be_bytes(),
+            vec![n.to_le_bytes()[0]; VALUE_BYTES],
+        )
+        .unwrap();
     }
 }
 
@@ -45,7 +60,9 @@ fn step_file(dir: &Path, step: u64) -> PathBuf {
 #[test]
 #[ignore = "a process of killed"]
 fn child_writes_in_steps() {
-    let Some(dir) = std::env::var_os(DIR).map(PathBuf::from) else { return };
+    let Some(dir) = std::env::var_os(DIR).map(PathBuf::from) else {
+        return;
+    };
     let store = LmdbStore::open(&dir, options()).unwrap();
     let mut from = 1;
     for to in [FIRST, SECOND, LAST] {
@@ -57,7 +74,10 @@ fn child_writes_in_steps() {
 }
 
 fn read(dir: &Path) -> Files {
-    NAMES.into_iter().filter_map(|name| Some((name, fs::read(dir.join(name)).ok()?))).collect()
+    NAMES
+        .into_iter()
+        .filter_map(|name| Some((name, fs::read(dir.join(name)).ok()?)))
+        .collect()
 }
 
 /// Over what is there, so that the data file stays the same file.
@@ -68,7 +88,9 @@ pub fn write(dir: &Path, files: &Files) {
         match files.get(name) {
             Some(bytes) => fs::write(dir.join(name), bytes).unwrap(),
             // Moved away, so that it is the same file later.
-            None if *name == *"data.mdb" => fs::rename(dir.join(name), dir.with_extension("away")).unwrap_or_default(),
+            None if *name == *"data.mdb" => {
+                fs::rename(dir.join(name), dir.with_extension("away")).unwrap_or_default()
+            }
             None => drop(fs::remove_file(dir.join(name))),
         }
     }
@@ -80,7 +102,11 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 
 /// Where the checkpoint's newest slot begins.
 fn slot(checkpoint: &[u8]) -> usize {
-    if number(checkpoint, 4096 + 16) > number(checkpoint, 16) { 4096 } else { 0 }
+    if number(checkpoint, 4096 + 16) > number(checkpoint, 16) {
+        4096
+    } else {
+        0
+    }
 }
 
 fn newest_slot_bit(checkpoint: &mut [u8]) {
@@ -90,12 +116,18 @@ fn newest_slot_bit(checkpoint: &mut [u8]) {
 
 /// The number of the checkpoint's commit.
 fn commit(files: &Files) -> Option<u64> {
-    files.get("checkpoint").map(|checkpoint| number(checkpoint, slot(checkpoint) + 24))
+    files
+        .get("checkpoint")
+        .map(|checkpoint| number(checkpoint, slot(checkpoint) + 24))
 }
 
 /// The last commit of the data file.
 fn head(files: &Files) -> u64 {
-    [0, 4096].into_iter().map(|page| number(&files["data.mdb"], page + 144)).max().unwrap()
+    [0, 4096]
+        .into_iter()
+        .map(|page| number(&files["data.mdb"], page + 144))
+        .max()
+        .unwrap()
 }
 
 /// The directory of a process that was killed, with its files at the first checkpoint, at the last one, and at the end.
@@ -153,14 +185,22 @@ struct InSteps {
 impl Writer for InSteps {
     fn start(dir: &Path) -> Self {
         let (child, output) = start(module_path!(), "child_writes_in_steps", (DIR, dir));
-        Self { _child: Ended(child), lines: Box::new(output.lines().map_while(Result::ok)), dir: dir.to_owned(), step: None }
+        Self {
+            _child: Ended(child),
+            lines: Box::new(output.lines().map_while(Result::ok)),
+            dir: dir.to_owned(),
+            step: None,
+        }
     }
 
     fn write_up_to(&mut self, key: u64) {
         if let Some(step) = self.step.replace(key) {
             fs::write(step_file(&self.dir, step), b"").unwrap();
         }
-        assert!(self.lines.any(|line| line.contains(&format!("written {key}"))));
+        assert!(
+            self.lines
+                .any(|line| line.contains(&format!("written {key}")))
+        );
     }
 
     fn close(dir: &Path) {
@@ -183,7 +223,9 @@ pub fn killed() -> Killed {
 fn killed_by<W: Writer>() -> Killed {
     // A checkpoint may come while the last step is written; then once more.
     for _ in 0..20 {
-        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let dir = tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .unwrap();
         let mut writer = W::start(dir.path());
         let mut at = |step: u64| {
             writer.write_up_to(step);
@@ -199,7 +241,13 @@ fn killed_by<W: Writer>() -> Killed {
         if last["checkpoint"] == second["checkpoint"] {
             W::close(dir.path());
             let closed = read(dir.path());
-            return Killed { dir, first, second, last, closed };
+            return Killed {
+                dir,
+                first,
+                second,
+                last,
+                closed,
+            };
         }
     }
     panic!("there was a checkpoint within the last step each time");
@@ -242,7 +290,10 @@ const ALL: Outcome = UpTo(LAST);
 /// The records of the log behind the checkpoint: where each begins in its file.
 fn records(files: &Files) -> Vec<usize> {
     let checkpoint = &files["checkpoint"];
-    let (mut at, log) = (number(checkpoint, slot(checkpoint) + 32) as usize & 0xFFFF_FFFF, &files["log.1"]);
+    let (mut at, log) = (
+        number(checkpoint, slot(checkpoint) + 32) as usize & 0xFFFF_FFFF,
+        &files["log.1"],
+    );
     let mut begins = Vec::new();
     while log[at..].starts_with(b"dlg2") {
         begins.push(at);
@@ -279,30 +330,114 @@ type Row = (&'static str, Damage, Outcome, Outcome, Outcome);
 
 /// Damage, and what it comes to when the process was killed, the directory copied, the power cut.
 fn rows() -> Vec<Row> {
-    let same = |name: &'static str, damage: Damage, outcome: Outcome| (name, damage, outcome, outcome, outcome);
+    let same = |name: &'static str, damage: Damage, outcome: Outcome| {
+        (name, damage, outcome, outcome, outcome)
+    };
     vec![
         same("nothing", Box::new(|_, _| {}), ALL),
         same("data.mdb missing", remove("data.mdb"), Refused("data.mdb")),
-        same("data.mdb empty", change("data.mdb", |bytes| bytes.clear()), Refused("data.mdb")),
-        same("data.mdb cut", change("data.mdb", |bytes| bytes.truncate(8 * 4096)), Refused("truncated")),
-        same("data.mdb zeros", change("data.mdb", |bytes| bytes[2 * 4096..].fill(0)), Refused("data.mdb")),
-        same("data.mdb before the checkpoint", older(&["data.mdb"], |killed| &killed.first), Refused("older than the checkpoint")),
-        ("data.mdb of the checkpoint", older(&["data.mdb"], |killed| &killed.second), Refused("older than the log"), ALL, ALL),
-        same("checkpoint missing", remove("checkpoint"), Refused("checkpoint\" is missing")),
-        same("checkpoint empty", change("checkpoint", |bytes| bytes.clear()), Refused("checkpoint\" is damaged")),
-        same("checkpoint cut", change("checkpoint", |bytes| bytes.truncate(100)), Refused("checkpoint\" is damaged")),
-        same("checkpoint zeros", change("checkpoint", |bytes| bytes.fill(0)), Refused("checkpoint\" is damaged")),
-        same("checkpoint bit", change("checkpoint", |bytes| newest_slot_bit(bytes)), Refused("checkpoint\" is damaged or older")),
-        same("checkpoint older", older(&["checkpoint"], |killed| &killed.first), Refused("checkpoint\" is damaged or older")),
-        same("log.0 missing", remove("log.0"), Refused("log.0\" is missing")),
-        same("log.1 missing", remove("log.1"), Refused("log.1\" is missing")),
-        same("both missing", Box::new(|files, _| files.retain(|name, _| !name.starts_with("log."))), Refused("log.0\" is missing")),
-        same("log.0 empty", change("log.0", |bytes| bytes.clear()), Refused("log.0\" was truncated")),
-        same("log.1 empty", change("log.1", |bytes| bytes.clear()), Refused("log.1\" was truncated")),
-        same("log.1 cut", in_records("log.1", |bytes, at| bytes.truncate(at[50])), Refused("log.1\" was truncated")),
-        same("record's bit", in_records("log.1", |bytes, at| bytes[at[50] + 200] ^= 1), Refused("stand behind one")),
-        same("record's head", in_records("log.1", |bytes, at| bytes[at[0]] ^= 1), Refused("stand behind one")),
-        same("4 KB zeros", in_records("log.1", |bytes, at| bytes[at[40]..at[40] + 4096].fill(0)), Refused("stand behind one")),
+        same(
+            "data.mdb empty",
+            change("data.mdb", |bytes| bytes.clear()),
+            Refused("data.mdb"),
+        ),
+        same(
+            "data.mdb cut",
+            change("data.mdb", |bytes| bytes.truncate(8 * 4096)),
+            Refused("truncated"),
+        ),
+        same(
+            "data.mdb zeros",
+            change("data.mdb", |bytes| bytes[2 * 4096..].fill(0)),
+            Refused("data.mdb"),
+        ),
+        same(
+            "data.mdb before the checkpoint",
+            older(&["data.mdb"], |killed| &killed.first),
+            Refused("older than the checkpoint"),
+        ),
+        (
+            "data.mdb of the checkpoint",
+            older(&["data.mdb"], |killed| &killed.second),
+            Refused("older than the log"),
+            ALL,
+            ALL,
+        ),
+        same(
+            "checkpoint missing",
+            remove("checkpoint"),
+            Refused("checkpoint\" is missing"),
+        ),
+        same(
+            "checkpoint empty",
+            change("checkpoint", |bytes| bytes.clear()),
+            Refused("checkpoint\" is damaged"),
+        ),
+        same(
+            "checkpoint cut",
+            change("checkpoint", |bytes| bytes.truncate(100)),
+            Refused("checkpoint\" is damaged"),
+        ),
+        same(
+            "checkpoint zeros",
+            change("checkpoint", |bytes| bytes.fill(0)),
+            Refused("checkpoint\" is damaged"),
+        ),
+        same(
+            "checkpoint bit",
+            change("checkpoint", |bytes| newest_slot_bit(bytes)),
+            Refused("checkpoint\" is damaged or older"),
+        ),
+        same(
+            "checkpoint older",
+            older(&["checkpoint"], |killed| &killed.first),
+            Refused("checkpoint\" is damaged or older"),
+        ),
+        same(
+            "log.0 missing",
+            remove("log.0"),
+            Refused("log.0\" is missing"),
+        ),
+        same(
+            "log.1 missing",
+            remove("log.1"),
+            Refused("log.1\" is missing"),
+        ),
+        same(
+            "both missing",
+            Box::new(|files, _| files.retain(|name, _| !name.starts_with("log."))),
+            Refused("log.0\" is missing"),
+        ),
+        same(
+            "log.0 empty",
+            change("log.0", |bytes| bytes.clear()),
+            Refused("log.0\" was truncated"),
+        ),
+        same(
+            "log.1 empty",
+            change("log.1", |bytes| bytes.clear()),
+            Refused("log.1\" was truncated"),
+        ),
+        same(
+            "log.1 cut",
+            in_records("log.1", |bytes, at| bytes.truncate(at[50])),
+            Refused("log.1\" was truncated"),
+        ),
+        same(
+            "record's bit",
+            in_records("log.1", |bytes, at| bytes[at[50] + 200] ^= 1),
+            Refused("stand behind one"),
+        ),
+        same(
+            "record's head",
+            in_records("log.1", |bytes, at| bytes[at[0]] ^= 1),
+            Refused("stand behind one"),
+        ),
+        same(
+            "4 KB zeros",
+            in_records("log.1", |bytes, at| bytes[at[40]..at[40] + 4096].fill(0)),
+            Refused("stand behind one"),
+        ),
         // Of a power cut it cannot be told from a record that was never whole: then nobody was told that it is there.
         (
             "last record",
@@ -325,7 +460,11 @@ fn rows() -> Vec<Row> {
             Refused("has commit"),
             UpTo(SECOND),
         ),
-        same("older log", older(&["log.0", "log.1"], |killed| &killed.first), Refused("lack the record of commit")),
+        same(
+            "older log",
+            older(&["log.0", "log.1"], |killed| &killed.first),
+            Refused("lack the record of commit"),
+        ),
         same(
             "files exchanged",
             Box::new(|files, _| {
@@ -342,7 +481,11 @@ fn rows() -> Vec<Row> {
             Refused("closed later"),
         ),
         same("lock.mdb missing", remove("lock.mdb"), ALL),
-        same("log.lock empty", change("log.lock", |bytes| bytes.clear()), ALL),
+        same(
+            "log.lock empty",
+            change("log.lock", |bytes| bytes.clear()),
+            ALL,
+        ),
     ]
 }
 
@@ -352,32 +495,74 @@ fn closed_rows() -> Vec<(&'static str, Damage, Outcome)> {
     vec![
         ("nothing", Box::new(|_, _| {}), UpTo(CLOSED)),
         ("data.mdb missing", remove("data.mdb"), Refused("data.mdb")),
-        ("data.mdb empty", change("data.mdb", |bytes| bytes.clear()), Refused("data.mdb\" is empty")),
-        ("data.mdb cut", change("data.mdb", |bytes| bytes.truncate(8 * 4096)), Refused("truncated")),
-        ("data.mdb zeros", change("data.mdb", |bytes| bytes[2 * 4096..].fill(0)), Refused("data.mdb")),
-        ("data.mdb of the checkpoint", older(&["data.mdb"], |killed| &killed.second), Refused("checkpoint\" is missing")),
+        (
+            "data.mdb empty",
+            change("data.mdb", |bytes| bytes.clear()),
+            Refused("data.mdb\" is empty"),
+        ),
+        (
+            "data.mdb cut",
+            change("data.mdb", |bytes| bytes.truncate(8 * 4096)),
+            Refused("truncated"),
+        ),
+        (
+            "data.mdb zeros",
+            change("data.mdb", |bytes| bytes[2 * 4096..].fill(0)),
+            Refused("data.mdb"),
+        ),
+        (
+            "data.mdb of the checkpoint",
+            older(&["data.mdb"], |killed| &killed.second),
+            Refused("checkpoint\" is missing"),
+        ),
         ("lock.mdb missing", remove("lock.mdb"), UpTo(CLOSED)),
-        ("lock.mdb empty", change("lock.mdb", |bytes| bytes.clear()), UpTo(CLOSED)),
+        (
+            "lock.mdb empty",
+            change("lock.mdb", |bytes| bytes.clear()),
+            UpTo(CLOSED),
+        ),
         ("log.lock missing", remove("log.lock"), UpTo(CLOSED)),
         // As it is left by a process that is killed while it closes the store.
-        ("logs without a checkpoint", older(&["log.0", "log.1"], |killed| &killed.last), UpTo(CLOSED)),
-        ("checkpoint and log put back", older(rest, |killed| &killed.last), Refused("older than data.mdb")),
-        ("those of the first", older(rest, |killed| &killed.first), Refused("older than data.mdb")),
+        (
+            "logs without a checkpoint",
+            older(&["log.0", "log.1"], |killed| &killed.last),
+            UpTo(CLOSED),
+        ),
+        (
+            "checkpoint and log put back",
+            older(rest, |killed| &killed.last),
+            Refused("older than data.mdb"),
+        ),
+        (
+            "those of the first",
+            older(rest, |killed| &killed.first),
+            Refused("older than data.mdb"),
+        ),
     ]
 }
 
 /// Everything up to a key is there, and nothing else.
 pub fn content(store: &dyn Store) -> u64 {
     let has = |n: u64| get(store, &n.to_be_bytes());
-    let last = (1..).take_while(|n| has(*n) == Some(vec![n.to_le_bytes()[0]; VALUE_BYTES])).last().unwrap_or(0);
-    assert!((last + 1..=CLOSED).all(|n| has(n).is_none()), "a hole behind {last}");
+    let last = (1..)
+        .take_while(|n| has(*n) == Some(vec![n.to_le_bytes()[0]; VALUE_BYTES]))
+        .last()
+        .unwrap_or(0);
+    assert!(
+        (last + 1..=CLOSED).all(|n| has(n).is_none()),
+        "a hole behind {last}"
+    );
     last
 }
 
 fn outcome(opened: Result<u64, StoreError>, expected: Outcome) -> Result<(), String> {
     match (opened, expected) {
         (Ok(last), UpTo(expected)) if last == expected => Ok(()),
-        (Err(StoreError::Damaged(text) | StoreError::Io(text)), Refused(words)) if text.contains(words) => Ok(()),
+        (Err(StoreError::Damaged(text) | StoreError::Io(text)), Refused(words))
+            if text.contains(words) =>
+        {
+            Ok(())
+        }
         (other, _) => Err(format!("{other:?}")),
     }
 }
@@ -392,7 +577,10 @@ fn try_one(dir: &Path, files: &Files, expected: Outcome) -> Result<(), String> {
         store.check().map(|()| content(&store))
     });
     outcome(checked, expected).map_err(|found| format!("check: {found}"))?;
-    assert!(before == (read(dir), listing()), "a check changed the directory");
+    assert!(
+        before == (read(dir), listing()),
+        "a check changed the directory"
+    );
     let opened = LmdbStore::open(dir, options()).map(|store| content(&store));
     outcome(opened, expected).map_err(|found| format!("open: {found}"))?;
     refused_is_unchanged(dir, files, expected);
@@ -403,11 +591,17 @@ fn refused_is_unchanged(dir: &Path, files: &Files, expected: Outcome) {
     let after = read(dir);
     let is_same = |name: &&str| after.get(name) == files.get(name);
     let names = ["data.mdb", "checkpoint", "log.0", "log.1"];
-    assert!(matches!(expected, UpTo(_)) || names.iter().all(is_same), "a refusal changed the directory");
+    assert!(
+        matches!(expected, UpTo(_)) || names.iter().all(is_same),
+        "a refusal changed the directory"
+    );
 }
 
 /// Tries every damage in every state; what was not as expected.
-fn wrong(killed: &Killed, try_one: impl Fn(&Path, &Files, Outcome) -> Result<(), String>) -> String {
+fn wrong(
+    killed: &Killed,
+    try_one: impl Fn(&Path, &Files, Outcome) -> Result<(), String>,
+) -> String {
     let mut wrong = Vec::new();
     let mut try_in = |dir: &Path, files: &Files, expected, what: String| {
         if let Err(found) = try_one(dir, files, expected) {
@@ -415,11 +609,25 @@ fn wrong(killed: &Killed, try_one: impl Fn(&Path, &Files, Outcome) -> Result<(),
         }
     };
     for (name, damage, in_place, copied, cut) in rows() {
-        for (state, expected) in [(State::Killed, in_place), (State::Copied, copied), (State::Cut, cut)] {
-            let mut files = if state == State::Cut { killed.cut() } else { killed.last.clone() };
+        for (state, expected) in [
+            (State::Killed, in_place),
+            (State::Copied, copied),
+            (State::Cut, cut),
+        ] {
+            let mut files = if state == State::Cut {
+                killed.cut()
+            } else {
+                killed.last.clone()
+            };
             damage(&mut files, killed);
-            let other = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-            let dir = if state == State::Killed { killed.dir.path() } else { other.path() };
+            let other = tempfile::tempdir_in("/dev/shm")
+                .or_else(|_| tempfile::tempdir())
+                .unwrap();
+            let dir = if state == State::Killed {
+                killed.dir.path()
+            } else {
+                other.path()
+            };
             try_in(dir, &files, expected, format!("{name}, {state:?}"));
         }
     }
@@ -442,25 +650,54 @@ fn nothing_damaged_or_older_is_opened_as_if_it_were_whole() {
 fn salvage_opens_what_is_whole_and_keeps_the_files() {
     let killed = killed();
     for (name, damage, _, expected, _) in rows() {
-        if matches!(expected, UpTo(_)) || ["data.mdb missing", "data.mdb empty", "data.mdb cut", "data.mdb zeros"].contains(&name) {
+        if matches!(expected, UpTo(_))
+            || [
+                "data.mdb missing",
+                "data.mdb empty",
+                "data.mdb cut",
+                "data.mdb zeros",
+            ]
+            .contains(&name)
+        {
             continue;
         }
-        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let dir = tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .unwrap();
         let mut files = killed.last.clone();
         damage(&mut files, &killed);
         write(dir.path(), &files);
-        let store = LmdbStore::open(dir.path(), LmdbOptions { salvage: true, ..options() })
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let store = LmdbStore::open(
+            dir.path(),
+            LmdbOptions {
+                salvage: true,
+                ..options()
+            },
+        )
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(content(&store) >= FIRST, "{name}");
         store.check_pages().unwrap();
         put(&store, b"next", vec![1]).unwrap();
         drop(store);
-        let beside = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("damaged-");
-        let kept: Vec<_> = fs::read_dir(dir.path()).unwrap().map_while(Result::ok).filter(beside).collect();
+        let beside =
+            |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("damaged-");
+        let kept: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map_while(Result::ok)
+            .filter(beside)
+            .collect();
         assert_eq!(kept.len(), 1, "{name}");
         let names = ["data.mdb", "checkpoint", "log.0", "log.1"];
-        assert!(names.iter().all(|name| fs::read(kept[0].path().join(name)).ok() == files.get(name).cloned()), "{name}");
-        assert!(get(&LmdbStore::open(dir.path(), options()).unwrap(), b"next").is_some(), "{name}");
+        assert!(
+            names
+                .iter()
+                .all(|name| fs::read(kept[0].path().join(name)).ok() == files.get(name).cloned()),
+            "{name}"
+        );
+        assert!(
+            get(&LmdbStore::open(dir.path(), options()).unwrap(), b"next").is_some(),
+            "{name}"
+        );
     }
 }
 
@@ -469,14 +706,24 @@ fn what_an_interrupted_first_start_leaves_is_a_new_directory() {
     let new = tempfile::tempdir().unwrap();
     drop(LmdbStore::open(new.path(), options()).unwrap());
     let lock_bytes = fs::metadata(new.path().join("lock.mdb")).unwrap().len() as usize;
-    for left in [&["log.lock"][..], &["log.lock", "reserve"], &["log.lock", "reserve", "lock.mdb"]] {
+    for left in [
+        &["log.lock"][..],
+        &["log.lock", "reserve"],
+        &["log.lock", "reserve", "lock.mdb"],
+    ] {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        left.iter().for_each(|name| fs::write(dir.path().join(name), b"").unwrap());
+        left.iter()
+            .for_each(|name| fs::write(dir.path().join(name), b"").unwrap());
         if left.contains(&"lock.mdb") {
             fs::write(dir.path().join("lock.mdb"), vec![0; lock_bytes]).unwrap();
         }
-        put(&LmdbStore::open(dir.path(), options()).unwrap(), b"first", vec![1]).unwrap();
+        put(
+            &LmdbStore::open(dir.path(), options()).unwrap(),
+            b"first",
+            vec![1],
+        )
+        .unwrap();
     }
 }
 
@@ -503,7 +750,9 @@ impl Writer for Served {
     fn write_up_to(&mut self, key: u64) {
         for n in self.next..=key {
             let value = "x".repeat(VALUE_BYTES);
-            let body = format!(r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"{n}"}},"v":{{"S":"{value}"}}}}}}"#);
+            let body = format!(
+                r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"{n}"}},"v":{{"S":"{value}"}}}}}}"#
+            );
             self.serve.post("PutItem", &body);
         }
         self.next = key + 1;
@@ -511,8 +760,17 @@ impl Writer for Served {
 
     fn close(dir: &Path) {
         let lines = tempfile::NamedTempFile::new().unwrap();
-        fs::write(lines.path(), (LAST + 1..=CLOSED).map(line).collect::<String>()).unwrap();
-        let loaded = Command::new(DDBFS).args(["load", "Tab"]).arg(lines.path()).env("DDBFS_DATA", dir).output().unwrap();
+        fs::write(
+            lines.path(),
+            (LAST + 1..=CLOSED).map(line).collect::<String>(),
+        )
+        .unwrap();
+        let loaded = Command::new(DDBFS)
+            .args(["load", "Tab"])
+            .arg(lines.path())
+            .env("DDBFS_DATA", dir)
+            .output()
+            .unwrap();
         assert!(loaded.status.success(), "{loaded:?}");
     }
 }
@@ -556,8 +814,18 @@ impl Running {
         };
         let file = |name: &str| Stdio::from(fs::File::create(said.path().join(name)).unwrap());
         let mut command = Command::new(DDBFS);
-        command.args(args).env("DDBFS_DATA", data).stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
-        Self { child: RefCell::new(Ended(command.spawn().unwrap())), kind, point, said }
+        command
+            .args(args)
+            .env("DDBFS_DATA", data)
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("err"));
+        Self {
+            child: RefCell::new(Ended(command.spawn().unwrap())),
+            kind,
+            point,
+            said,
+        }
     }
 
     pub fn said(&self, name: &str) -> String {
@@ -585,7 +853,13 @@ impl Running {
 
     fn ask(&self, operation: &str, body: &str) -> String {
         let out = self.said("out");
-        let address = out.split("http://").nth(1).unwrap().split([',', '\n']).next().unwrap();
+        let address = out
+            .split("http://")
+            .nth(1)
+            .unwrap()
+            .split([',', '\n'])
+            .next()
+            .unwrap();
         post(address, operation, body).unwrap()
     }
 
@@ -599,8 +873,15 @@ impl Running {
     pub fn put(&self) -> Option<String> {
         match self.kind {
             Kind::Check | Kind::Dump => None,
-            Kind::Serve => Some(self.ask("PutItem", r#"{"TableName":"Tab","Item":{"pk":{"S":"new"}}}"#)),
-            Kind::Mount => Some(fs::write(self.point.join("Tab/items/new.json"), b"{}").unwrap_err().to_string()),
+            Kind::Serve => Some(self.ask(
+                "PutItem",
+                r#"{"TableName":"Tab","Item":{"pk":{"S":"new"}}}"#,
+            )),
+            Kind::Mount => Some(
+                fs::write(self.point.join("Tab/items/new.json"), b"{}")
+                    .unwrap_err()
+                    .to_string(),
+            ),
         }
     }
 
@@ -611,7 +892,15 @@ impl Running {
             Kind::Dump => self.said("out").lines().count(),
             Kind::Serve => {
                 let answer = self.post("Scan", r#"{"TableName":"Tab","Select":"COUNT"}"#);
-                answer.split("\"Count\":").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+                answer
+                    .split("\"Count\":")
+                    .nth(1)
+                    .unwrap()
+                    .split(',')
+                    .next()
+                    .unwrap()
+                    .parse()
+                    .unwrap()
             }
             Kind::Mount => fs::read_dir(self.point.join("Tab/items")).unwrap().count(),
         };
@@ -622,7 +911,12 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.kind == Kind::Mount {
-            let _ = Command::new(DDBFS).arg("umount").arg(&self.point).stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let _ = Command::new(DDBFS)
+                .arg("umount")
+                .arg(&self.point)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
         }
     }
 }
@@ -634,7 +928,8 @@ fn try_processes(dir: &Path, files: &Files, expected: Outcome) -> Result<(), Str
         let running = Running::start(dir, kind);
         match (running.up(), expected) {
             (Ok(()), UpTo(last)) if running.items().is_none_or(|items| items == last) => {}
-            (Err(text), Refused(words)) if text.contains(words.trim_matches('"')) && !text.contains("panicked") => {}
+            (Err(text), Refused(words))
+                if text.contains(words.trim_matches('"')) && !text.contains("panicked") => {}
             (Ok(()), _) => return Err(format!("{kind:?}: {:?} items", running.items())),
             (Err(text), _) => return Err(format!("{kind:?}: {text}")),
         }
@@ -654,27 +949,57 @@ fn no_process_opens_what_is_damaged_or_older() {
 fn every_command_refuses_a_damaged_log_and_salvages_it_when_told_to() {
     let mut mount = Mount::with_samples();
     for age in 1..6 {
-        mount.ok(&format!("echo '{{\"Age\":{age}}}' > Pets/items/Dog/Rex{age}.json"));
+        mount.ok(&format!(
+            "echo '{{\"Age\":{age}}}' > Pets/items/Dog/Rex{age}.json"
+        ));
     }
     mount.kill();
     let data = mount.data();
     // Truncated: an end that no power cut leaves.
-    fs::File::options().write(true).open(data.join("log.1")).unwrap().set_len(512).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(data.join("log.1"))
+        .unwrap()
+        .set_len(512)
+        .unwrap();
     let point = tempfile::tempdir().unwrap();
     let at = point.path().to_str().unwrap();
-    let commands: [&[&str]; 4] = [&["check"], &["dump", "Pets"], &["serve", "--http", "127.0.0.1:0"], &["mount", at]];
+    let commands: [&[&str]; 4] = [
+        &["check"],
+        &["dump", "Pets"],
+        &["serve", "--http", "127.0.0.1:0"],
+        &["mount", at],
+    ];
     let run = |args: &[&str]| {
-        let output = Command::new(DDBFS).args(args).env("DDBFS_DATA", &data).stdin(Stdio::null()).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout))
+        let output = Command::new(DDBFS)
+            .args(args)
+            .env("DDBFS_DATA", &data)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned()
+                + &String::from_utf8_lossy(&output.stdout),
+        )
     };
     for args in commands {
         let (code, text) = run(args);
-        assert!(code == Some(1) && text.contains("log.1\" was truncated") && text.contains("--salvage"), "{args:?}: {text}");
+        assert!(
+            code == Some(1) && text.contains("log.1\" was truncated") && text.contains("--salvage"),
+            "{args:?}: {text}"
+        );
     }
     let (code, text) = run(&["check", "--salvage"]);
-    assert!(code == Some(2) && text.contains("changes nothing"), "{text}");
+    assert!(
+        code == Some(2) && text.contains("changes nothing"),
+        "{text}"
+    );
     let (code, text) = run(&["dump", "Pets", "--salvage"]);
-    assert!(code == Some(0) && text.contains("Rex5") && text.contains("The files as they were are in"), "{text}");
+    assert!(
+        code == Some(0) && text.contains("Rex5") && text.contains("The files as they were are in"),
+        "{text}"
+    );
     let (code, text) = run(&["check"]);
     assert!(code == Some(0) && text.contains("0 differences"), "{text}");
 }

@@ -16,14 +16,22 @@ fn run(data: &Path, args: &[&str], input: &[u8]) -> Output {
     let lines = directory.path().join("lines");
     fs::write(&lines, input).unwrap();
     let stdin = Stdio::from(fs::File::open(&lines).unwrap());
-    Command::new("timeout").arg("120").arg(DDBFS).args(args).env("DDBFS_DATA", data).stdin(stdin).output().unwrap()
+    Command::new("timeout")
+        .arg("120")
+        .arg(DDBFS)
+        .args(args)
+        .env("DDBFS_DATA", data)
+        .stdin(stdin)
+        .output()
+        .unwrap()
 }
 
 /// The command worked, or ended with 1 and a sentence; what it said.
 #[track_caller]
 fn sentence_or_works(data: &Path, args: &[&str], input: &[u8], what: &str) -> Option<String> {
     let output = run(data, args, input);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
     match output.status.code() {
         Some(0) => None,
         Some(1) if !text.contains("panicked") && !text.is_empty() => Some(text),
@@ -37,7 +45,11 @@ fn sound() -> Vec<u8> {
     assert!(run(data.path(), &["sample"], b"").status.success());
     for round in 0..3 {
         let line = |n: usize| {
-            format!("{{\"AnimalType\":\"T{}\",\"Name\":\"n{n}\",\"v\":\"{}\"}}\n", n % 7, "x".repeat(round * 200 + n * n % 7000))
+            format!(
+                "{{\"AnimalType\":\"T{}\",\"Name\":\"n{n}\",\"v\":\"{}\"}}\n",
+                n % 7,
+                "x".repeat(round * 200 + n * n % 7000)
+            )
         };
         let lines: String = (0..400).map(line).collect();
         let loaded = run(data.path(), &["load", "Pets"], lines.as_bytes());
@@ -55,15 +67,29 @@ fn store_of(bytes: &[u8]) -> tempfile::TempDir {
 #[test]
 fn a_truncated_file_is_told_with_what_to_do() {
     let bytes = sound();
-    for kept in [1, 100, PAGE as usize, 2 * PAGE as usize, bytes.len() / 2, bytes.len() - PAGE as usize] {
+    for kept in [
+        1,
+        100,
+        PAGE as usize,
+        2 * PAGE as usize,
+        bytes.len() / 2,
+        bytes.len() - PAGE as usize,
+    ] {
         let data = store_of(&bytes[..kept]);
         for args in [&["check"][..], &["dump", "Pets"], &["sample"]] {
             let told = sentence_or_works(data.path(), args, b"", &format!("{kept} bytes"));
             let Some(told) = told else {
-                assert!(kept + PAGE as usize == bytes.len(), "{kept} bytes of {} are enough for {args:?}", bytes.len());
+                assert!(
+                    kept + PAGE as usize == bytes.len(),
+                    "{kept} bytes of {} are enough for {args:?}",
+                    bytes.len()
+                );
                 continue;
             };
-            assert!(told.contains("data.mdb") && told.contains("Restore"), "{told}");
+            assert!(
+                told.contains("data.mdb") && told.contains("Restore"),
+                "{told}"
+            );
         }
     }
 }
@@ -73,7 +99,10 @@ fn an_empty_data_file_is_no_new_database() {
     let data = store_of(b"");
     for args in [&["check"][..], &["sample"]] {
         let told = sentence_or_works(data.path(), args, b"", "empty").expect("a refusal");
-        assert!(told.contains("is empty") && told.contains("Restore"), "{told}");
+        assert!(
+            told.contains("is empty") && told.contains("Restore"),
+            "{told}"
+        );
     }
     assert_eq!(fs::metadata(data.path().join("data.mdb")).unwrap().len(), 0);
 }
@@ -82,7 +111,10 @@ fn an_empty_data_file_is_no_new_database() {
 fn a_sound_file_with_a_shorter_or_longer_end_opens() {
     let bytes = sound();
     let data = store_of(&[bytes.as_slice(), &[7; 3 * PAGE as usize]].concat());
-    assert_eq!(sentence_or_works(data.path(), &["check"], b"", "longer"), None);
+    assert_eq!(
+        sentence_or_works(data.path(), &["check"], b"", "longer"),
+        None
+    );
 }
 
 /// Damages a copy as the seed says; then every kind of command is run on it.
@@ -96,7 +128,11 @@ fn damage(sound: &[u8], seed: u64) {
         1 | 2 => {
             for _ in 0..=numbers.below(3) {
                 let last = pages - 1 - numbers.below(4);
-                let page = if numbers.below(2) == 0 { last } else { numbers.below(pages) };
+                let page = if numbers.below(2) == 0 {
+                    last
+                } else {
+                    numbers.below(pages)
+                };
                 let from = numbers.below(pages) * PAGE;
                 let kind = numbers.below(3);
                 for offset in 0..PAGE {
@@ -117,8 +153,15 @@ fn damage(sound: &[u8], seed: u64) {
         }
     }
     let what = format!("seed {seed}");
-    let line = format!("{{\"AnimalType\":\"T3\",\"Name\":\"new\",\"v\":\"{}\"}}\n", "y".repeat(6000));
-    for (args, input) in [(&["check"][..], &b""[..]), (&["dump", "Pets"], b""), (&["load", "Pets"], line.as_bytes())] {
+    let line = format!(
+        "{{\"AnimalType\":\"T3\",\"Name\":\"new\",\"v\":\"{}\"}}\n",
+        "y".repeat(6000)
+    );
+    for (args, input) in [
+        (&["check"][..], &b""[..]),
+        (&["dump", "Pets"], b""),
+        (&["load", "Pets"], line.as_bytes()),
+    ] {
         let data = store_of(&bytes);
         sentence_or_works(data.path(), args, input, &what);
     }
@@ -128,7 +171,12 @@ fn damage(sound: &[u8], seed: u64) {
 fn random_damage_is_a_sentence_or_works() {
     let sound = sound();
     // More on demand: scripts that hunt set another range.
-    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let number = |name: &str, default: u64| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(default)
+    };
     let first = number("DDBFS_DAMAGE_SEED", 0);
     for seed in first..first + number("DDBFS_DAMAGE_CASES", 60) {
         damage(&sound, seed);
@@ -148,9 +196,21 @@ fn a_file_that_is_truncated_while_it_is_served_ends_the_process_with_a_sentence(
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(serve.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
-    let file = OpenOptions::new().write(true).open(data.path().join("data.mdb")).unwrap();
+    BufReader::new(serve.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let address = line
+        .split("http://")
+        .nth(1)
+        .unwrap()
+        .split(',')
+        .next()
+        .unwrap()
+        .to_owned();
+    let file = OpenOptions::new()
+        .write(true)
+        .open(data.path().join("data.mdb"))
+        .unwrap();
     file.set_len(2 * PAGE).unwrap();
     let body = r#"{"TableName":"Pets"}"#;
     // A thread of the process may meet the end of the file first, and then nobody answers.
@@ -164,16 +224,27 @@ fn a_file_that_is_truncated_while_it_is_served_ends_the_process_with_a_sentence(
         );
     }
     let mut told = String::new();
-    serve.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    serve
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut told)
+        .unwrap();
     assert_eq!(serve.wait().unwrap().code(), Some(1), "{told}");
-    assert!(told.contains("data.mdb") && told.contains("truncated") && told.contains("Restore"), "{told}");
+    assert!(
+        told.contains("data.mdb") && told.contains("truncated") && told.contains("Restore"),
+        "{told}"
+    );
 }
 
 #[test]
 fn pages_swapped_by_hand_are_found() {
     let bytes = sound();
     let data = store_of(&bytes);
-    let file = OpenOptions::new().write(true).open(data.path().join("data.mdb")).unwrap();
+    let file = OpenOptions::new()
+        .write(true)
+        .open(data.path().join("data.mdb"))
+        .unwrap();
     // Every page after the heads holds the third one's content.
     let third = &bytes[2 * PAGE as usize..3 * PAGE as usize];
     for page in 3..bytes.len() as u64 / PAGE {
@@ -189,7 +260,9 @@ fn killed() -> (tempfile::TempDir, Vec<u8>) {
     mount.ok("echo '{\"Age\":1}' > Pets/items/Dog/Rex.json");
     let before = fs::read(mount.data().join("data.mdb")).unwrap();
     for age in 2..9 {
-        mount.ok(&format!("echo '{{\"Age\":{age}}}' > Pets/items/Dog/Rex.json"));
+        mount.ok(&format!(
+            "echo '{{\"Age\":{age}}}' > Pets/items/Dog/Rex.json"
+        ));
     }
     mount.kill();
     let data = tempfile::tempdir().unwrap();
@@ -203,8 +276,12 @@ fn killed() -> (tempfile::TempDir, Vec<u8>) {
 fn a_checkpoint_or_log_that_is_damaged_or_missing_is_told() {
     type Damage = fn(&Path);
     let damages: [(&str, Damage); 3] = [
-        ("checkpoint\" is damaged", |data| fs::write(data.join("checkpoint"), [7; 8192]).unwrap()),
-        ("checkpoint\" is damaged", |data| fs::write(data.join("checkpoint"), b"").unwrap()),
+        ("checkpoint\" is damaged", |data| {
+            fs::write(data.join("checkpoint"), [7; 8192]).unwrap()
+        }),
+        ("checkpoint\" is damaged", |data| {
+            fs::write(data.join("checkpoint"), b"").unwrap()
+        }),
         ("log.1\" is missing", |data| {
             fs::remove_file(data.join("log.1")).unwrap();
             // Recovered, as a copy is.
@@ -217,7 +294,10 @@ fn a_checkpoint_or_log_that_is_damaged_or_missing_is_told() {
         damage(data.path());
         for args in [&["check"][..], &["dump", "Pets"], &["compact"]] {
             let told = sentence_or_works(data.path(), args, b"", expected).unwrap_or_default();
-            assert!(told.contains(expected) && told.contains("Restore"), "{args:?}: {told}");
+            assert!(
+                told.contains(expected) && told.contains("Restore"),
+                "{args:?}: {told}"
+            );
         }
     }
 }
@@ -225,12 +305,19 @@ fn a_checkpoint_or_log_that_is_damaged_or_missing_is_told() {
 #[test]
 fn check_finds_a_log_that_is_not_of_its_data_file() {
     let (data, _) = killed();
-    assert_eq!(sentence_or_works(data.path(), &["check"], b"", "killed"), None);
+    assert_eq!(
+        sentence_or_works(data.path(), &["check"], b"", "killed"),
+        None
+    );
     let (data, before) = killed();
     // In place: a copy would be recovered.
-    let file = OpenOptions::new().write(true).open(data.path().join("data.mdb")).unwrap();
+    let file = OpenOptions::new()
+        .write(true)
+        .open(data.path().join("data.mdb"))
+        .unwrap();
     file.set_len(before.len() as u64).unwrap();
     file.write_all_at(&before, 0).unwrap();
-    let told = sentence_or_works(data.path(), &["check"], b"", "another data file").unwrap_or_default();
+    let told =
+        sentence_or_works(data.path(), &["check"], b"", "another data file").unwrap_or_default();
     assert!(told.contains("is older than the log beside it"), "{told}");
 }

@@ -48,18 +48,32 @@ fn open(dir: &Path) -> Result<LmdbStore, StoreError> {
 }
 
 fn open_with(dir: &Path, lease: LeaseLimits) -> Result<LmdbStore, StoreError> {
-    LmdbStore::open(&dir.join("data"), LmdbOptions { map_bytes: 1 << 20, lease, ..LmdbOptions::default() })
+    LmdbStore::open(
+        &dir.join("data"),
+        LmdbOptions {
+            map_bytes: 1 << 20,
+            lease,
+            ..LmdbOptions::default()
+        },
+    )
 }
 
 /// For one that looks.
 fn open_to_look(dir: &Path) -> LmdbStore {
-    let options = LmdbOptions { map_bytes: 1 << 20, looks_only: true, lease: LIMITS, ..LmdbOptions::default() };
+    let options = LmdbOptions {
+        map_bytes: 1 << 20,
+        looks_only: true,
+        lease: LIMITS,
+        ..LmdbOptions::default()
+    };
     LmdbStore::open(&dir.join("data"), options).unwrap()
 }
 
 /// One write, so that a killed process does not leave half a line.
 fn say(line: &str) {
-    std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
+    std::io::stdout()
+        .write_all(format!("{line}\n").as_bytes())
+        .unwrap();
 }
 
 /// Says what it is told; while it keeps, the file `kept` is there. Its end waits for the file `go`, if it is slow.
@@ -78,7 +92,9 @@ impl Keeper for Told {
         fs::write(self.dir.join("asked"), "").unwrap();
         say("door asked");
         moment(END);
-        until("it may end", || !self.is_slow || self.dir.join("go").exists());
+        until("it may end", || {
+            !self.is_slow || self.dir.join("go").exists()
+        });
         fs::remove_file(self.dir.join("kept")).unwrap();
         say("door end");
     }
@@ -92,7 +108,8 @@ struct Other {
 
 impl Other {
     fn start(test: &str, dir: &Path) -> Self {
-        let (child, output): (Child, BufReader<ChildStdout>) = own_process::start(module_path!(), test, (DIR, dir));
+        let (child, output): (Child, BufReader<ChildStdout>) =
+            own_process::start(module_path!(), test, (DIR, dir));
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
@@ -121,7 +138,13 @@ impl Other {
     }
 
     fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
@@ -131,7 +154,12 @@ fn keep_until_killed(is_slow: bool) {
     store.keep_alone(Arc::new(Told { dir, is_slow }));
     // A process of its own, which must not hold its locks when it is gone.
     let seconds = PATIENCE.as_secs().to_string();
-    Command::new("sleep").arg(seconds).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    Command::new("sleep")
+        .arg(seconds)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
 }
 
 #[test]
@@ -192,7 +220,9 @@ fn two_at_once_are_let_in() {
 
 /// Whether the lock file says that something is kept.
 fn is_marked(dir: &Path) -> bool {
-    fs::read(dir.join("data/log.lock")).unwrap().starts_with(b"kept")
+    fs::read(dir.join("data/log.lock"))
+        .unwrap()
+        .starts_with(b"kept")
 }
 
 fn wait_until_marked(mount: &Mount) {
@@ -200,7 +230,8 @@ fn wait_until_marked(mount: &Mount) {
 }
 
 #[test]
-fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_and_the_next_process_does_not() {
+fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_and_the_next_process_does_not()
+ {
     let dir = tempfile::tempdir().unwrap();
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
@@ -216,7 +247,11 @@ fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_an
 
     let store = open(dir.path()).unwrap();
     put(&store, b"key", vec![1]).unwrap();
-    assert!(killed.elapsed() >= LIMITS.keep, "written after {:?}", killed.elapsed());
+    assert!(
+        killed.elapsed() >= LIMITS.keep,
+        "written after {:?}",
+        killed.elapsed()
+    );
     assert!(!is_marked(dir.path()));
     drop(store);
     let store = open(dir.path()).unwrap();
@@ -239,7 +274,11 @@ fn a_process_that_keeps_after_a_killed_one_begins_when_that_ones_things_are_over
     let killed = Instant::now();
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
-    assert!(killed.elapsed() >= LIMITS.keep, "begun after {:?}", killed.elapsed());
+    assert!(
+        killed.elapsed() >= LIMITS.keep,
+        "begun after {:?}",
+        killed.elapsed()
+    );
     assert!(is_marked(dir.path()));
     keeper.kill();
 }
@@ -278,10 +317,19 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
     keeper.stop();
-    let soon = LeaseLimits { admission: Duration::from_secs(1), ..LIMITS };
-    let Err(StoreError::Io(text)) = open_with(dir.path(), soon) else { panic!("open beside a keeper") };
+    let soon = LeaseLimits {
+        admission: Duration::from_secs(1),
+        ..LIMITS
+    };
+    let Err(StoreError::Io(text)) = open_with(dir.path(), soon) else {
+        panic!("open beside a keeper")
+    };
     let pid = keeper.child.id();
-    assert!(text.starts_with(&format!("process {pid} has it mounted")) && text.contains(&format!("`kill -CONT {pid}`")), "{text}");
+    assert!(
+        text.starts_with(&format!("process {pid} has it mounted"))
+            && text.contains(&format!("`kill -CONT {pid}`")),
+        "{text}"
+    );
     keeper.signal("-CONT");
     drop(open(dir.path()).unwrap());
     keeper.kill();
@@ -300,8 +348,13 @@ fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     keeper.signal("-CONT");
     let store = open_to_look(dir.path());
     // A knock would have woken the thread that hears it, which would not sleep again before it has told the keeper.
-    until("the keeper has nothing to do", || is_all(keeper.child.id(), 'S'));
-    assert!(dir.path().join("kept").exists() && !dir.path().join("asked").exists(), "who looked was heard");
+    until("the keeper has nothing to do", || {
+        is_all(keeper.child.id(), 'S')
+    });
+    assert!(
+        dir.path().join("kept").exists() && !dir.path().join("asked").exists(),
+        "who looked was heard"
+    );
     put(&store, b"key", vec![2]).unwrap();
     assert!(!dir.path().join("kept").exists(), "written beside a keeper");
     keeper.says("asked");
@@ -314,7 +367,11 @@ fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
     let killed = Instant::now();
     let store = open_to_look(dir.path());
     put(&store, b"key", vec![3]).unwrap();
-    assert!(killed.elapsed() >= LIMITS.keep, "written after {:?}", killed.elapsed());
+    assert!(
+        killed.elapsed() >= LIMITS.keep,
+        "written after {:?}",
+        killed.elapsed()
+    );
     assert!(!is_marked(dir.path()));
 }
 
@@ -324,15 +381,30 @@ fn commands_that_look_read_beside_a_mount_that_is_stopped() {
     wait_until_marked(&mount);
     let run = |arguments: &[&str]| {
         // Bounded, as a mount that is stopped must go on before it can be ended.
-        let output = Command::new("timeout").args(["60", DDBFS]).args(arguments).arg("--data").arg(mount.data()).output().unwrap();
+        let output = Command::new("timeout")
+            .args(["60", DDBFS])
+            .args(arguments)
+            .arg("--data")
+            .arg(mount.data())
+            .output()
+            .unwrap();
         (output.status.success(), texts(&output).1)
     };
     mount.signal("-STOP");
-    let looked = [&["dump", "Pets"][..], &["index", "status", "Pets"], &["shapes", "Pets"]].map(&run);
+    let looked = [
+        &["dump", "Pets"][..],
+        &["index", "status", "Pets"],
+        &["shapes", "Pets"],
+    ]
+    .map(&run);
     let wrote = run(&["sample"]);
     mount.signal("-CONT");
     assert_eq!(looked, [(); 3].map(|()| (true, String::new())));
-    assert!(!wrote.0 && wrote.1.contains("has it mounted alone"), "{}", wrote.1);
+    assert!(
+        !wrote.0 && wrote.1.contains("has it mounted alone"),
+        "{}",
+        wrote.1
+    );
     // This one waits for a commit under way.
     assert_eq!(run(&["check"]), (true, String::new()));
 }
@@ -340,7 +412,10 @@ fn commands_that_look_read_beside_a_mount_that_is_stopped() {
 /// How often a process has read anything, as a mount does for each request.
 fn reads(process: u32) -> String {
     let io = fs::read_to_string(format!("/proc/{process}/io")).unwrap();
-    io.lines().find(|line| line.starts_with("syscr")).unwrap().to_owned()
+    io.lines()
+        .find(|line| line.starts_with("syscr"))
+        .unwrap()
+        .to_owned()
 }
 
 /// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
@@ -348,7 +423,10 @@ fn reads(process: u32) -> String {
 fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_after_it() {
     let mut mount = Mount::with_samples();
     let items = File::open(mount.point().join("Pets/items/Dog")).unwrap();
-    let size = || fs::metadata(format!("/proc/self/fd/{}/Fido.json", items.as_raw_fd())).map(|metadata| metadata.len());
+    let size = || {
+        fs::metadata(format!("/proc/self/fd/{}/Fido.json", items.as_raw_fd()))
+            .map(|metadata| metadata.len())
+    };
     wait_until_marked(&mount);
     // It is said before it begins.
     until("the kernel answers from what it kept", || {
@@ -360,11 +438,18 @@ fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_a
     mount.kill();
     println!("{before} bytes, and of the dead mount {:?}", size());
 
-    let database =
-        LocalDatabase::open(Arc::new(open_with(mount.dir.path(), LeaseLimits::default()).unwrap()), EngineOptions::default())
-            .unwrap();
+    let database = LocalDatabase::open(
+        Arc::new(open_with(mount.dir.path(), LeaseLimits::default()).unwrap()),
+        EngineOptions::default(),
+    )
+    .unwrap();
     let longer = "x".repeat(before as usize);
-    let fido = Item::from([("AnimalType", s("Dog")), ("Name", s("Fido")), ("Age", n("3")), ("Text", s(&longer))]);
+    let fido = Item::from([
+        ("AnimalType", s("Dog")),
+        ("Name", s("Fido")),
+        ("Age", n("3")),
+        ("Text", s(&longer)),
+    ]);
     put_item(&database, "Pets", fido).unwrap();
     let after = size();
     assert!(after.is_err(), "written, and still {after:?} bytes long");
@@ -400,7 +485,9 @@ fn child_comes_and_goes() {
     let Some(dir) = given_dir() else { return };
     let mut random = u64::from(std::process::id());
     let mut pause = |below_ms: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         moment(Duration::from_millis((random >> 33) % below_ms));
     };
     while !dir.join("stop").exists() {
@@ -419,7 +506,9 @@ fn child_comes_and_goes() {
 #[test]
 fn of_processes_that_come_and_go_one_keeps_only_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let mut others: Vec<_> = (0..10).map(|_| Other::start("child_comes_and_goes", dir.path())).collect();
+    let mut others: Vec<_> = (0..10)
+        .map(|_| Other::start("child_comes_and_goes", dir.path()))
+        .collect();
     let mut said = Vec::new();
     let count = |said: &[String], word: &str| said.iter().filter(|said| *said == word).count();
     until("they come and go", || {
@@ -434,7 +523,11 @@ fn of_processes_that_come_and_go_one_keeps_only_alone() {
         assert!(other.child.wait().unwrap().success());
         said.extend(other.lines.iter());
     }
-    println!("{} openings, {} times kept", count(&said, "open"), count(&said, "begin"));
+    println!(
+        "{} openings, {} times kept",
+        count(&said, "open"),
+        count(&said, "begin")
+    );
     assert_eq!(count(&said, "broken"), 0);
     put(&open(dir.path()).unwrap(), b"key", vec![1]).unwrap();
 }
@@ -443,7 +536,10 @@ fn of_processes_that_come_and_go_one_keeps_only_alone() {
 fn what_is_kept_ends_when_the_store_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).unwrap();
-    store.keep_alone(Arc::new(Told { dir: dir.path().to_owned(), is_slow: false }));
+    store.keep_alone(Arc::new(Told {
+        dir: dir.path().to_owned(),
+        is_slow: false,
+    }));
     until("it begins", || dir.path().join("kept").exists());
     store.close();
     assert!(!dir.path().join("kept").exists());
@@ -453,6 +549,9 @@ fn what_is_kept_ends_when_the_store_is_closed() {
 #[test]
 fn a_store_in_memory_is_always_alone() {
     let dir = tempfile::tempdir().unwrap();
-    MemoryStore::new().unwrap().keep_alone(Arc::new(Told { dir: dir.path().to_owned(), is_slow: false }));
+    MemoryStore::new().unwrap().keep_alone(Arc::new(Told {
+        dir: dir.path().to_owned(),
+        is_slow: false,
+    }));
     assert!(dir.path().join("kept").exists());
 }

@@ -23,8 +23,9 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::TableName;
 use ddbfs::model::api::{
-    DescribeStreamRequest, GetItemRequest, GetRecordsRequest, GetShardIteratorRequest, ListStreamsRequest, PutItemRequest,
-    ShardPosition, TimeToLiveSpecification, UpdateTimeToLiveRequest,
+    DescribeStreamRequest, GetItemRequest, GetRecordsRequest, GetShardIteratorRequest,
+    ListStreamsRequest, PutItemRequest, ShardPosition, TimeToLiveSpecification,
+    UpdateTimeToLiveRequest,
 };
 use ddbfs::store::Store as _;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
@@ -32,9 +33,17 @@ use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 /// Loads lines with the daemon running.
 fn load(mount: &Mount, table: &str, lines: &str) {
     let mut load = Command::new(DDBFS);
-    let load = load.args(["load", table, "--data"]).arg(mount.data()).stdin(Stdio::piped()).stdout(Stdio::null());
+    let load = load
+        .args(["load", table, "--data"])
+        .arg(mount.data())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null());
     let mut load = load.spawn().unwrap();
-    load.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    load.stdin
+        .take()
+        .unwrap()
+        .write_all(lines.as_bytes())
+        .unwrap();
     assert!(load.wait().unwrap().success());
 }
 
@@ -54,7 +63,11 @@ const WRITERS: u64 = 4;
 impl Writers {
     /// Writes until it is told to stop, or a write fails.
     fn start(mount: &Mount, address: &str) -> Self {
-        let (stop, acknowledged, told) = (Arc::default(), Arc::<AtomicU64>::default(), Arc::<Mutex<Told>>::default());
+        let (stop, acknowledged, told) = (
+            Arc::default(),
+            Arc::<AtomicU64>::default(),
+            Arc::<Mutex<Told>>::default(),
+        );
         let threads = (0..WRITERS).map(|writer| {
             let (stop, acknowledged, told) = (Arc::<AtomicBool>::clone(&stop), Arc::clone(&acknowledged), Arc::clone(&told));
             let (items, address) = (mount.point().join("Pets/items/Dog"), address.to_owned());
@@ -80,13 +93,20 @@ impl Writers {
                 }
             })
         });
-        Self { threads: threads.collect(), stop, acknowledged, told }
+        Self {
+            threads: threads.collect(),
+            stop,
+            acknowledged,
+            told,
+        }
     }
 
     /// Waits until so many more writes were acknowledged.
     fn await_more(&self, count: u64) {
         let before = self.acknowledged.load(Ordering::SeqCst);
-        until("writes are acknowledged", || self.acknowledged.load(Ordering::SeqCst) >= before + count);
+        until("writes are acknowledged", || {
+            self.acknowledged.load(Ordering::SeqCst) >= before + count
+        });
     }
 
     /// Are all of them still writing?
@@ -108,16 +128,25 @@ impl Writers {
 /// Every acknowledged write is there, or the one of its key that was under way.
 fn verify(mount: &Mount, told: &Told) {
     for (key, (acknowledged, under_way)) in told {
-        let Some(acknowledged) = acknowledged else { continue };
-        let text = std::fs::read_to_string(mount.point().join(format!("Pets/items/Dog/{key}.json"))).unwrap();
+        let Some(acknowledged) = acknowledged else {
+            continue;
+        };
+        let text =
+            std::fs::read_to_string(mount.point().join(format!("Pets/items/Dog/{key}.json")))
+                .unwrap();
         let item: serde_json::Value = serde_json::from_str(&text).unwrap();
         let found = item["n"].as_u64().unwrap();
-        assert!(found == *acknowledged || found == *under_way, "{key} is {found}, acknowledged {acknowledged}");
+        assert!(
+            found == *acknowledged || found == *under_way,
+            "{key} is {found}, acknowledged {acknowledged}"
+        );
     }
 }
 
 fn is_mounted(point: &Path) -> bool {
-    std::fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&format!(" {} ", point.display()))
+    std::fs::read_to_string("/proc/self/mountinfo")
+        .unwrap()
+        .contains(&format!(" {} ", point.display()))
 }
 
 /// SIGTERM under load: status 0, no mount left, every acknowledged write there.
@@ -140,7 +169,9 @@ fn sigterm_under_load_loses_nothing_acknowledged() {
         mount.start(&["--http", &address]);
         verify(&mount, &told);
     }
-    println!("3 times SIGTERM among {WRITERS} writers, {acknowledged} keys: status 0, unmounted, nothing acknowledged lost");
+    println!(
+        "3 times SIGTERM among {WRITERS} writers, {acknowledged} keys: status 0, unmounted, nothing acknowledged lost"
+    );
 }
 
 /// A stopped daemon: callers wait, and go on when it does.
@@ -153,31 +184,56 @@ fn callers_wait_for_a_stopped_daemon() {
     writers.await_more(20);
     // Another process stops it and lets it go on. This one could not: a child that it starts meanwhile has the writers' files, whose close
     // at exec waits for the daemon.
-    let script = format!("kill -STOP {pid} && echo stopped && sleep {} && kill -CONT {pid}", STOPPED.as_secs(), pid = mount.pid());
-    let mut stopper = Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let script = format!(
+        "kill -STOP {pid} && echo stopped && sleep {} && kill -CONT {pid}",
+        STOPPED.as_secs(),
+        pid = mount.pid()
+    );
+    let mut stopper = Command::new("bash")
+        .args(["-c", &script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
-    BufReader::new(stopper.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(stopper.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
     assert_eq!(line, "stopped\n");
-    let readers: Vec<_> =
-        ["cat Pets/items/Dog/Rover.json", "ls Pets/items/Dog", "cat Pets/query/@pk=Dog/count", "stat Pets/items/Dog/Fido.json"]
-            .into_iter()
-            .map(|script| {
-                let script = format!("cd {} && {script}", mount.point().display());
-                let child =
-                    Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-                (script, child)
-            })
-            .collect();
+    let readers: Vec<_> = [
+        "cat Pets/items/Dog/Rover.json",
+        "ls Pets/items/Dog",
+        "cat Pets/query/@pk=Dog/count",
+        "stat Pets/items/Dog/Fido.json",
+    ]
+    .into_iter()
+    .map(|script| {
+        let script = format!("cd {} && {script}", mount.point().display());
+        let child = Command::new("bash")
+            .args(["-c", &script])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        (script, child)
+    })
+    .collect();
     assert!(stopper.wait().unwrap().success());
     writers.await_more(20);
     assert!(writers.all_write(), "a writer failed");
     for (script, child) in readers {
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{script}: {:?}", texts(&output));
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{script}: {:?}",
+            texts(&output)
+        );
     }
     let told = writers.end();
     verify(&mount, &told);
-    println!("stopped for {} s: 4 readers and {WRITERS} writers waited and ended well", STOPPED.as_secs());
+    println!(
+        "stopped for {} s: 4 readers and {WRITERS} writers waited and ended well",
+        STOPPED.as_secs()
+    );
 }
 
 /// `ddbfs umount` while somebody is inside says so, and the mount goes on.
@@ -185,17 +241,37 @@ fn callers_wait_for_a_stopped_daemon() {
 fn a_busy_unmount_gives_a_sentence_and_changes_nothing() {
     let mut mount = Mount::with_samples();
     let mut holder = Command::new("bash");
-    let holder = holder.args(["-c", "exec 3< Pets/items/Dog/Rover.json; echo ready; exec sleep 600"]).current_dir(mount.point());
+    let holder = holder
+        .args([
+            "-c",
+            "exec 3< Pets/items/Dog/Rover.json; echo ready; exec sleep 600",
+        ])
+        .current_dir(mount.point());
     let mut holder = holder.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let busy = Command::new(DDBFS).arg("umount").arg(mount.point()).output().unwrap();
+    BufReader::new(holder.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let busy = Command::new(DDBFS)
+        .arg("umount")
+        .arg(mount.point())
+        .output()
+        .unwrap();
     let (_, err) = texts(&busy);
     let used = mount.bash("echo '{\"n\":1}' > Pets/items/Dog/After.json && cat Pets/items/Dog/After.json Pets/query/@pk=Dog/count");
     holder.kill().unwrap();
     holder.wait().unwrap();
-    assert!(!busy.status.success() && err.contains("cannot unmount") && err.contains("a program still uses it"), "{err}");
-    assert!(used.status.success() && texts(&used).0.contains("\"n\":1"), "{:?}", texts(&used));
+    assert!(
+        !busy.status.success()
+            && err.contains("cannot unmount")
+            && err.contains("a program still uses it"),
+        "{err}"
+    );
+    assert!(
+        used.status.success() && texts(&used).0.contains("\"n\":1"),
+        "{:?}",
+        texts(&used)
+    );
     mount.unmount();
     assert!(!is_mounted(&mount.point()));
     println!("busy: {}", err.trim());
@@ -207,23 +283,38 @@ fn sixty_four_descriptors_are_enough() {
     const READERS: usize = 16;
     let address = free_address();
     let mount = Mount::with_samples_and(&["--http", &address]);
-    let limited = Command::new("prlimit").args(["--pid", &mount.pid().to_string(), "--nofile=64:64"]).status().unwrap();
+    let limited = Command::new("prlimit")
+        .args(["--pid", &mount.pid().to_string(), "--nofile=64:64"])
+        .status()
+        .unwrap();
     assert!(limited.success());
     // Each reader holds files and a directory open: descriptors of its own, not of the daemon.
     let read = |reader: usize| {
         let items = mount.point().join("Pets/items/Dog");
         for round in 0..10 {
-            let held: Vec<_> =
-                ["Fido", "Rover"].map(|name| std::fs::File::open(items.join(format!("{name}.json"))).unwrap()).into();
+            let held: Vec<_> = ["Fido", "Rover"]
+                .map(|name| std::fs::File::open(items.join(format!("{name}.json"))).unwrap())
+                .into();
             for mut file in held {
                 let mut text = String::new();
                 file.read_to_string(&mut text).unwrap();
                 assert!(text.ends_with("}\n"), "{text}");
             }
-            assert!(std::fs::read_dir(&items).unwrap().map(Result::unwrap).count() >= 2);
-            let count = std::fs::read_to_string(mount.point().join("Pets/query/@pk=Dog/count")).unwrap();
+            assert!(
+                std::fs::read_dir(&items)
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .count()
+                    >= 2
+            );
+            let count =
+                std::fs::read_to_string(mount.point().join("Pets/query/@pk=Dog/count")).unwrap();
             assert!(count.trim().parse::<u64>().unwrap() >= 2);
-            std::fs::write(items.join(format!("r{reader}.json")), format!("{{\"n\":{round}}}")).unwrap();
+            std::fs::write(
+                items.join(format!("r{reader}.json")),
+                format!("{{\"n\":{round}}}"),
+            )
+            .unwrap();
         }
     };
     let read_all = || {
@@ -234,15 +325,25 @@ fn sixty_four_descriptors_are_enough() {
         });
     };
     read_all();
-    let connections: Vec<_> = (0..100).filter_map(|_| TcpStream::connect(&address).ok()).collect();
+    let connections: Vec<_> = (0..100)
+        .filter_map(|_| TcpStream::connect(&address).ok())
+        .collect();
     assert!(connections.len() > 64, "{}", connections.len());
-    let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", mount.pid())).unwrap().count();
+    let descriptors = || {
+        std::fs::read_dir(format!("/proc/{}/fd", mount.pid()))
+            .unwrap()
+            .count()
+    };
     // What was open before the limit may have a higher number and counts too.
     until("the descriptors are used up", || descriptors() >= 64);
     read_all();
     drop(connections);
-    until("HTTP answers again", || post(&address, "ListTables", "{}").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")));
-    println!("64 descriptors: {READERS} readers and writers, also beside 100 idle connections; HTTP answers after them");
+    until("HTTP answers again", || {
+        post(&address, "ListTables", "{}").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    });
+    println!(
+        "64 descriptors: {READERS} readers and writers, also beside 100 idle connections; HTTP answers after them"
+    );
 }
 
 /// 200,000 entries and 10,000 scratch files: every way of listing, and the daemon's memory stays bounded.
@@ -306,7 +407,11 @@ print(step)
 "#;
     let script = mount.dir.path().join("listing.py");
     std::fs::write(&script, python.replace("ENTRIES", &ENTRIES.to_string())).unwrap();
-    let changes: usize = mount.ok(&format!("python3 {}", script.display())).trim().parse().unwrap();
+    let changes: usize = mount
+        .ok(&format!("python3 {}", script.display()))
+        .trim()
+        .parse()
+        .unwrap();
     assert!(changes >= ENTRIES / 5_000, "{changes}");
     let (mut most, mut told) = (0, Vec::new());
     let mut look = |what: &str| {
@@ -317,22 +422,37 @@ print(step)
     };
     look("listings");
     // Each item that find compares is looked up: the kernel and the daemon know its inode.
-    let found: usize = mount.ok("find Pets/items/Ant -name 'a0?????.json' -size +0 | wc -l").trim().parse().unwrap();
+    let found: usize = mount
+        .ok("find Pets/items/Ant -name 'a0?????.json' -size +0 | wc -l")
+        .trim()
+        .parse()
+        .unwrap();
     assert_eq!(found, LOOKED_AT);
     look("find");
     for number in 0..SCRATCH_FILES {
-        std::fs::write(mount.point().join(format!("Pets/items/Ant/.scratch-{number}")), format!("{number}\n")).unwrap();
+        std::fs::write(
+            mount
+                .point()
+                .join(format!("Pets/items/Ant/.scratch-{number}")),
+            format!("{number}\n"),
+        )
+        .unwrap();
     }
     look("scratch files");
     let large = format!("{{\"text\":\"{}\"}}", "x".repeat(LARGE_BYTES));
     for number in 0..LARGE_ITEMS {
-        let path = mount.point().join(format!("Pets/items/Large/{}.json", number % 10));
+        let path = mount
+            .point()
+            .join(format!("Pets/items/Large/{}.json", number % 10));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &large).unwrap();
         assert!(std::fs::read_to_string(&path).unwrap().len() > LARGE_BYTES);
     }
     look("large items");
-    assert_eq!(std::fs::read_to_string(mount.point().join("Pets/items/Ant/.scratch-77")).unwrap(), "77\n");
+    assert_eq!(
+        std::fs::read_to_string(mount.point().join("Pets/items/Ant/.scratch-77")).unwrap(),
+        "77\n"
+    );
     println!(
         "{ENTRIES} entries, {changes} changes while listing, {LOOKED_AT} looked up, {SCRATCH_FILES} scratch files: {}",
         told.join(", ")
@@ -345,29 +465,73 @@ fn table() -> TableName {
 
 fn open(dir: &Path, clock: &Arc<ManualClock>) -> LocalDatabase {
     let store = LmdbStore::open(dir, LmdbOptions::default()).unwrap();
-    let options = EngineOptions { clock: Arc::clone(clock) as Arc<_>, background_period: None, ..EngineOptions::default() };
+    let options = EngineOptions {
+        clock: Arc::clone(clock) as Arc<_>,
+        background_period: None,
+        ..EngineOptions::default()
+    };
     LocalDatabase::open(Arc::new(store), options).unwrap()
 }
 
 fn put(database: &LocalDatabase, json: &str) -> u64 {
-    database.put_item(PutItemRequest::new(table(), plain_json::parse(json.as_bytes()).unwrap())).unwrap().version
+    database
+        .put_item(PutItemRequest::new(
+            table(),
+            plain_json::parse(json.as_bytes()).unwrap(),
+        ))
+        .unwrap()
+        .version
 }
 
 fn is_there(database: &LocalDatabase, id: &str) -> bool {
     let key = plain_json::parse(format!("{{\"id\":\"{id}\"}}").as_bytes()).unwrap();
-    database.get_item(GetItemRequest::new(table(), key)).unwrap().item.is_some()
+    database
+        .get_item(GetItemRequest::new(table(), key))
+        .unwrap()
+        .item
+        .is_some()
 }
 
 /// Sequence numbers of the stream's records, and the ids of their items.
 fn records(database: &LocalDatabase) -> Vec<(u128, String)> {
-    let stream = database.list_streams(ListStreamsRequest::default()).unwrap().streams.pop().unwrap();
-    let request = DescribeStreamRequest { stream: stream.clone(), limit: None, exclusive_start_shard_id: None, children_of: None };
-    let shard_id = database.describe_stream(request).unwrap().shards[0].shard_id.clone();
-    let request = GetShardIteratorRequest { stream, shard_id, position: ShardPosition::TrimHorizon };
+    let stream = database
+        .list_streams(ListStreamsRequest::default())
+        .unwrap()
+        .streams
+        .pop()
+        .unwrap();
+    let request = DescribeStreamRequest {
+        stream: stream.clone(),
+        limit: None,
+        exclusive_start_shard_id: None,
+        children_of: None,
+    };
+    let shard_id = database.describe_stream(request).unwrap().shards[0]
+        .shard_id
+        .clone();
+    let request = GetShardIteratorRequest {
+        stream,
+        shard_id,
+        position: ShardPosition::TrimHorizon,
+    };
     let shard_iterator = database.get_shard_iterator(request).unwrap().shard_iterator;
-    let found = database.get_records(GetRecordsRequest { shard_iterator, limit: None }).unwrap().records;
+    let found = database
+        .get_records(GetRecordsRequest {
+            shard_iterator,
+            limit: None,
+        })
+        .unwrap()
+        .records;
     let id = |item: &ddbfs::model::Item| format!("{:?}", item.0.get("id"));
-    found.iter().map(|record| (record.sequence_number.to_string().parse().unwrap(), id(&record.keys))).collect()
+    found
+        .iter()
+        .map(|record| {
+            (
+                record.sequence_number.to_string().parse().unwrap(),
+                id(&record.keys),
+            )
+        })
+        .collect()
 }
 
 /// The clock jumps, forward and back: nothing is lost but what its time to live says, and versions and sequence numbers only grow.
@@ -376,18 +540,42 @@ fn clock_jumps_lose_nothing() {
     const NOW_MS: u64 = 1_700_000_000_000;
     const HOUR_MS: u64 = 3_600_000;
     const YEAR_MS: u64 = 365 * 24 * HOUR_MS;
-    let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(ManualClock::at(NOW_MS)));
+    let (dir, clock) = (
+        tempfile::tempdir().unwrap(),
+        Arc::new(ManualClock::at(NOW_MS)),
+    );
     let database = open(dir.path(), &clock);
     let create = r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
         "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
-    database.create_table(wire::request(Document::of(&serde_json::from_str(create).unwrap()).root()).unwrap()).unwrap();
-    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "expires".to_owned() };
-    database.update_time_to_live(UpdateTimeToLiveRequest { table_name: table(), specification }).unwrap();
+    database
+        .create_table(
+            wire::request(Document::of(&serde_json::from_str(create).unwrap()).root()).unwrap(),
+        )
+        .unwrap();
+    let specification = TimeToLiveSpecification {
+        enabled: true,
+        attribute_name: "expires".to_owned(),
+    };
+    database
+        .update_time_to_live(UpdateTimeToLiveRequest {
+            table_name: table(),
+            specification,
+        })
+        .unwrap();
     let work = |database: &LocalDatabase| database.engine().run_background_work().unwrap();
     work(&database);
-    put(&database, &format!(r#"{{"id":"soon","expires":{}}}"#, NOW_MS / 1_000 + 60));
-    put(&database, &format!(r#"{{"id":"late","expires":{}}}"#, (NOW_MS + 200 * YEAR_MS) / 1_000));
+    put(
+        &database,
+        &format!(r#"{{"id":"soon","expires":{}}}"#, NOW_MS / 1_000 + 60),
+    );
+    put(
+        &database,
+        &format!(
+            r#"{{"id":"late","expires":{}}}"#,
+            (NOW_MS + 200 * YEAR_MS) / 1_000
+        ),
+    );
     // (clock, is "soon" still there)
     let steps = [
         (NOW_MS, true),
@@ -404,19 +592,39 @@ fn clock_jumps_lose_nothing() {
     for (step, (now_ms, soon)) in steps.into_iter().enumerate() {
         clock.set_ms(now_ms);
         let written = put(&database, &format!(r#"{{"id":"step-{step}","n":{step}}}"#));
-        assert!(written > version, "step {step}: version {written} after {version}");
+        assert!(
+            written > version,
+            "step {step}: version {written} after {version}"
+        );
         version = written;
         work(&database);
         assert_eq!(is_there(&database, "soon"), soon, "step {step}");
-        let kept = (0..=step).map(|step| format!("step-{step}")).chain(["late".to_owned()]);
+        let kept = (0..=step)
+            .map(|step| format!("step-{step}"))
+            .chain(["late".to_owned()]);
         kept.for_each(|id| assert!(is_there(&database, &id), "step {step}: {id} is lost"));
         let found = records(&database);
-        assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0), "step {step}: {found:?}");
-        assert!(found.iter().any(|(_, id)| id.contains(&format!("step-{step}\""))), "step {step}: no record in {found:?}");
+        assert!(
+            found.windows(2).all(|pair| pair[0].0 < pair[1].0),
+            "step {step}: {found:?}"
+        );
+        assert!(
+            found
+                .iter()
+                .any(|(_, id)| id.contains(&format!("step-{step}\""))),
+            "step {step}: no record in {found:?}"
+        );
         // A record keeps its number.
-        found.into_iter().filter(|(_, id)| id.contains("step")).for_each(|(number, id)| {
-            assert_eq!(*sequences.entry(id.clone()).or_insert(number), number, "step {step}: {id}");
-        });
+        found
+            .into_iter()
+            .filter(|(_, id)| id.contains("step"))
+            .for_each(|(number, id)| {
+                assert_eq!(
+                    *sequences.entry(id.clone()).or_insert(number),
+                    number,
+                    "step {step}: {id}"
+                );
+            });
     }
     let numbers: BTreeSet<u128> = sequences.values().copied().collect();
     assert_eq!(numbers.len(), steps.len());
@@ -429,7 +637,10 @@ fn clock_jumps_lose_nothing() {
     let database = open(dir.path(), &clock);
     (0..steps.len()).for_each(|step| assert!(is_there(&database, &format!("step-{step}"))));
     assert!(put(&database, r#"{"id":"again"}"#) > version);
-    println!("{} jumps of the clock: nothing lost, versions and sequence numbers only grew", steps.len());
+    println!(
+        "{} jumps of the clock: nothing lost, versions and sequence numbers only grew",
+        steps.len()
+    );
 }
 
 const DIR: &str = "DDBFS_TEST_FAULTS";
@@ -439,8 +650,16 @@ const DIR: &str = "DDBFS_TEST_FAULTS";
 fn a_dead_readers_slot_is_cleared_at_the_next_open() {
     let dir = tempfile::tempdir().unwrap();
     drop(LmdbStore::open(dir.path(), LmdbOptions::default()).unwrap());
-    let mut child = own_process(module_path!(), "child_reads_until_killed", (DIR, dir.path()));
-    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = own_process(
+        module_path!(),
+        "child_reads_until_killed",
+        (DIR, dir.path()),
+    );
+    let mut child = child
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("reading")));
     let pid = child.id();
@@ -448,10 +667,20 @@ fn a_dead_readers_slot_is_cleared_at_the_next_open() {
     let slots = || {
         let table = std::fs::read(dir.path().join("lock.mdb")).unwrap();
         let pid = pid.to_ne_bytes();
-        table.chunks_exact(64).skip(1).filter(|slot| slot[8..12] == pid).count()
+        table
+            .chunks_exact(64)
+            .skip(1)
+            .filter(|slot| slot[8..12] == pid)
+            .count()
     };
     assert_eq!(slots(), 1, "the reader is in the table");
-    assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-KILL", &pid.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     // All of its threads are gone then, and its locks with them.
     child.wait().unwrap();
     assert_eq!(slots(), 1, "its slot outlives it");
@@ -463,7 +692,9 @@ fn a_dead_readers_slot_is_cleared_at_the_next_open() {
 #[test]
 #[ignore = "a process of another test"]
 fn child_reads_until_killed() {
-    let Some(dir) = std::env::var_os(DIR) else { return };
+    let Some(dir) = std::env::var_os(DIR) else {
+        return;
+    };
     let store = LmdbStore::open(Path::new(&dir), LmdbOptions::default()).unwrap();
     let _snapshot = store.snapshot().unwrap();
     println!("reading");

@@ -10,7 +10,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::damage_matrix::{KINDS, LAST, Running, content, cut_that_grows, killed, killed_served, write};
+use crate::damage_matrix::{
+    KINDS, LAST, Running, content, cut_that_grows, killed, killed_served, write,
+};
 use crate::lmdb::put;
 use crate::support::control::{ARN, Control};
 use crate::support::own_process::{start, test_name};
@@ -32,17 +34,32 @@ fn on_small_disk(test: &str) {
     // SAFETY: takes nothing, cannot fail.
     #[allow(unsafe_code)]
     let is_root = unsafe { libc::geteuid() } == 0;
-    let namespaces: &[&str] = if is_root { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
+    let namespaces: &[&str] = if is_root {
+        &["--mount"]
+    } else {
+        &["--user", "--map-root-user", "--mount"]
+    };
     let test = test_name(module_path!(), test);
     // Of the tests beside no mount is kept here: it would outlive its umount.
     let script = format!(
         "umount -l -a -t fuse,fuse.ddbfs; mount -t tmpfs -o size={DISK_MIB}m,mode=700 full \"${DIR}\" && exec \"$0\" --ignored --exact {test} --nocapture"
     );
     let mut child = Command::new("unshare");
-    let child = child.args(namespaces).args(["sh", "-c", &script]).arg(std::env::current_exe().unwrap()).env(DIR, dir.path());
+    let child = child
+        .args(namespaces)
+        .args(["sh", "-c", &script])
+        .arg(std::env::current_exe().unwrap())
+        .env(DIR, dir.path());
     let output = child.output().expect("unshare of util-linux");
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
 }
 
 fn disk() -> Option<PathBuf> {
@@ -65,7 +82,11 @@ impl Disk {
             options.background_period = Some(Duration::from_millis(50));
             options.buckets = Some(buckets);
         });
-        Self { control, store, dir: dir.to_owned() }
+        Self {
+            control,
+            store,
+            dir: dir.to_owned(),
+        }
     }
 
     /// Closed and opened again, with the disk as it is.
@@ -101,7 +122,10 @@ impl Disk {
     }
 
     fn put(&self, number: usize, bytes: usize) -> Result<Value, String> {
-        self.control.call("PutItem", json!({ "TableName": "Tab", "Item": Self::item(number, bytes) }))
+        self.control.call(
+            "PutItem",
+            json!({ "TableName": "Tab", "Item": Self::item(number, bytes) }),
+        )
     }
 
     /// Puts items until so many bytes of the disk are left; how many there are.
@@ -110,8 +134,13 @@ impl Disk {
             if self.store.info().free_bytes < left_bytes {
                 return first;
             }
-            let puts: Vec<Value> = (first..first + 25).map(|at| json!({ "PutRequest": { "Item": Self::item(at, 400) } })).collect();
-            match self.control.call("BatchWriteItem", json!({ "RequestItems": { "Tab": puts } })) {
+            let puts: Vec<Value> = (first..first + 25)
+                .map(|at| json!({ "PutRequest": { "Item": Self::item(at, 400) } }))
+                .collect();
+            match self
+                .control
+                .call("BatchWriteItem", json!({ "RequestItems": { "Tab": puts } }))
+            {
                 Ok(_) => {}
                 Err(error) if error.contains(FULL) => return first,
                 Err(error) => panic!("{error}"),
@@ -124,7 +153,11 @@ impl Disk {
     fn fill(&self) -> usize {
         let mut count = self.fill_but(0);
         for bytes in [400, 1] {
-            while self.put(count, bytes).inspect_err(|error| assert!(error.contains(FULL), "{error}")).is_ok() {
+            while self
+                .put(count, bytes)
+                .inspect_err(|error| assert!(error.contains(FULL), "{error}"))
+                .is_ok()
+            {
                 count += 1;
             }
         }
@@ -155,28 +188,51 @@ impl Disk {
     }
 
     fn delete_batch(&self, range: std::ops::Range<usize>) {
-        let deletes: Vec<Value> = range.map(|at| json!({ "DeleteRequest": { "Key": Self::key(at) } })).collect();
-        self.control.ok("BatchWriteItem", json!({ "RequestItems": { "Tab": deletes } }));
+        let deletes: Vec<Value> = range
+            .map(|at| json!({ "DeleteRequest": { "Key": Self::key(at) } }))
+            .collect();
+        self.control.ok(
+            "BatchWriteItem",
+            json!({ "RequestItems": { "Tab": deletes } }),
+        );
     }
 
     fn delete(&self, number: usize) {
-        self.control.ok("DeleteItem", json!({ "TableName": "Tab", "Key": Self::key(number) }));
+        self.control.ok(
+            "DeleteItem",
+            json!({ "TableName": "Tab", "Key": Self::key(number) }),
+        );
     }
 
     /// Asks until `done` likes the answer.
-    fn until(&self, operation: &str, body: &Value, done: impl Fn(&Result<Value, String>) -> bool) -> Result<Value, String> {
+    fn until(
+        &self,
+        operation: &str,
+        body: &Value,
+        done: impl Fn(&Result<Value, String>) -> bool,
+    ) -> Result<Value, String> {
         until_ok(&format!("{operation} {body}"), || {
             let answer = self.control.call(operation, body.clone());
-            if done(&answer) { Ok(answer) } else { Err(format!("{answer:?}")) }
+            if done(&answer) {
+                Ok(answer)
+            } else {
+                Err(format!("{answer:?}"))
+            }
         })
     }
 
     /// Waits until so much can be put again, and puts it, in small items: free pages need not lie together.
     fn has_room_for(&self, bytes: usize) {
         for first in (1_000_000..1_000_000 + bytes / 1_000).step_by(25) {
-            let puts: Vec<Value> =
-                (first..first + 25).map(|at| json!({ "PutRequest": { "Item": Self::item(at, 1_000) } })).collect();
-            self.until("BatchWriteItem", &json!({ "RequestItems": { "Tab": puts } }), Result::is_ok).unwrap();
+            let puts: Vec<Value> = (first..first + 25)
+                .map(|at| json!({ "PutRequest": { "Item": Self::item(at, 1_000) } }))
+                .collect();
+            self.until(
+                "BatchWriteItem",
+                &json!({ "RequestItems": { "Tab": puts } }),
+                Result::is_ok,
+            )
+            .unwrap();
         }
     }
 
@@ -187,7 +243,10 @@ impl Disk {
 
     fn reserve_bytes(&self) -> u64 {
         let metadata = std::fs::metadata(self.dir.join("reserve")).unwrap();
-        assert!(metadata.blocks() * 512 >= metadata.len(), "it has its blocks");
+        assert!(
+            metadata.blocks() * 512 >= metadata.len(),
+            "it has its blocks"
+        );
         metadata.len()
     }
 }
@@ -447,10 +506,17 @@ fn child_writes_and_is_killed() {
 
 fn check_failed_backup(disk: &Disk, arn: &str) {
     let is_over = |of: &Value| of["BackupDescription"]["BackupDetails"]["BackupStatus"] == "FAILED";
-    let answer = disk.until("DescribeBackup", &json!({ "BackupArn": arn }), |answer| answer.as_ref().is_ok_and(is_over)).unwrap();
+    let answer = disk
+        .until("DescribeBackup", &json!({ "BackupArn": arn }), |answer| {
+            answer.as_ref().is_ok_and(is_over)
+        })
+        .unwrap();
     let details = answer["BackupDescription"]["BackupDetails"].clone();
     assert_eq!(details["FailureCode"], "DiskFull");
-    assert!(details["FailureMessage"].as_str().unwrap().contains(FULL), "{details}");
+    assert!(
+        details["FailureMessage"].as_str().unwrap().contains(FULL),
+        "{details}"
+    );
 }
 
 #[test]
@@ -505,16 +571,36 @@ fn power_cut_of_processes() {
     std::fs::write(&filler, vec![1; (DISK_MIB as usize) << 20]).unwrap_err();
     for kind in KINDS {
         let running = Running::start(&dir, kind);
-        running.up().unwrap_or_else(|error| panic!("{kind:?}: {error}"));
-        assert!(running.items().is_none_or(|items| items == LAST), "{kind:?}: {:?}", running.items());
+        running
+            .up()
+            .unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        assert!(
+            running.items().is_none_or(|items| items == LAST),
+            "{kind:?}: {:?}",
+            running.items()
+        );
         let told = running.put();
-        assert!(told.as_ref().is_none_or(|told| told.contains(FULL) || told.contains("No space left")), "{kind:?}: {told:?}");
-        assert!(kind == KINDS[0] || running.said("err").contains("is only read, until there is room"), "{kind:?}");
+        assert!(
+            told.as_ref()
+                .is_none_or(|told| told.contains(FULL) || told.contains("No space left")),
+            "{kind:?}: {told:?}"
+        );
+        assert!(
+            kind == KINDS[0]
+                || running
+                    .said("err")
+                    .contains("is only read, until there is room"),
+            "{kind:?}"
+        );
     }
     std::fs::remove_file(&filler).unwrap();
     for kind in KINDS {
         let running = Running::start(&dir, kind);
         running.up().unwrap();
-        assert!(running.items().is_none_or(|items| items == LAST) && !running.said("err").contains("only read"), "{kind:?}");
+        assert!(
+            running.items().is_none_or(|items| items == LAST)
+                && !running.said("err").contains("only read"),
+            "{kind:?}"
+        );
     }
 }

@@ -28,7 +28,10 @@ impl<R: FnMut(&mut dyn Write) -> Outcome + Send> WriteJob for Job<R> {
     }
 }
 
-fn write(store: &dyn Store, run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static) -> Outcome {
+fn write(
+    store: &dyn Store,
+    run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
+) -> Outcome {
     let (told, outcome) = mpsc::channel();
     store.submit(Box::new(Job { run, told }));
     outcome.recv().expect("every job is told its outcome")
@@ -40,12 +43,25 @@ pub fn put(store: &dyn Store, key: &[u8], value: Vec<u8>) -> Outcome {
 }
 
 pub fn get(store: &dyn Store, key: &[u8]) -> Option<Vec<u8>> {
-    store.snapshot().expect("a snapshot").get(key).expect("a read").map(<[u8]>::to_vec)
+    store
+        .snapshot()
+        .expect("a snapshot")
+        .get(key)
+        .expect("a read")
+        .map(<[u8]>::to_vec)
 }
 
 pub fn open(dir: &Path, durability: Durability) -> LmdbStore {
     // A small map, so that it grows under way.
-    LmdbStore::open(dir, LmdbOptions { durability, map_bytes: 1 << 20, ..LmdbOptions::default() }).expect("a store")
+    LmdbStore::open(
+        dir,
+        LmdbOptions {
+            durability,
+            map_bytes: 1 << 20,
+            ..LmdbOptions::default()
+        },
+    )
+    .expect("a store")
 }
 
 const DIR: &str = "DDBFS_TEST_STORE";
@@ -69,7 +85,11 @@ fn a_commit_of_another_process_is_seen_and_wakes_who_waits() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = open(dir.path(), Durability::Power);
     let before = store.commit_id();
-    assert_eq!(store.wait_for_commit(before, Duration::from_millis(20)), Ok(before), "nothing is committed");
+    assert_eq!(
+        store.wait_for_commit(before, Duration::from_millis(20)),
+        Ok(before),
+        "nothing is committed"
+    );
     let after = std::thread::scope(|scope| {
         let waiter = scope.spawn(|| store.wait_for_commit(before, Duration::from_secs(60)));
         finish(start("child_puts_and_ends", dir.path()).0);
@@ -104,7 +124,9 @@ fn check_killed_writers(child_test: &str, beside: bool) {
         let target = acknowledged + 20 + round * 37;
         for line in output.lines() {
             let line = line.expect("a line");
-            let Some(number) = line.strip_prefix("acknowledged ") else { continue };
+            let Some(number) = line.strip_prefix("acknowledged ") else {
+                continue;
+            };
             acknowledged = number.parse().expect("a number");
             if acknowledged >= target {
                 child.kill().expect("kill -9");
@@ -114,16 +136,25 @@ fn check_killed_writers(child_test: &str, beside: bool) {
         child.wait().expect("its end");
         let store = watching.unwrap_or_else(|| open(dir.path(), Durability::Power));
         for n in 1..=acknowledged {
-            assert_eq!(get(&store, &pair_key(n, 0)), Some(pair_value(n)), "{n} of {acknowledged}");
+            assert_eq!(
+                get(&store, &pair_key(n, 0)),
+                Some(pair_value(n)),
+                "{n} of {acknowledged}"
+            );
         }
         let view = store.snapshot().expect("a snapshot");
         let mut count = 0;
         let visit = &mut |key: &[u8], value: &[u8]| {
-            assert_eq!(view.get(&[&key[..8], &[1 - key[8]]].concat()), Ok(Some(value)), "half a job");
+            assert_eq!(
+                view.get(&[&key[..8], &[1 - key[8]]].concat()),
+                Ok(Some(value)),
+                "half a job"
+            );
             count += 1;
             std::ops::ControlFlow::Continue(())
         };
-        view.walk(&KeyRange::prefix(&[]), Direction::Forward, visit).expect("a walk");
+        view.walk(&KeyRange::prefix(&[]), Direction::Forward, visit)
+            .expect("a walk");
         assert!(count / 2 >= acknowledged);
         drop(view);
         put(&store, &pair_key(0, 0), vec![]).expect("the next write goes on");
@@ -167,7 +198,12 @@ fn a_full_disk_refuses_writes_keeps_deletes_and_recovers() {
 #[ignore = "a process of a_commit_of_another_process_is_seen_and_wakes_who_waits"]
 fn child_puts_and_ends() {
     let Some(dir) = given_dir() else { return };
-    put(&open(&dir, Durability::Power), b"from the child", b"1".to_vec()).expect("a write");
+    put(
+        &open(&dir, Durability::Power),
+        b"from the child",
+        b"1".to_vec(),
+    )
+    .expect("a write");
 }
 
 #[test]
@@ -176,7 +212,10 @@ fn child_grows_the_file() {
     let Some(dir) = given_dir() else { return };
     let store = open(&dir, Durability::Power);
     for _ in 0..2 {
-        write(&store, |batch| (1..=200u8).try_for_each(|n| batch.put(&[n], &vec![n; 1_000_000]))).expect("a write");
+        write(&store, |batch| {
+            (1..=200u8).try_for_each(|n| batch.put(&[n], &vec![n; 1_000_000]))
+        })
+        .expect("a write");
     }
 }
 
@@ -185,14 +224,22 @@ fn write_until_killed(durability: Durability) {
     let store = open(&dir, durability);
     let mut last = 0;
     let visit = &mut |key: &[u8], _: &[u8]| {
-        last = key.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
+        last = key
+            .first_chunk()
+            .map_or(0, |number| u64::from_be_bytes(*number));
         std::ops::ControlFlow::Break(())
     };
-    store.snapshot().expect("a snapshot").walk(&KeyRange::prefix(&[]), Direction::Reverse, visit).expect("a walk");
+    store
+        .snapshot()
+        .expect("a snapshot")
+        .walk(&KeyRange::prefix(&[]), Direction::Reverse, visit)
+        .expect("a walk");
     loop {
         last += 1;
         let n = last;
-        let halves = move |batch: &mut dyn Write| (0..2).try_for_each(|half| batch.put(&pair_key(n, half), &pair_value(n)));
+        let halves = move |batch: &mut dyn Write| {
+            (0..2).try_for_each(|half| batch.put(&pair_key(n, half), &pair_value(n)))
+        };
         write(&store, halves).expect("a write");
         println!("acknowledged {n}");
     }
@@ -218,12 +265,25 @@ fn child_fills_the_disk() {
     for n in 0..50u8 {
         put(&store, &[n], vec![n; 1000]).expect("a write");
     }
-    limit_file_size(std::fs::metadata(dir.join("data.mdb")).expect("metadata").len());
-    assert_eq!(put(&store, b"refused", vec![1; 1_000_000]), Err(StoreError::NoSpace));
+    limit_file_size(
+        std::fs::metadata(dir.join("data.mdb"))
+            .expect("metadata")
+            .len(),
+    );
+    assert_eq!(
+        put(&store, b"refused", vec![1; 1_000_000]),
+        Err(StoreError::NoSpace)
+    );
     assert_eq!(get(&store, b"refused"), None);
     assert_eq!(get(&store, &[7]), Some(vec![7; 1000]));
-    write(&store, |batch| batch.delete(&[7]).map(|found| assert!(found))).expect("a delete");
-    assert_eq!(put(&store, b"refused", vec![1; 1_000_000]), Err(StoreError::NoSpace));
+    write(&store, |batch| {
+        batch.delete(&[7]).map(|found| assert!(found))
+    })
+    .expect("a delete");
+    assert_eq!(
+        put(&store, b"refused", vec![1; 1_000_000]),
+        Err(StoreError::NoSpace)
+    );
     limit_file_size(libc::RLIM_INFINITY);
     put(&store, b"later", vec![2; 1_000_000]).expect("a write");
 }
@@ -233,13 +293,29 @@ fn check_failing_disk(fault: &str) {
     let dir = tempfile::tempdir().expect("a directory");
     let options = ["-f", "-o", "/dev/null", &format!("--inject={fault}")];
     let given = (DIR, dir.path());
-    let Some((status, text)) = straced(module_path!(), "child_meets_a_failing_disk", given, &options) else { return };
-    let (_, said) = text.split_once("acknowledged ").unwrap_or_else(|| panic!("{fault}: {text}"));
-    let acknowledged: u64 = said.lines().next().and_then(|line| line.parse().ok()).expect("a number");
+    let Some((status, text)) = straced(
+        module_path!(),
+        "child_meets_a_failing_disk",
+        given,
+        &options,
+    ) else {
+        return;
+    };
+    let (_, said) = text
+        .split_once("acknowledged ")
+        .unwrap_or_else(|| panic!("{fault}: {text}"));
+    let acknowledged: u64 = said
+        .lines()
+        .next()
+        .and_then(|line| line.parse().ok())
+        .expect("a number");
     assert!(status.success(), "{fault}: {text}");
     // The next process reads it all and writes again.
     let store = open(dir.path(), Durability::Power);
-    assert!((1..=acknowledged).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))), "{fault}");
+    assert!(
+        (1..=acknowledged).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))),
+        "{fault}"
+    );
     put(&store, b"next", vec![]).expect("the next write goes on");
 }
 
@@ -257,7 +333,9 @@ fn a_failing_disk_ends_writes_and_loses_nothing_acknowledged() {
 fn child_meets_a_failing_disk() {
     let Some(dir) = given_dir() else { return };
     let store = open(&dir, Durability::Power);
-    let failed = (1..200).find(|&n: &u64| put(&store, &n.to_be_bytes(), pair_value(n)).is_err()).expect("a failure");
+    let failed = (1..200)
+        .find(|&n: &u64| put(&store, &n.to_be_bytes(), pair_value(n)).is_err())
+        .expect("a failure");
     println!("acknowledged {}", failed - 1);
     assert_eq!(put(&store, b"after", vec![]), Err(StoreError::ReadOnly));
     assert!((1..failed).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))));
@@ -274,14 +352,22 @@ fn rate(store: &LmdbStore, submitters: u64) -> u64 {
                 scope.spawn(move || {
                     let mut n = 0;
                     while start.elapsed() < TIME {
-                        put(store, &[submitter.to_be_bytes(), u64::to_be_bytes(n)].concat(), vec![7; 1000]).expect("a write");
+                        put(
+                            store,
+                            &[submitter.to_be_bytes(), u64::to_be_bytes(n)].concat(),
+                            vec![7; 1000],
+                        )
+                        .expect("a write");
                         n += 1;
                     }
                     n
                 })
             })
             .collect();
-        counts.into_iter().map(|count| count.join().expect("a submitter")).sum()
+        counts
+            .into_iter()
+            .map(|count| count.join().expect("a submitter"))
+            .sum()
     });
     puts / TIME.as_secs()
 }
@@ -292,8 +378,18 @@ fn measure_commit_rates() {
     for durability in [Durability::Power, Durability::Kill] {
         for submitters in [1, 4, 16, 32] {
             let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-            let store = LmdbStore::open(dir.path(), LmdbOptions { durability, ..LmdbOptions::default() }).expect("a store");
-            println!("{durability:?}, {submitters} submitters: {} puts a second", rate(&store, submitters));
+            let store = LmdbStore::open(
+                dir.path(),
+                LmdbOptions {
+                    durability,
+                    ..LmdbOptions::default()
+                },
+            )
+            .expect("a store");
+            println!(
+                "{durability:?}, {submitters} submitters: {} puts a second",
+                rate(&store, submitters)
+            );
         }
     }
 }

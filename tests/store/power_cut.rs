@@ -43,7 +43,9 @@ const LOG: [&str; 3] = ["checkpoint", "log.0", "log.1"];
 
 /// What is there of the log and the checkpoint.
 fn rest(dir: &Path) -> Vec<&'static str> {
-    LOG.into_iter().filter(|name| dir.join(name).exists()).collect()
+    LOG.into_iter()
+        .filter(|name| dir.join(name).exists())
+        .collect()
 }
 
 fn key(n: u64) -> [u8; 8] {
@@ -98,7 +100,12 @@ fn a_copy_of_a_live_directory_opens_with_what_was_acknowledged() {
     for n in 1..=20 {
         put(&store, &key(n), pair_value(n)).unwrap();
     }
-    let cp = Command::new("cp").arg("-a").arg(dir.path().join(".")).arg(copied.path()).status().unwrap();
+    let cp = Command::new("cp")
+        .arg("-a")
+        .arg(dir.path().join("."))
+        .arg(copied.path())
+        .status()
+        .unwrap();
     assert!(cp.success());
     is_whole(copied.path(), 20);
     put(&store, &key(21), pair_value(21)).unwrap();
@@ -154,7 +161,11 @@ fn others_go_on_after_the_death_of_the_checkpoints_process() {
             put(&beside, &key(n), pair_value(n)).unwrap();
         }
         let cut = tempfile::tempdir().unwrap();
-        copy(dir.path(), cut.path(), &["data.mdb", "checkpoint", "log.0", "log.1"]);
+        copy(
+            dir.path(),
+            cut.path(),
+            &["data.mdb", "checkpoint", "log.0", "log.1"],
+        );
         is_whole(cut.path(), 60);
         assert_eq!(get(&beside, &key(3)), Some(pair_value(3)), "round {round}");
     }
@@ -170,18 +181,35 @@ fn a_process_killed_within_a_commit_disturbs_nobody() {
         let dir = tempfile::tempdir().unwrap();
         let beside = open(dir.path(), Durability::Power);
         put(&beside, b"beside", vec![0]).unwrap();
-        let options = ["-f", "-o", "/dev/null", &format!("--inject=fdatasync:signal=KILL:when={nth}")];
+        let options = [
+            "-f",
+            "-o",
+            "/dev/null",
+            &format!("--inject=fdatasync:signal=KILL:when={nth}"),
+        ];
         let given = (DIR, dir.path());
-        let Some((status, text)) = straced(module_path!(), "child_writes_until_killed", given, &options) else { return };
+        let Some((status, text)) =
+            straced(module_path!(), "child_writes_until_killed", given, &options)
+        else {
+            return;
+        };
         assert!(!status.success(), "{nth}: {text}");
-        let numbers = text.lines().filter_map(|line| line.strip_prefix("acknowledged ")?.parse().ok());
+        let numbers = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("acknowledged ")?.parse().ok());
         let acknowledged: u64 = numbers.max().unwrap_or(0);
-        let has_all = |store: &LmdbStore| (1..=acknowledged).all(|n| get(store, &key(n)) == Some(pair_value(n)));
+        let has_all = |store: &LmdbStore| {
+            (1..=acknowledged).all(|n| get(store, &key(n)) == Some(pair_value(n)))
+        };
         assert!(has_all(&beside), "{nth}");
         put(&beside, b"beside", vec![1; 3000]).unwrap();
         put(&beside, b"beside", vec![2; 30]).unwrap();
         let cut = tempfile::tempdir().unwrap();
-        copy(dir.path(), cut.path(), &["data.mdb", "checkpoint", "log.0", "log.1"]);
+        copy(
+            dir.path(),
+            cut.path(),
+            &["data.mdb", "checkpoint", "log.0", "log.1"],
+        );
         let recovered = open(cut.path(), Durability::Power);
         assert!(has_all(&recovered), "{nth}");
         assert_eq!(get(&recovered, b"beside"), Some(vec![2; 30]), "{nth}");
@@ -211,13 +239,22 @@ fn log_syncs(trace: &Path) -> usize {
 
 /// Takes the byte of `log.lock` that a process holds while it makes a checkpoint; as long as the file lives.
 fn hold_checkpoints(dir: &Path) -> fs::File {
-    let file = fs::File::options().read(true).write(true).open(dir.join("log.lock")).unwrap();
+    let file = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(dir.join("log.lock"))
+        .unwrap();
     // SAFETY: of integers alone; the descriptor and the lock live through the call.
     #[allow(unsafe_code, clippy::cast_possible_truncation)]
     let result = unsafe {
         let mut lock: libc::flock = std::mem::zeroed();
-        (lock.l_type, lock.l_whence, lock.l_start, lock.l_len) = (libc::F_WRLCK as i16, libc::SEEK_SET as i16, 2, 1);
-        libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&file), libc::F_OFD_SETLKW, &raw const lock)
+        (lock.l_type, lock.l_whence, lock.l_start, lock.l_len) =
+            (libc::F_WRLCK as i16, libc::SEEK_SET as i16, 2, 1);
+        libc::fcntl(
+            std::os::fd::AsRawFd::as_raw_fd(&file),
+            libc::F_OFD_SETLKW,
+            &raw const lock,
+        )
     };
     assert_eq!(result, 0);
     file
@@ -226,7 +263,10 @@ fn hold_checkpoints(dir: &Path) -> fs::File {
 /// Whether somebody waits for a lock of a file.
 fn is_waited_for(file: &Path) -> bool {
     let inode = format!(":{} ", fs::metadata(file).unwrap().ino());
-    fs::read_to_string("/proc/locks").unwrap().lines().any(|line| line.contains("-> ") && line.contains(&inode))
+    fs::read_to_string("/proc/locks")
+        .unwrap()
+        .lines()
+        .any(|line| line.contains("-> ") && line.contains(&inode))
 }
 
 /// What was acknowledged half a second ago is on disk, whatever a checkpoint waits for.
@@ -236,15 +276,28 @@ fn with_kill_the_log_goes_to_disk_while_a_checkpoint_takes_long() {
     fs::write(wait_file(dir.path()), b"").unwrap();
     let trace = dir.path().with_extension("trace");
     let mut traced = Command::new("strace");
-    traced.args(["-f", "-y", "-e", "trace=fdatasync", "-o"]).arg(&trace).arg(std::env::current_exe().unwrap());
-    traced.args(["--ignored", "--exact", &test_name(module_path!(), "child_writes_beside_a_checkpoint"), "--nocapture"]);
-    let Ok(mut child) =
-        traced.env(DIR, dir.path()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn()
+    traced
+        .args(["-f", "-y", "-e", "trace=fdatasync", "-o"])
+        .arg(&trace)
+        .arg(std::env::current_exe().unwrap());
+    traced.args([
+        "--ignored",
+        "--exact",
+        &test_name(module_path!(), "child_writes_beside_a_checkpoint"),
+        "--nocapture",
+    ]);
+    let Ok(mut child) = traced
+        .env(DIR, dir.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
     else {
         eprintln!("strace is not installed: not checked");
         return;
     };
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
     if !lines.any(|line| line.contains("joined")) {
         assert!(!child.wait().unwrap().success());
         eprintln!("strace is not allowed here: not checked");
@@ -254,7 +307,9 @@ fn with_kill_the_log_goes_to_disk_while_a_checkpoint_takes_long() {
     fs::write(dir.path().with_extension("held"), b"").unwrap();
     assert!(lines.any(|line| line.contains("waits")));
     let before = log_syncs(&trace);
-    until("the log reaches the disk", || log_syncs(&trace) >= before + 3);
+    until("the log reaches the disk", || {
+        log_syncs(&trace) >= before + 3
+    });
     drop(held);
     fs::remove_file(wait_file(dir.path())).unwrap();
     assert_eq!(lines.filter(|line| line.contains("1 passed")).count(), 1);
@@ -271,10 +326,14 @@ fn child_writes_beside_a_checkpoint() {
     let store = open(&dir, Durability::Kill);
     put(&store, &key(1), pair_value(1)).unwrap();
     println!("joined");
-    until("checkpoints are held", || dir.with_extension("held").exists());
+    until("checkpoints are held", || {
+        dir.with_extension("held").exists()
+    });
     put(&store, &key(2), pair_value(2)).unwrap();
     // Without a write for long enough a checkpoint is tried.
-    until("a checkpoint waits", || is_waited_for(&dir.join("log.lock")));
+    until("a checkpoint waits", || {
+        is_waited_for(&dir.join("log.lock"))
+    });
     println!("waits");
     for n in 3.. {
         put(&store, &key(n), pair_value(n)).unwrap();
@@ -305,24 +364,48 @@ fn is_root() -> bool {
 /// What `ddbfs` says, and whether that was no failure.
 fn told(command: &mut Command) -> (bool, String) {
     let output = command.output().unwrap();
-    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout))
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout),
+    )
 }
 
 /// On a file system that is mounted read-only.
 fn mounted_read_only(dir: &Path) -> (bool, String) {
-    let namespaces: &[&str] = if is_root() { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
+    let namespaces: &[&str] = if is_root() {
+        &["--mount"]
+    } else {
+        &["--user", "--map-root-user", "--mount"]
+    };
     let script = "umount -l -a -t fuse,fuse.ddbfs; mount --bind \"$DIR\" \"$DIR\" && mount -o remount,ro,bind \"$DIR\" && exec \"$0\" dump Pets --data \"$DIR\"";
-    told(Command::new("unshare").args(namespaces).args(["sh", "-c", script, DDBFS]).env("DIR", dir))
+    told(
+        Command::new("unshare")
+            .args(namespaces)
+            .args(["sh", "-c", script, DDBFS])
+            .env("DIR", dir),
+    )
 }
 
 /// In a directory without write permission; root is held to that.
 fn write_protected(dir: &Path, command: &[&str]) -> (bool, String) {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o500)).unwrap();
-    let mut program = if is_root() { Command::new("setpriv") } else { Command::new("env") };
+    let mut program = if is_root() {
+        Command::new("setpriv")
+    } else {
+        Command::new("env")
+    };
     if is_root() {
         program.arg("--bounding-set=-dac_override,-dac_read_search");
     }
-    let told = told(program.arg(DDBFS).args(command).arg("--data").arg(dir).stdin(std::process::Stdio::null()));
+    let told = told(
+        program
+            .arg(DDBFS)
+            .args(command)
+            .arg("--data")
+            .arg(dir)
+            .stdin(std::process::Stdio::null()),
+    );
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).unwrap();
     told
 }
@@ -330,24 +413,57 @@ fn write_protected(dir: &Path, command: &[&str]) -> (bool, String) {
 #[test]
 fn a_directory_that_cannot_be_written_to_is_read_where_that_needs_no_recovery_and_told_else() {
     let (dir, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    assert!(Command::new(DDBFS).arg("sample").arg("--data").arg(dir.path()).output().unwrap().status.success());
+    assert!(
+        Command::new(DDBFS)
+            .arg("sample")
+            .arg("--data")
+            .arg(dir.path())
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
     let refused = |(is_ok, text): (bool, String), why: &str| {
-        assert!(!is_ok && text.contains(why) && text.contains("make it writable, or copy it"), "{text}");
+        assert!(
+            !is_ok && text.contains(why) && text.contains("make it writable, or copy it"),
+            "{text}"
+        );
     };
-    let dumped = |(is_ok, text): (bool, String)| assert!(is_ok && text.contains("AnimalType"), "{text}");
-    refused(mounted_read_only(dir.path()), "cannot be written to, and whoever reads it takes locks in it");
+    let dumped =
+        |(is_ok, text): (bool, String)| assert!(is_ok && text.contains("AnimalType"), "{text}");
+    refused(
+        mounted_read_only(dir.path()),
+        "cannot be written to, and whoever reads it takes locks in it",
+    );
     dumped(write_protected(dir.path(), &["dump", "Pets"]));
     let (is_ok, text) = write_protected(dir.path(), &["sample"]);
     assert!(is_ok, "nothing to do: {text}");
 
     killed_writer(dir.path());
-    refused(mounted_read_only(dir.path()), "was not closed and cannot be written to");
+    refused(
+        mounted_read_only(dir.path()),
+        "was not closed and cannot be written to",
+    );
     dumped(write_protected(dir.path(), &["dump", "Pets"]));
     // A copy is what a power cut leaves.
-    assert!(Command::new("cp").arg("-a").arg(dir.path().join(".")).arg(cut.path()).status().unwrap().success());
-    refused(mounted_read_only(cut.path()), "was not closed and cannot be written to");
+    assert!(
+        Command::new("cp")
+            .arg("-a")
+            .arg(dir.path().join("."))
+            .arg(cut.path())
+            .status()
+            .unwrap()
+            .success()
+    );
+    refused(
+        mounted_read_only(cut.path()),
+        "was not closed and cannot be written to",
+    );
     for _ in 0..2 {
-        refused(write_protected(cut.path(), &["dump", "Pets"]), "was not closed and cannot be written to");
+        refused(
+            write_protected(cut.path(), &["dump", "Pets"]),
+            "was not closed and cannot be written to",
+        );
     }
     is_whole(cut.path(), 5);
     is_whole(dir.path(), 5);
@@ -363,15 +479,24 @@ fn a_data_file_that_is_older_than_its_checkpoint_is_told() {
     let before = fs::read(dir.path().join("checkpoint")).unwrap();
     put(&store, &key(2), pair_value(2)).unwrap();
     // The next checkpoint is soon made, as nothing is written.
-    until("a checkpoint is made", || fs::read(dir.path().join("checkpoint")).unwrap() != before);
+    until("a checkpoint is made", || {
+        fs::read(dir.path().join("checkpoint")).unwrap() != before
+    });
     copy(dir.path(), cut.path(), &LOG);
     for _ in 0..2 {
         match LmdbStore::open(cut.path(), LmdbOptions::default()) {
-            Err(StoreError::Damaged(text)) => assert!(text.contains("is older than the checkpoint beside it"), "{text}"),
+            Err(StoreError::Damaged(text)) => assert!(
+                text.contains("is older than the checkpoint beside it"),
+                "{text}"
+            ),
             other => panic!("{other:?}"),
         }
     }
     // As the sentence says.
-    copy(dir.path(), cut.path(), &["data.mdb", "checkpoint", "log.0", "log.1"]);
+    copy(
+        dir.path(),
+        cut.path(),
+        &["data.mdb", "checkpoint", "log.0", "log.1"],
+    );
     is_whole(cut.path(), 2);
 }

@@ -14,15 +14,24 @@ use ddbfs::database::samples::sample_tables;
 use ddbfs::database::{Browse, Database};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
-use ddbfs::model::api::{CreateTableRequest, DeleteItemRequest, DeleteTableRequest, PutItemRequest};
+use ddbfs::model::api::{
+    CreateTableRequest, DeleteItemRequest, DeleteTableRequest, PutItemRequest,
+};
 use ddbfs::model::{Error, Item};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 
 const DIR: &str = "DDBFS_TEST_ENGINE";
 
 fn open(dir: &Path) -> LocalDatabase {
-    let options = LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() };
-    LocalDatabase::open(Arc::new(LmdbStore::open(&dir.join("data"), options).unwrap()), EngineOptions::default()).unwrap()
+    let options = LmdbOptions {
+        map_bytes: 1 << 20,
+        ..LmdbOptions::default()
+    };
+    LocalDatabase::open(
+        Arc::new(LmdbStore::open(&dir.join("data"), options).unwrap()),
+        EngineOptions::default(),
+    )
+    .unwrap()
 }
 
 /// The directory to work on, in a process that [`start`] started.
@@ -41,8 +50,14 @@ fn run(test: &str, dir: &Path) {
 
 /// A sample table's definition under another name.
 fn definition(sample: &str, name: &str) -> CreateTableRequest {
-    let (request, _) = sample_tables().into_iter().find(|(request, _)| request.table_name.as_str() == sample).unwrap();
-    CreateTableRequest { table_name: table(name), ..request }
+    let (request, _) = sample_tables()
+        .into_iter()
+        .find(|(request, _)| request.table_name.as_str() == sample)
+        .unwrap();
+    CreateTableRequest {
+        table_name: table(name),
+        ..request
+    }
 }
 
 #[test]
@@ -50,12 +65,26 @@ fn tables_and_items_of_another_process_are_seen_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let database = open(dir.path());
     let names = || database.table_names().unwrap().len();
-    assert_eq!((names(), database.schema(&table("Theirs")).unwrap()), (0, None));
+    assert_eq!(
+        (names(), database.schema(&table("Theirs")).unwrap()),
+        (0, None)
+    );
     run("child_creates_and_puts", dir.path());
     assert_eq!(names(), 1);
     let schema = database.schema(&table("Theirs")).unwrap().unwrap();
     assert!(schema.key.sort.is_some());
-    assert_eq!(database.query(&query_request("Theirs", "AnimalType = :a", &[(":a", s("Dog"))])).unwrap().page.count, 1);
+    assert_eq!(
+        database
+            .query(&query_request(
+                "Theirs",
+                "AnimalType = :a",
+                &[(":a", s("Dog"))]
+            ))
+            .unwrap()
+            .page
+            .count,
+        1
+    );
 
     // Versions and counters go on from where the other process left them.
     let theirs = Item::from([("AnimalType", s("Dog")), ("Name", s("theirs"))]);
@@ -70,7 +99,10 @@ fn tables_and_items_of_another_process_are_seen_at_once() {
     assert!(schema.key.sort.is_none());
     let dog = Item::from([("AnimalType", s("Dog")), ("Name", s("mine"))]);
     assert_eq!(put(&database, "Theirs", dog).unwrap().version, 3);
-    assert_eq!(database.scan(&scan_request("Theirs")).unwrap().page.count, 1);
+    assert_eq!(
+        database.scan(&scan_request("Theirs")).unwrap().page.count,
+        1
+    );
 }
 
 #[test]
@@ -79,7 +111,12 @@ fn child_creates_and_puts() {
     let Some(dir) = given_dir() else { return };
     let database = open(&dir);
     database.create_table(definition("Pets", "Theirs")).unwrap();
-    put(&database, "Theirs", Item::from([("AnimalType", s("Dog")), ("Name", s("theirs"))])).unwrap();
+    put(
+        &database,
+        "Theirs",
+        Item::from([("AnimalType", s("Dog")), ("Name", s("theirs"))]),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -87,8 +124,12 @@ fn child_creates_and_puts() {
 fn child_replaces_the_table() {
     let Some(dir) = given_dir() else { return };
     let database = open(&dir);
-    database.delete_table(DeleteTableRequest::new(table("Theirs"))).unwrap();
-    database.create_table(definition("PetsByType", "Theirs")).unwrap();
+    database
+        .delete_table(DeleteTableRequest::new(table("Theirs")))
+        .unwrap();
+    database
+        .create_table(definition("PetsByType", "Theirs"))
+        .unwrap();
 }
 
 const WRITERS: u32 = 4;
@@ -115,11 +156,14 @@ fn child_writes_until_killed() {
         Ok(_) | Err(Error::TableAlreadyExists(_)) => {}
         Err(error) => unreachable!("{error}"),
     }
-    let first = std::fs::read_to_string(dir.join("sequence")).map_or(0, |text| text.parse().unwrap());
+    let first =
+        std::fs::read_to_string(dir.join("sequence")).map_or(0, |text| text.parse().unwrap());
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let database = &database;
-            scope.spawn(move || (first..u32::MAX).for_each(|sequence| write_one(database, writer, sequence)));
+            scope.spawn(move || {
+                (first..u32::MAX).for_each(|sequence| write_one(database, writer, sequence))
+            });
         }
     });
 }
@@ -127,10 +171,20 @@ fn child_writes_until_killed() {
 fn write_one(database: &LocalDatabase, writer: u32, sequence: u32) {
     let row = sequence % ROWS;
     if sequence % 7 == 3 {
-        let key = score(writer, row, 0).0.into_iter().filter(|(name, _)| name == "UserId" || name == "GameTitle");
-        database.delete_item(DeleteItemRequest::new(table("Scores"), Item(key.collect()))).unwrap();
+        let key = score(writer, row, 0)
+            .0
+            .into_iter()
+            .filter(|(name, _)| name == "UserId" || name == "GameTitle");
+        database
+            .delete_item(DeleteItemRequest::new(table("Scores"), Item(key.collect())))
+            .unwrap();
     } else {
-        database.put_item(PutItemRequest::new(table("Scores"), score(writer, row, sequence))).unwrap();
+        database
+            .put_item(PutItemRequest::new(
+                table("Scores"),
+                score(writer, row, sequence),
+            ))
+            .unwrap();
     }
     // One write, so that a killed process does not leave half a line.
     let line = format!("acknowledged {writer} {sequence}\n");
@@ -140,15 +194,32 @@ fn write_one(database: &LocalDatabase, writer: u32, sequence: u32) {
 /// What a row may be, given the last sequence that was acknowledged to its writer: that of the last acknowledged write, or of a
 /// later one that was under way.
 fn check_row(database: &LocalDatabase, writer: u32, row: u32, first: u32, last: u32) {
-    let key = Item::from([("UserId", s(&format!("w{writer}"))), ("GameTitle", s(&format!("row {row}")))]);
+    let key = Item::from([
+        ("UserId", s(&format!("w{writer}"))),
+        ("GameTitle", s(&format!("row {row}"))),
+    ]);
     let found = get(database, "Scores", key);
-    let written = (first..=last + 1).rev().filter(|sequence| sequence % ROWS == row);
+    let written = (first..=last + 1)
+        .rev()
+        .filter(|sequence| sequence % ROWS == row);
     let after = |sequence: u32| (sequence % 7 != 3).then(|| score(writer, row, sequence));
     let candidates: Vec<u32> = written.collect();
-    let acknowledged = candidates.iter().copied().find(|sequence| *sequence <= last);
-    let Some(acknowledged) = acknowledged else { return };
-    let allowed = candidates.iter().copied().filter(|sequence| *sequence >= acknowledged).map(after);
-    assert!(allowed.clone().any(|item| item == found), "writer {writer} row {row} after {last}: {found:?}");
+    let acknowledged = candidates
+        .iter()
+        .copied()
+        .find(|sequence| *sequence <= last);
+    let Some(acknowledged) = acknowledged else {
+        return;
+    };
+    let allowed = candidates
+        .iter()
+        .copied()
+        .filter(|sequence| *sequence >= acknowledged)
+        .map(after);
+    assert!(
+        allowed.clone().any(|item| item == found),
+        "writer {writer} row {row} after {last}: {found:?}"
+    );
 }
 
 #[test]
@@ -160,7 +231,10 @@ fn killed_writers_leave_every_acknowledged_write_and_a_clean_check() {
         let (mut child, mut output) = start("child_writes_until_killed", dir.path());
         let mut last = [None; WRITERS as usize];
         let mut note = |line: &str| {
-            let mut words = line.split_once("acknowledged ").into_iter().flat_map(|(_, rest)| rest.split_whitespace());
+            let mut words = line
+                .split_once("acknowledged ")
+                .into_iter()
+                .flat_map(|(_, rest)| rest.split_whitespace());
             if let (Some(writer), Some(sequence)) = (words.next(), words.next()) {
                 last[writer.parse::<usize>().unwrap()] = Some(sequence.parse::<u32>().unwrap());
             }
@@ -174,7 +248,11 @@ fn killed_writers_leave_every_acknowledged_write_and_a_clean_check() {
 
         let database = open(dir.path());
         let report = check(database.engine()).unwrap();
-        assert!(report.is_clean(), "round {round}: {:#?}", report.differences);
+        assert!(
+            report.is_clean(),
+            "round {round}: {:#?}",
+            report.differences
+        );
         for (writer, last) in (0..).zip(last) {
             let Some(last) = last else { continue };
             (0..ROWS).for_each(|row| check_row(&database, writer, row, first, last));
@@ -191,7 +269,9 @@ fn a_table_is_there_once_it_is_created_whoever_looked_meanwhile() {
     let dir = tempfile::tempdir().unwrap();
     let database = open(dir.path());
     let done = std::sync::atomic::AtomicBool::new(false);
-    let names: Vec<_> = (0..20).map(|number| table(&format!("Orders{number}"))).collect();
+    let names: Vec<_> = (0..20)
+        .map(|number| table(&format!("Orders{number}")))
+        .collect();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
@@ -201,7 +281,9 @@ fn a_table_is_there_once_it_is_created_whoever_looked_meanwhile() {
             }
         });
         for name in &names {
-            database.create_table(definition("Orders", name.as_str())).unwrap();
+            database
+                .create_table(definition("Orders", name.as_str()))
+                .unwrap();
             let seen = database.schema(name).unwrap().is_some();
             if !seen {
                 done.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -24,8 +24,20 @@ const DIR: &str = "DDBFS_TEST_ENGINE";
 
 fn open(dir: &Path) -> (Arc<LmdbStore>, LocalDatabase) {
     // A small map, so that it grows under way.
-    let store = Arc::new(LmdbStore::open(dir, LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() }).unwrap());
-    (store.clone(), LocalDatabase::open(store, options()).unwrap())
+    let store = Arc::new(
+        LmdbStore::open(
+            dir,
+            LmdbOptions {
+                map_bytes: 1 << 20,
+                ..LmdbOptions::default()
+            },
+        )
+        .unwrap(),
+    );
+    (
+        store.clone(),
+        LocalDatabase::open(store, options()).unwrap(),
+    )
 }
 
 /// The directory to work on, in a process that [`start`] started.
@@ -37,7 +49,12 @@ fn given_dir() -> Option<PathBuf> {
 fn start(test: &str, dir: &Path) -> (Child, Receiver<String>) {
     let (child, output) = own_process::start(module_path!(), test, (DIR, dir));
     let (sender, lines) = channel();
-    std::thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| sender.send(line).unwrap_or_default()));
+    std::thread::spawn(move || {
+        output
+            .lines()
+            .map_while(Result::ok)
+            .for_each(|line| sender.send(line).unwrap_or_default())
+    });
     (child, lines)
 }
 
@@ -45,7 +62,11 @@ fn finish(mut child: Child) {
     assert!(child.wait().unwrap().success());
 }
 
-fn create(database: &LocalDatabase, key: &str, indexes: &[&str]) -> Result<CreateTableResponse, Error> {
+fn create(
+    database: &LocalDatabase,
+    key: &str,
+    indexes: &[&str],
+) -> Result<CreateTableResponse, Error> {
     database.create_table(definition("Tab", key, indexes))
 }
 
@@ -58,7 +79,12 @@ fn fill(database: &LocalDatabase, range: std::ops::Range<u32>, bytes: usize) {
     let count = range.len();
     let (sender, receiver) = channel();
     for i in range {
-        let item = Item::from([("pk", s(&(i % 7).to_string())), ("sk", n(&i.to_string())), ("a", s("x")), ("v", x(bytes))]);
+        let item = Item::from([
+            ("pk", s(&(i % 7).to_string())),
+            ("sk", n(&i.to_string())),
+            ("a", s("x")),
+            ("v", x(bytes)),
+        ]);
         let sender = sender.clone();
         database.start(Call::PutItem(
             PutItemRequest::new(table("Tab"), item),
@@ -76,7 +102,11 @@ fn wait_for_removal(store: &dyn Store) {
             found = true;
             std::ops::ControlFlow::Break(())
         };
-        store.snapshot().unwrap().walk(&KeyRange::prefix(&[3]), Direction::Forward, &mut visit).unwrap();
+        store
+            .snapshot()
+            .unwrap()
+            .walk(&KeyRange::prefix(&[3]), Direction::Forward, &mut visit)
+            .unwrap();
         found
     };
     until("the removal ends", || !is_pending());
@@ -88,10 +118,15 @@ fn write_some(database: &LocalDatabase, writer: &str) -> Vec<Version> {
         .map(|i| {
             let key = Item::from([("pk", s(writer)), ("sk", n(&(i % 10).to_string()))]);
             let mut item = key.clone();
-            item.0.extend([("a".to_owned(), s("x")), ("v".to_owned(), n(&i.to_string()))]);
+            item.0.extend([
+                ("a".to_owned(), s("x")),
+                ("v".to_owned(), n(&i.to_string())),
+            ]);
             let version = put(database, "Tab", item).unwrap().version;
             if i % 3 == 0 {
-                database.delete_item(DeleteItemRequest::new(table("Tab"), key)).unwrap();
+                database
+                    .delete_item(DeleteItemRequest::new(table("Tab"), key))
+                    .unwrap();
             }
             version
         })
@@ -106,7 +141,10 @@ fn versions_of_two_processes_never_meet() {
     let (child, lines) = start("child_writes_some", dir.path());
     let mine = write_some(&database, "parent");
     finish(child);
-    let theirs: Vec<Version> = lines.iter().filter_map(|line| line.strip_prefix("version ")?.parse().ok()).collect();
+    let theirs: Vec<Version> = lines
+        .iter()
+        .filter_map(|line| line.strip_prefix("version ")?.parse().ok())
+        .collect();
     assert_eq!(theirs.len(), mine.len());
     for versions in [&mine, &theirs] {
         assert!(versions.is_sorted_by(|a, b| a < b));
@@ -124,7 +162,9 @@ fn child_writes_some() {
     let Some(dir) = given_dir() else { return };
     let (_store, database) = open(&dir);
     println!();
-    write_some(&database, "child").iter().for_each(|version| println!("version {version}"));
+    write_some(&database, "child")
+        .iter()
+        .for_each(|version| println!("version {version}"));
 }
 
 /// Creates, fills and drops the same table over and over; others do the same.
@@ -135,7 +175,12 @@ fn churn(database: &LocalDatabase, writer: &str) {
             Err(error) => panic!("{error}"),
         }
         for i in 0..8 {
-            let item = Item::from([("pk", s(writer)), ("sk", n(&i.to_string())), ("a", s("x")), ("b", n(&round.to_string()))]);
+            let item = Item::from([
+                ("pk", s(writer)),
+                ("sk", n(&i.to_string())),
+                ("a", s("x")),
+                ("b", n(&round.to_string())),
+            ]);
             match put(database, "Tab", item) {
                 Ok(_) | Err(Error::ResourceNotFound) => {}
                 Err(error) => panic!("{error}"),
@@ -184,12 +229,30 @@ fn nothing_of_a_dropped_table_is_seen_while_it_is_removed() {
     for round in 0..3 {
         create(&database, "pk:S sk:N", &indexes).unwrap();
         for source in ["Tab", "Tab/byA", "Tab/byB"] {
-            assert_eq!(database.scan(&scan_request(source)).unwrap().page.count, 0, "round {round}");
+            assert_eq!(
+                database.scan(&scan_request(source)).unwrap().page.count,
+                0,
+                "round {round}"
+            );
         }
-        assert_eq!(database.describe(&table("Tab")).unwrap().unwrap().item_count, 0);
+        assert_eq!(
+            database
+                .describe(&table("Tab"))
+                .unwrap()
+                .unwrap()
+                .item_count,
+            0
+        );
         assert_clean(&database);
         fill(&database, 0..9_000, 1);
-        assert_eq!(database.describe(&table("Tab")).unwrap().unwrap().item_count, 9_000);
+        assert_eq!(
+            database
+                .describe(&table("Tab"))
+                .unwrap()
+                .unwrap()
+                .item_count,
+            9_000
+        );
         assert_clean(&database);
         drop_table(&database).unwrap();
         assert_clean(&database);
@@ -203,7 +266,10 @@ fn a_removal_killed_at_any_moment_goes_on() {
     for delay in [0, 3, 10, 30, 60, 100] {
         let dir = tempfile::tempdir().unwrap();
         let (mut child, lines) = start("child_drops_a_table", dir.path());
-        lines.iter().find(|line| line.ends_with("dropping")).unwrap();
+        lines
+            .iter()
+            .find(|line| line.ends_with("dropping"))
+            .unwrap();
         moment(Duration::from_millis(delay));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -242,12 +308,16 @@ fn child_fills_the_disk() {
     let Some(dir) = given_dir() else { return };
     let (store, database) = open(&dir);
     create(&database, "pk:S sk:N", &["G byA a:S ALL"]).unwrap();
-    database.create_table(definition("Other", "pk:S", &[])).unwrap();
+    database
+        .create_table(definition("Other", "pk:S", &[]))
+        .unwrap();
     fill(&database, 0..2_000, 500);
     let full_bytes = std::fs::metadata(dir.join("data.mdb")).unwrap().len();
     limit_file_size(full_bytes);
     let large = |i: u32| Item::from([("pk", s(&i.to_string())), ("v", x(100_000))]);
-    let refused = (0..200).find(|i| put(&database, "Other", large(*i)) == Err(Error::Store(StoreError::NoSpace))).unwrap();
+    let refused = (0..200)
+        .find(|i| put(&database, "Other", large(*i)) == Err(Error::Store(StoreError::NoSpace)))
+        .unwrap();
     let key = |i: u32| Item::from([("pk", s(&i.to_string()))]);
     assert_eq!(get(&database, "Other", key(refused)), None);
     assert_clean(&database);
@@ -255,7 +325,12 @@ fn child_fills_the_disk() {
     assert!(get(&database, "Tab", kept.clone()).is_some());
     // A delete writes the pages on its way anew: it needs room for these few, where a put of 25 pages still finds none.
     limit_file_size(full_bytes + DELETE_PAGES * 4096);
-    assert!(database.delete_item(DeleteItemRequest::new(table("Tab"), kept)).unwrap().existed);
+    assert!(
+        database
+            .delete_item(DeleteItemRequest::new(table("Tab"), kept))
+            .unwrap()
+            .existed
+    );
     assert_clean(&database);
 
     limit_file_size(std::fs::metadata(dir.join("data.mdb")).unwrap().len());

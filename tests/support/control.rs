@@ -28,7 +28,11 @@ impl Control {
 
     pub fn on(store: Arc<dyn Store>, change: impl FnOnce(&mut EngineOptions)) -> Self {
         let clock = Arc::new(ManualClock::at(NOW_MS));
-        let mut options = EngineOptions { clock: clock.clone(), seed: 7, ..EngineOptions::default() };
+        let mut options = EngineOptions {
+            clock: clock.clone(),
+            seed: 7,
+            ..EngineOptions::default()
+        };
         change(&mut options);
         Self {
             database: LocalDatabase::open(store, options).unwrap(),
@@ -43,8 +47,15 @@ impl Control {
         let control = Self::new();
         #[cfg(feature = "remote")]
         let control = {
-            let options = EngineOptions { clock: control.clock.clone(), seed: 7, ..EngineOptions::default() };
-            Self { through: Some(super::through::Through::new(options, true)), ..control }
+            let options = EngineOptions {
+                clock: control.clock.clone(),
+                seed: 7,
+                ..EngineOptions::default()
+            };
+            Self {
+                through: Some(super::through::Through::new(options, true)),
+                ..control
+            }
         };
         control
     }
@@ -62,22 +73,31 @@ impl Control {
 
     /// The answer's body, or the error's text.
     pub fn call(&self, operation: &str, body: Value) -> Result<Value, String> {
-        let bytes = self.answer(operation, body).map_err(|failure| match failure {
-            Failure::Wire(error) => error.to_string(),
-            Failure::Operation(error) => error.to_string(),
-            other => format!("{other:?}"),
-        })?;
-        Ok(if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
+        let bytes = self
+            .answer(operation, body)
+            .map_err(|failure| match failure {
+                Failure::Wire(error) => error.to_string(),
+                Failure::Operation(error) => error.to_string(),
+                other => format!("{other:?}"),
+            })?;
+        Ok(if bytes.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_slice(&bytes).unwrap()
+        })
     }
 
     /// The answer's body; the operation must succeed.
     pub fn ok(&self, operation: &str, body: Value) -> Value {
-        self.call(operation, body.clone()).unwrap_or_else(|error| panic!("{operation} {body}: {error}"))
+        self.call(operation, body.clone())
+            .unwrap_or_else(|error| panic!("{operation} {body}: {error}"))
     }
 
     /// The operation must fail with that text, `IV: ` standing for the usual prefix.
     pub fn fails(&self, operation: &str, body: Value, expected: &str) {
-        let expected = expected.strip_prefix("IV: ").map_or_else(|| expected.to_owned(), |rest| format!("{IV}{rest}"));
+        let expected = expected
+            .strip_prefix("IV: ")
+            .map_or_else(|| expected.to_owned(), |rest| format!("{IV}{rest}"));
         let found = self.call(operation, body.clone());
         assert_eq!(found, Err(expected), "{operation} {body}");
     }
@@ -105,12 +125,21 @@ impl Control {
 
     /// Values of one attribute over a table or `table/index`, sorted.
     pub fn column(&self, source: &str, attribute: &str) -> Vec<String> {
-        let (table, index) = source.split_once('/').map_or((source, None), |(table, index)| (table, Some(index)));
+        let (table, index) = source
+            .split_once('/')
+            .map_or((source, None), |(table, index)| (table, Some(index)));
         let found = self.ok("Scan", json!({ "TableName": table, "IndexName": index }));
         let items = found["Items"].as_array().unwrap().clone();
-        let text =
-            |item: &Value| item[attribute].as_object().and_then(|of| of.values().next()).map(|v| v.as_str().unwrap().to_owned());
-        let mut values: Vec<String> = items.iter().map(|item| text(item).unwrap_or_default()).collect();
+        let text = |item: &Value| {
+            item[attribute]
+                .as_object()
+                .and_then(|of| of.values().next())
+                .map(|v| v.as_str().unwrap().to_owned())
+        };
+        let mut values: Vec<String> = items
+            .iter()
+            .map(|item| text(item).unwrap_or_default())
+            .collect();
         values.sort();
         values
     }

@@ -38,8 +38,13 @@ impl Mount {
             super::mounted::load_samples(&*server.database());
             return Self::in_dir(dir, args, &[], Some(server));
         }
-        let status =
-            Command::new(DDBFS).arg("sample").arg("--data").arg(dir.path().join("data")).stdout(Stdio::null()).status().unwrap();
+        let status = Command::new(DDBFS)
+            .arg("sample")
+            .arg("--data")
+            .arg(dir.path().join("data"))
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
         assert!(status.success(), "ddbfs sample failed");
         Self::at(dir, args)
     }
@@ -51,17 +56,32 @@ impl Mount {
 
     /// Mounts with further arguments and variables of the environment.
     pub fn with_env(args: &[&str], variables: &[(&str, &str)]) -> Self {
-        Self::in_dir(tempfile::tempdir().unwrap(), args, variables, Server::wanted())
+        Self::in_dir(
+            tempfile::tempdir().unwrap(),
+            args,
+            variables,
+            Server::wanted(),
+        )
     }
 
     fn at(dir: tempfile::TempDir, args: &[&str]) -> Self {
         Self::in_dir(dir, args, &[], Server::wanted())
     }
 
-    fn in_dir(dir: tempfile::TempDir, args: &[&str], variables: &[(&str, &str)], server: Option<Server>) -> Self {
+    fn in_dir(
+        dir: tempfile::TempDir,
+        args: &[&str],
+        variables: &[(&str, &str)],
+        server: Option<Server>,
+    ) -> Self {
         std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
         let data = dir.path().join("data");
-        let mut mount = Self { dir, data, child: None, server };
+        let mut mount = Self {
+            dir,
+            data,
+            child: None,
+            server,
+        };
         mount.start_with(args, variables);
         mount
     }
@@ -70,7 +90,12 @@ impl Mount {
     pub fn beside(data: &Path) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
-        let mut mount = Self { dir, data: data.to_owned(), child: None, server: None };
+        let mut mount = Self {
+            dir,
+            data: data.to_owned(),
+            child: None,
+            server: None,
+        };
         mount.start(&[]);
         mount
     }
@@ -86,7 +111,13 @@ impl Mount {
         if let Some(server) = &self.server {
             server.apply(&mut command);
         }
-        let mut child = command.envs(variables.iter().copied()).args(args).arg(self.point()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .envs(variables.iter().copied())
+            .args(args)
+            .arg(self.point())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         until("the mount comes up", || {
             if let Some(status) = child.try_wait().unwrap() {
                 panic!("ddbfs mount ended early: {status}");
@@ -123,7 +154,14 @@ impl Mount {
 
     /// Sends a signal to the daemon.
     pub fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success(), "kill {signal}");
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.pid().to_string()])
+                .status()
+                .unwrap()
+                .success(),
+            "kill {signal}"
+        );
     }
 
     /// SIGTERM, and how the daemon ended.
@@ -135,14 +173,23 @@ impl Mount {
     /// KiB of memory of the daemon's own; mapped files, as the database, are not among it.
     pub fn anonymous_kib(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid())).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("Anonymous:"))
+            .unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// `ddbfs umount`, and the daemon's end.
     pub fn unmount(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        let status = Command::new(DDBFS).arg("umount").arg(self.point()).status().unwrap();
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        let status = Command::new(DDBFS)
+            .arg("umount")
+            .arg(self.point())
+            .status()
+            .unwrap();
         if !status.success() && !self.ends_with_a_copy(&mut child) {
             let _ = child.kill();
             let _ = Command::new("umount").arg("-l").arg(self.point()).status();
@@ -153,7 +200,11 @@ impl Mount {
     /// Waits for the daemon whose mount is gone here: a test beside, in a mount namespace of its own, has a copy for a moment.
     fn ends_with_a_copy(&self, child: &mut Child) -> bool {
         let point = self.point();
-        let is_mounted = || std::fs::read_to_string("/proc/self/mounts").unwrap().contains(point.to_str().unwrap());
+        let is_mounted = || {
+            std::fs::read_to_string("/proc/self/mounts")
+                .unwrap()
+                .contains(point.to_str().unwrap())
+        };
         let mut has_ended = false;
         until("the daemon ends, whose mount is gone", || {
             has_ended = child.try_wait().unwrap().is_some();
@@ -171,7 +222,11 @@ impl Mount {
     pub fn ok(&self, script: &str) -> String {
         let output = self.bash(script);
         let (out, err) = texts(&output);
-        assert!(output.status.success() && err.is_empty(), "{script}\n{}\nstdout: {out}\nstderr: {err}", output.status);
+        assert!(
+            output.status.success() && err.is_empty(),
+            "{script}\n{}\nstdout: {out}\nstderr: {err}",
+            output.status
+        );
         out
     }
 
@@ -179,7 +234,10 @@ impl Mount {
     pub fn fails(&self, script: &str) -> String {
         let output = self.bash(script);
         let (out, err) = texts(&output);
-        assert!(!output.status.success(), "{script}\nsucceeded\nstdout: {out}\nstderr: {err}");
+        assert!(
+            !output.status.success(),
+            "{script}\nsucceeded\nstdout: {out}\nstderr: {err}"
+        );
         err
     }
 }
@@ -187,7 +245,11 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         self.unmount();
-        let _ = Command::new("umount").arg("-l").arg(self.point()).stderr(Stdio::null()).status();
+        let _ = Command::new("umount")
+            .arg("-l")
+            .arg(self.point())
+            .stderr(Stdio::null())
+            .status();
     }
 }
 
@@ -228,12 +290,20 @@ pub fn post(address: &str, operation: &str, body: &str) -> std::io::Result<Strin
 
 /// Standard output and standard error as text.
 pub fn texts(output: &Output) -> (String, String) {
-    (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+    (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
 }
 
 /// `ddbfs check` of a data directory: whether it is clean, and its report.
 pub fn check(data: &Path) -> (bool, String) {
-    let output = Command::new(DDBFS).arg("check").arg("--data").arg(data).output().unwrap();
+    let output = Command::new(DDBFS)
+        .arg("check")
+        .arg("--data")
+        .arg(data)
+        .output()
+        .unwrap();
     let (out, err) = texts(&output);
     (output.status.success(), out + &err)
 }

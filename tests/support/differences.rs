@@ -67,7 +67,8 @@ const NOT_RUN: &[Difference] = &[
     ("mount::service::every_operation_is_a_file_and_answers_as_the_protocol_does", MOTO, MOTO_BREAKS),
     ("mount::service::failures_have_their_errno_and_their_body", MOTO, MOTO_BREAKS),
 ];
-const MOTO_BREAKS: &str = "moto breaks down at a request that lacks members, which is asked again until its time is over";
+const MOTO_BREAKS: &str =
+    "moto breaks down at a request that lacks members, which is asked again until its time is over";
 
 /// Tests of this binary that run at a time: most of them wait for the server.
 const THREADS: &str = "3";
@@ -79,8 +80,16 @@ const PATIENCE: Duration = Duration::from_secs(240);
 fn output_of(command: &Command, dir: &Path) -> (String, Option<String>) {
     let (mut child, input) = bound(command, dir);
     let (sender, lines) = channel();
-    let (output, mut errors) = (BufReader::new(child.stdout.take().unwrap()), child.stderr.take().unwrap());
-    std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let (output, mut errors) = (
+        BufReader::new(child.stdout.take().unwrap()),
+        child.stderr.take().unwrap(),
+    );
+    std::thread::spawn(move || {
+        output
+            .lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| sender.send(line))
+    });
     std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
     let (mut input, mut text, mut hang) = (Some(input), String::new(), None);
     loop {
@@ -89,9 +98,17 @@ fn output_of(command: &Command, dir: &Path) -> (String, Option<String>) {
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 // The harness says of each that takes more than a minute that it does.
-                let late = text.lines().filter_map(|line| line.strip_suffix(" has been running for over 60 seconds"));
-                let hanging = late.filter(|test| !text.contains(&format!("{test} ... "))).collect::<Vec<_>>().join(", ");
-                hang = Some(format!("no test has ended for {} s: {hanging}", PATIENCE.as_secs()));
+                let late = text
+                    .lines()
+                    .filter_map(|line| line.strip_suffix(" has been running for over 60 seconds"));
+                let hanging = late
+                    .filter(|test| !text.contains(&format!("{test} ... ")))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                hang = Some(format!(
+                    "no test has ended for {} s: {hanging}",
+                    PATIENCE.as_secs()
+                ));
                 input = None;
             }
         }
@@ -106,17 +123,35 @@ pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
     let binary = module_path!().split_once("::").unwrap().0;
     let not_run = NOT_RUN.iter().filter(|(_, kinds, _)| kinds.contains(&kind));
     let not_run = not_run.filter_map(|(test, ..)| test.strip_prefix(binary)?.strip_prefix("::"));
-    let (dir, mut command) = (tempfile::tempdir().unwrap(), Command::new(std::env::current_exe().unwrap()));
+    let (dir, mut command) = (
+        tempfile::tempdir().unwrap(),
+        Command::new(std::env::current_exe().unwrap()),
+    );
     command
         .env(VARIABLE, kind.name())
         .args(["--test-threads", THREADS, "--skip", "over_servers"])
-        .args(left_out.iter().copied().chain(not_run).flat_map(|test| ["--skip", test]))
+        .args(
+            left_out
+                .iter()
+                .copied()
+                .chain(not_run)
+                .flat_map(|test| ["--skip", test]),
+        )
         .args(tests);
     let (text, hang) = output_of(&command, dir.path());
-    let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
-    let ended: BTreeMap<String, bool> = ended.map(|(name, how)| (format!("{binary}::{name}"), how.starts_with("ok"))).collect();
-    let is_named = |test: &str, name: &str| name == test || test.ends_with("::") && name.starts_with(test);
-    let named = |name: &str| DIFFERENCES.iter().find(|(test, kinds, _)| kinds.contains(&kind) && is_named(test, name));
+    let ended = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    let ended: BTreeMap<String, bool> = ended
+        .map(|(name, how)| (format!("{binary}::{name}"), how.starts_with("ok")))
+        .collect();
+    let is_named =
+        |test: &str, name: &str| name == test || test.ends_with("::") && name.starts_with(test);
+    let named = |name: &str| {
+        DIFFERENCES
+            .iter()
+            .find(|(test, kinds, _)| kinds.contains(&kind) && is_named(test, name))
+    };
     let mut wrong = Vec::from_iter(hang);
     for (name, has_passed) in &ended {
         match (has_passed, named(name)) {
@@ -125,11 +160,19 @@ pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
             _ => {}
         }
     }
-    let gone = DIFFERENCES.iter().filter(|(test, kinds, _)| kinds.contains(&kind) && test.starts_with(binary));
+    let gone = DIFFERENCES
+        .iter()
+        .filter(|(test, kinds, _)| kinds.contains(&kind) && test.starts_with(binary));
     wrong.extend(
-        gone.filter(|(test, ..)| !ended.keys().any(|name| is_named(test, name))).map(|(test, ..)| format!("{test} is no test")),
+        gone.filter(|(test, ..)| !ended.keys().any(|name| is_named(test, name)))
+            .map(|(test, ..)| format!("{test} is no test")),
     );
     let passed = ended.values().filter(|has_passed| **has_passed).count();
     println!("{}: {passed} of {} pass", kind.name(), ended.len());
-    assert!(!ended.is_empty() && wrong.is_empty(), "over {}:\n{}\n\n{text}", kind.name(), wrong.join("\n"));
+    assert!(
+        !ended.is_empty() && wrong.is_empty(),
+        "over {}:\n{}\n\n{text}",
+        kind.name(),
+        wrong.join("\n")
+    );
 }

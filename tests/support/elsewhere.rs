@@ -53,9 +53,17 @@ impl Kind {
     /// `ddbfs serve`, which prints where it listens in its first line.
     fn serve(data: &Path) -> Command {
         let mut command = Command::new(DDBFS);
-        command.args(["serve", "--http", "127.0.0.1:0", "--data"]).arg(data);
+        command
+            .args(["serve", "--http", "127.0.0.1:0", "--data"])
+            .arg(data);
         command.args(["--auth", &format!("{}:{}", KEYS.0, KEYS.1)]);
-        command.args(["--throttle", "--table-delay", "100ms", "--index-delay", "100ms"]);
+        command.args([
+            "--throttle",
+            "--table-delay",
+            "100ms",
+            "--index-delay",
+            "100ms",
+        ]);
         command
     }
 
@@ -68,7 +76,9 @@ impl Kind {
         }
         let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/node/node_modules");
         let mut command = Command::new("node");
-        command.env("NODE_PATH", modules).arg(script("node/dynalite_host.cjs"));
+        command
+            .env("NODE_PATH", modules)
+            .arg(script("node/dynalite_host.cjs"));
         command
     }
 }
@@ -88,9 +98,21 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 impl Host {
     fn at<T>(place: usize, kind: Kind, with: impl FnOnce(&mut Self) -> T) -> T {
         with(HOSTS[place % HOSTS.len()].lock().get_or_insert_with(|| {
-            let mut child = kind.host().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-            let (input, lines) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-            Self { _child: child, input, lines }
+            let mut child = kind
+                .host()
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let (input, lines) = (
+                child.stdin.take().unwrap(),
+                BufReader::new(child.stdout.take().unwrap()),
+            );
+            Self {
+                _child: child,
+                input,
+                lines,
+            }
         }))
     }
 
@@ -100,15 +122,22 @@ impl Host {
     }
 
     fn say(&mut self, line: &str) {
-        self.input.write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.input
+            .write_all(format!("{line}\n").as_bytes())
+            .unwrap();
     }
 }
 
 fn read_url(lines: &mut impl BufRead) -> String {
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
-    let url = line.split(' ').find_map(|word| word.trim_end_matches([',', '\n']).strip_prefix("http://"));
-    format!("http://{}", url.unwrap_or_else(|| panic!("a server says {line:?}")))
+    let url = line
+        .split(' ')
+        .find_map(|word| word.trim_end_matches([',', '\n']).strip_prefix("http://"));
+    format!(
+        "http://{}",
+        url.unwrap_or_else(|| panic!("a server says {line:?}"))
+    )
 }
 
 /// A server of its own for one mount, ended when dropped.
@@ -136,7 +165,10 @@ impl Server {
             Kind::Ddbfs => Self::serve(&[]),
             Kind::Dynalite | Kind::Moto => {
                 let place = NEXT.fetch_add(1, Ordering::Relaxed);
-                Self { url: Host::at(place, kind, Host::start), runs: Runs::Hosted(place, kind) }
+                Self {
+                    url: Host::at(place, kind, Host::start),
+                    runs: Runs::Hosted(place, kind),
+                }
             }
         }
     }
@@ -144,36 +176,81 @@ impl Server {
     /// One of ours with further arguments.
     pub fn serve(args: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut child = Kind::serve(data.path()).args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Kind::serve(data.path())
+            .args(args)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let url = read_url(&mut BufReader::new(child.stdout.take().unwrap()));
-        Self { url, runs: Runs::Itself { child, _data: data } }
+        Self {
+            url,
+            runs: Runs::Itself { child, _data: data },
+        }
     }
 
     /// As `ddbfs mount --remote` opens it.
     pub fn database(&self) -> Arc<dyn Browse> {
         let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
         let (endpoint, region) = (Some(self.url.clone()), Some(REGION.to_owned()));
-        let aws = Aws::open(&AwsOptions { endpoint, region, profile: None, keys, timeout: PATIENT }).unwrap();
-        let limits = Limits { reads: None, writes: None, money: None, timeout: PATIENT };
+        let aws = Aws::open(&AwsOptions {
+            endpoint,
+            region,
+            profile: None,
+            keys,
+            timeout: PATIENT,
+        })
+        .unwrap();
+        let limits = Limits {
+            reads: None,
+            writes: None,
+            money: None,
+            timeout: PATIENT,
+        };
         let meter = Arc::new(Meter::new(Arc::new(aws), limits, prices::built_in()));
         let client = Arc::new(Client::new(Arc::clone(&meter) as _));
         let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
-        let options = RemoteOptions { is_writable: true, ..RemoteOptions::default() };
+        let options = RemoteOptions {
+            is_writable: true,
+            ..RemoteOptions::default()
+        };
         Arc::new(RemoteDatabase::new(client, options).with_layout(layout))
     }
 
     /// Arguments and variables of a mount of it, before those that are given.
     pub fn apply(&self, command: &mut Command) {
-        command.env("AWS_ACCESS_KEY_ID", KEYS.0).env("AWS_SECRET_ACCESS_KEY", KEYS.1).env("AWS_EC2_METADATA_DISABLED", "true");
-        command.args(["--remote", "--endpoint", &self.url, "--region", REGION, "-o", "rw"]);
+        command
+            .env("AWS_ACCESS_KEY_ID", KEYS.0)
+            .env("AWS_SECRET_ACCESS_KEY", KEYS.1)
+            .env("AWS_EC2_METADATA_DISABLED", "true");
+        command.args([
+            "--remote",
+            "--endpoint",
+            &self.url,
+            "--region",
+            REGION,
+            "-o",
+            "rw",
+        ]);
     }
 
     /// Takes over all tables of a database.
     pub fn fill(&self, from: &Arc<dyn Database>) {
         let to: Arc<dyn Database> = self.database();
-        let tables = from.list_tables(ListTablesRequest { exclusive_start_table_name: None, limit: None }).unwrap().table_names;
+        let tables = from
+            .list_tables(ListTablesRequest {
+                exclusive_start_table_name: None,
+                limit: None,
+            })
+            .unwrap()
+            .table_names;
         for name in tables {
-            let side = |database: &Arc<dyn Database>| Side::new(Arc::clone(database), TableName::new(&name).unwrap(), name.clone());
+            let side = |database: &Arc<dyn Database>| {
+                Side::new(
+                    Arc::clone(database),
+                    TableName::new(&name).unwrap(),
+                    name.clone(),
+                )
+            };
             let (from, to) = (side(from), side(&to));
             let schema = definition::describe(&from).unwrap().unwrap().schema;
             definition::create(&to, &schema, false).unwrap();
@@ -181,7 +258,9 @@ impl Server {
             loop {
                 let read = from.database.scan(&scan).unwrap();
                 for item in read.items.unwrap_or_default() {
-                    to.database.put_item(PutItemRequest::new(to.table.clone(), item)).unwrap();
+                    to.database
+                        .put_item(PutItemRequest::new(to.table.clone(), item))
+                        .unwrap();
                 }
                 scan.exclusive_start_key = read.page.last_evaluated_key;
                 if scan.exclusive_start_key.is_none() {
@@ -203,7 +282,9 @@ impl Drop for Server {
                 let _ = child.kill();
                 let _ = child.wait();
             }
-            Runs::Hosted(place, kind) => Host::at(*place, *kind, |host| host.say(&format!("end {}", self.url))),
+            Runs::Hosted(place, kind) => {
+                Host::at(*place, *kind, |host| host.say(&format!("end {}", self.url)))
+            }
         }
     }
 }

@@ -24,7 +24,9 @@ impl fmt::Display for Line {
         match self {
             Self::Silent(text) | Self::Title(text) => f.write_str(text),
             Self::Asked { text, answer, .. } if answer.is_empty() => f.write_str(text),
-            Self::Asked { text, answer, .. } if answer.contains('\n') => write!(f, "{text} =>\n| {}", answer.replace('\n', "\n| ")),
+            Self::Asked { text, answer, .. } if answer.contains('\n') => {
+                write!(f, "{text} =>\n| {}", answer.replace('\n', "\n| "))
+            }
             Self::Asked { text, answer, .. } => write!(f, "{text} => {answer}"),
         }
     }
@@ -55,17 +57,28 @@ impl File {
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(more) = line.strip_prefix("| ") {
-                let Some(Line::Asked { answer, .. }) = lines.last_mut() else { panic!("line {number}: nothing is asked") };
+                let Some(Line::Asked { answer, .. }) = lines.last_mut() else {
+                    panic!("line {number}: nothing is asked")
+                };
                 *answer = [answer.as_str(), more].join(if answer.is_empty() { "" } else { "\n" });
                 continue;
             }
             lines.push(match line {
                 _ if line.starts_with("## ") => Line::Title(line.to_owned()),
-                _ if line.trim().is_empty() || line.starts_with('#') => Line::Silent(line.to_owned()),
+                _ if line.trim().is_empty() || line.starts_with('#') => {
+                    Line::Silent(line.to_owned())
+                }
                 _ => {
-                    let (text, answer) =
-                        line.strip_suffix(" =>").map(|text| (text, "")).or(line.split_once(" => ")).unwrap_or((line, ""));
-                    Line::Asked { number, text: text.to_owned(), answer: answer.to_owned() }
+                    let (text, answer) = line
+                        .strip_suffix(" =>")
+                        .map(|text| (text, ""))
+                        .or(line.split_once(" => "))
+                        .unwrap_or((line, ""));
+                    Line::Asked {
+                        number,
+                        text: text.to_owned(),
+                        answer: answer.to_owned(),
+                    }
                 }
             });
         }
@@ -74,10 +87,13 @@ impl File {
 
     /// What is asked before each section: all before the first title.
     pub fn preparation(&self) -> impl Iterator<Item = String> {
-        self.lines.iter().take_while(|line| !matches!(line, Line::Title(_))).filter_map(|line| match line {
-            Line::Asked { text, .. } => Some(Self::expanded(text)),
-            _ => None,
-        })
+        self.lines
+            .iter()
+            .take_while(|line| !matches!(line, Line::Title(_)))
+            .filter_map(|line| match line {
+                Line::Asked { text, .. } => Some(Self::expanded(text)),
+                _ => None,
+            })
     }
 
     /// The sections by their titles; what is asked before the first has none.
@@ -90,7 +106,11 @@ impl File {
                 Line::Asked { text, answer, .. } => {
                     let text = Self::expanded(text);
                     let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
-                    let asked = Asked { word: word.to_owned(), rest: format!(" {rest}"), answer: answer.clone() };
+                    let asked = Asked {
+                        word: word.to_owned(),
+                        rest: format!(" {rest}"),
+                        answer: answer.clone(),
+                    };
                     sections.last_mut().unwrap().1.push(asked);
                 }
             }

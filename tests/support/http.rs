@@ -14,19 +14,26 @@ use ddbfs::http::{HttpOptions, RunningServer, Server, Timeouts};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::Value;
 
-pub const SIGNATURE: &str =
-    "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
+pub const SIGNATURE: &str = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
 
 /// The Python that has the packages of `tests/clients/requirements.txt`: `DDBFS_TEST_PYTHON`, or what `scripts/test` installed.
 pub fn python() -> PathBuf {
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
     let named = std::env::var_os("DDBFS_TEST_PYTHON").map(PathBuf::from);
-    named.unwrap_or_else(|| if installed.exists() { installed } else { "python3".into() })
+    named.unwrap_or_else(|| {
+        if installed.exists() {
+            installed
+        } else {
+            "python3".into()
+        }
+    })
 }
 
 /// A script of `tests/clients`.
 pub fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/clients")
+        .join(name)
 }
 
 /// Longer than anything takes on a busy machine.
@@ -35,8 +42,16 @@ const PATIENT: Duration = Duration::from_secs(600);
 pub const SOON: Duration = Duration::from_millis(300);
 
 pub fn options() -> HttpOptions {
-    let timeouts = Timeouts { head: PATIENT, idle: PATIENT, silence: PATIENT, shutdown: PATIENT };
-    HttpOptions { timeouts, ..HttpOptions::new("127.0.0.1:0".parse().unwrap()) }
+    let timeouts = Timeouts {
+        head: PATIENT,
+        idle: PATIENT,
+        silence: PATIENT,
+        shutdown: PATIENT,
+    };
+    HttpOptions {
+        timeouts,
+        ..HttpOptions::new("127.0.0.1:0".parse().unwrap())
+    }
 }
 
 /// A server with other timeouts.
@@ -77,18 +92,38 @@ pub fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
-        assert_eq!(stream.read(&mut byte).expect("an answer"), 1, "closed after {:?}", String::from_utf8_lossy(&head));
+        assert_eq!(
+            stream.read(&mut byte).expect("an answer"),
+            1,
+            "closed after {:?}",
+            String::from_utf8_lossy(&head)
+        );
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).unwrap();
     let mut lines = head.lines();
-    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let status = lines
+        .next()
+        .unwrap()
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
     let fields = lines.filter_map(|line| line.split_once(": "));
-    let headers: HashMap<String, String> = fields.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let headers: HashMap<String, String> = fields
+        .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+        .collect();
+    let length = headers
+        .get("content-length")
+        .map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     stream.read_exact(&mut body).unwrap();
-    Answer { status, headers, body }
+    Answer {
+        status,
+        headers,
+        body,
+    }
 }
 
 pub fn exchange(addr: SocketAddr, request: &[u8]) -> Answer {
@@ -99,13 +134,19 @@ pub fn exchange(addr: SocketAddr, request: &[u8]) -> Answer {
 
 pub fn raw(line: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut text = format!("{line} HTTP/1.1\r\n");
-    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+    if !headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+    {
         text.push_str("Host: localhost\r\n");
     }
     for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
-    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+    if !headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+    {
         text.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
     text.push_str("\r\n");

@@ -11,10 +11,30 @@ use ddbfs::fs::{FsError, View};
 
 use crate::support::mounted::{create_table, memory};
 
-pub const READ: OpenFlags = OpenFlags { write: false, truncate: false, exclusive: false, append: false };
-pub const TRUNCATE: OpenFlags = OpenFlags { write: true, truncate: true, exclusive: false, append: false };
-pub const EDIT: OpenFlags = OpenFlags { write: true, truncate: false, exclusive: false, append: false };
-pub const EXCLUSIVE: OpenFlags = OpenFlags { write: true, truncate: false, exclusive: true, append: false };
+pub const READ: OpenFlags = OpenFlags {
+    write: false,
+    truncate: false,
+    exclusive: false,
+    append: false,
+};
+pub const TRUNCATE: OpenFlags = OpenFlags {
+    write: true,
+    truncate: true,
+    exclusive: false,
+    append: false,
+};
+pub const EDIT: OpenFlags = OpenFlags {
+    write: true,
+    truncate: false,
+    exclusive: false,
+    append: false,
+};
+pub const EXCLUSIVE: OpenFlags = OpenFlags {
+    write: true,
+    truncate: false,
+    exclusive: true,
+    append: false,
+};
 
 /// A process and its paths: what a kernel does.
 pub struct Process {
@@ -43,13 +63,25 @@ impl Process {
             create_table(&*db, table);
         }
         let db: Arc<dyn Browse> = db;
-        let caller = Caller { pid: std::process::id(), ..Caller::default() };
-        Self { view: View::new(Arc::clone(&db), ViewOptions::default()).called_by(caller), db }
+        let caller = Caller {
+            pid: std::process::id(),
+            ..Caller::default()
+        };
+        Self {
+            view: View::new(Arc::clone(&db), ViewOptions::default()).called_by(caller),
+            db,
+        }
     }
 
     /// The same mount as that process sees it.
     pub fn of_process(&self, pid: u32) -> Self {
-        Self { view: self.view.called_by(Caller { pid, ..Caller::default() }), db: Arc::clone(&self.db) }
+        Self {
+            view: self.view.called_by(Caller {
+                pid,
+                ..Caller::default()
+            }),
+            db: Arc::clone(&self.db),
+        }
     }
 
     pub fn stat(&self, path: &str) -> Ended<Attr> {
@@ -132,7 +164,11 @@ impl Process {
         self.view.releasedir(handle);
         for (name, ino) in &names {
             let found = self.stat(&format!("{path}/{name}"));
-            assert_eq!(found.map(|attr| attr.ino), Ok(*ino), "d_ino of {path}/{name}");
+            assert_eq!(
+                found.map(|attr| attr.ino),
+                Ok(*ino),
+                "d_ino of {path}/{name}"
+            );
         }
         Ok(names.into_iter().map(|(name, _)| name).collect())
     }
@@ -164,7 +200,10 @@ impl Process {
     pub fn touch(&self, path: &str) -> Ended<()> {
         let handle = self.open(path, EDIT)?;
         let ino = self.stat(path)?.ino;
-        let new = NewAttr { touched: true, ..NewAttr::default() };
+        let new = NewAttr {
+            touched: true,
+            ..NewAttr::default()
+        };
         wait(|reply| self.view.setattr(ino, None, new, reply))?;
         self.close(handle)
     }

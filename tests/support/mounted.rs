@@ -29,7 +29,9 @@ pub fn memory() -> Arc<LocalDatabase> {
 
 /// A database in a directory.
 pub fn on_disk(directory: &Path) -> Arc<LocalDatabase> {
-    database(Arc::new(LmdbStore::open(directory, LmdbOptions::default()).unwrap()))
+    database(Arc::new(
+        LmdbStore::open(directory, LmdbOptions::default()).unwrap(),
+    ))
 }
 
 fn database(store: Arc<dyn Store>) -> Arc<LocalDatabase> {
@@ -39,7 +41,8 @@ fn database(store: Arc<dyn Store>) -> Arc<LocalDatabase> {
 /// Creates a table from CreateTable's JSON.
 pub fn create_table(db: &dyn Browse, json: &str) -> TableName {
     let json = serde_json::from_str(json).unwrap();
-    let request: CreateTableRequest = ddbfs::codec::wire::request(Document::of(&json).root()).unwrap();
+    let request: CreateTableRequest =
+        ddbfs::codec::wire::request(Document::of(&json).root()).unwrap();
     let name = request.table_name.clone();
     db.create_table(request).unwrap();
     name
@@ -70,7 +73,8 @@ pub const FLAT: &str = r#"{
 /// Puts an item written as plain JSON.
 pub fn put(db: &dyn Browse, table: &str, json: &str) {
     let item = ddbfs::codec::plain_json::parse(json.as_bytes()).unwrap();
-    db.put_item(PutItemRequest::new(TableName::new(table).unwrap(), item)).unwrap();
+    db.put_item(PutItemRequest::new(TableName::new(table).unwrap(), item))
+        .unwrap();
 }
 
 /// The item under a key written as plain JSON.
@@ -91,7 +95,8 @@ pub fn load_samples(db: &dyn Browse) {
         let table = request.table_name.clone();
         db.create_table(request).unwrap();
         for item in items {
-            db.put_item(PutItemRequest::new(table.clone(), item)).unwrap();
+            db.put_item(PutItemRequest::new(table.clone(), item))
+                .unwrap();
         }
     }
 }
@@ -129,9 +134,16 @@ impl Mount {
     pub fn of_service(server: Server, local: Arc<LocalDatabase>, options: ViewOptions) -> Self {
         server.fill(&(Arc::clone(&local) as _));
         let db = server.database();
-        let threads = |mount| MountOptions { event_threads: EVENT_THREADS_REMOTE, ..mount };
+        let threads = |mount| MountOptions {
+            event_threads: EVENT_THREADS_REMOTE,
+            ..mount
+        };
         let mount = Self::over(local, Arc::clone(&db), options, threads);
-        Self { db, server: Some(server), ..mount }
+        Self {
+            db,
+            server: Some(server),
+            ..mount
+        }
     }
 
     /// Mounts what stands before a database.
@@ -142,9 +154,18 @@ impl Mount {
         change: impl FnOnce(MountOptions) -> MountOptions,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let patient = MountOptions { notify_timeout: NOTIFY_TIMEOUT, ..MountOptions::new(directory.path()) };
+        let patient = MountOptions {
+            notify_timeout: NOTIFY_TIMEOUT,
+            ..MountOptions::new(directory.path())
+        };
         let mounted = mount(&change(patient), View::new(front, options)).unwrap();
-        Self { db: Arc::clone(&local) as _, local, mounted: Some(mounted), directory, server: None }
+        Self {
+            db: Arc::clone(&local) as _,
+            local,
+            mounted: Some(mounted),
+            directory,
+            server: None,
+        }
     }
 
     /// Mounts an empty database in memory with the tables `Orders` and `Flat`.
@@ -170,26 +191,52 @@ impl Mount {
 
     /// Runs a bash script in a session of its own.
     pub fn sh_in_new_session(&self, script: &str) -> Ran {
-        let output = Command::new("setsid").arg("--wait").arg("bash").arg("-c").arg(script).current_dir(self.path()).output();
+        let output = Command::new("setsid")
+            .arg("--wait")
+            .arg("bash")
+            .arg("-c")
+            .arg(script)
+            .current_dir(self.path())
+            .output();
         Ran::from(output.unwrap())
     }
 
     pub fn run_in(&self, directory: &Path, script: &str) -> Ran {
         // Against hangs: a walk over a service takes minutes on a busy machine.
-        let output = Command::new("timeout").args(["600", "bash", "-c", script]).current_dir(directory).output();
+        let output = Command::new("timeout")
+            .args(["600", "bash", "-c", script])
+            .current_dir(directory)
+            .output();
         Ran::from(output.unwrap())
     }
 
     /// Unmounts, and mounts the same again.
     pub fn again(mut self) -> Self {
-        self.mounted.take().unwrap().end(Duration::from_secs(60)).unwrap();
-        let again = Self::over(self.local, Arc::clone(&self.db), ViewOptions::default(), |mount| mount);
-        Self { db: self.db, server: self.server, ..again }
+        self.mounted
+            .take()
+            .unwrap()
+            .end(Duration::from_secs(60))
+            .unwrap();
+        let again = Self::over(
+            self.local,
+            Arc::clone(&self.db),
+            ViewOptions::default(),
+            |mount| mount,
+        );
+        Self {
+            db: self.db,
+            server: self.server,
+            ..again
+        }
     }
 
     /// Unmounts.
     pub fn end(mut self) {
-        self.mounted.take().unwrap().end(Duration::from_secs(60)).unwrap();
+        self.mounted
+            .take()
+            .unwrap()
+            .end(Duration::from_secs(60))
+            .unwrap();
     }
 }
 

@@ -13,21 +13,38 @@ pub fn test_name(module: &str, test: &str) -> String {
 /// The command that runs an ignored test of this binary with `dir` in the variable `key`.
 pub fn own_process(module: &str, test: &str, (key, dir): (&str, &Path)) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", &test_name(module, test), "--nocapture"]).env(key, dir);
+    command
+        .args([
+            "--ignored",
+            "--exact",
+            &test_name(module, test),
+            "--nocapture",
+        ])
+        .env(key, dir);
     command
 }
 
 /// What such a command ends with and prints under strace with these options; `None`, and it is said, where there is no strace or it may not
 /// trace.
-pub fn straced(module: &str, test: &str, given: (&str, &Path), options: &[&str]) -> Option<(ExitStatus, String)> {
+pub fn straced(
+    module: &str,
+    test: &str,
+    given: (&str, &Path),
+    options: &[&str],
+) -> Option<(ExitStatus, String)> {
     let own = own_process(module, test, given);
     let mut traced = Command::new("strace");
-    traced.args(options).arg(own.get_program()).args(own.get_args()).env(given.0, given.1);
+    traced
+        .args(options)
+        .arg(own.get_program())
+        .args(own.get_args())
+        .env(given.0, given.1);
     let Ok(output) = traced.output() else {
         eprintln!("strace is not installed: not checked: {options:?}");
         return None;
     };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     if text.contains("PTRACE") {
         eprintln!("strace is not allowed here: not checked: {options:?}");
         return None;
@@ -37,7 +54,10 @@ pub fn straced(module: &str, test: &str, given: (&str, &Path), options: &[&str])
 
 /// Such a command with what it prints, to be read while it runs.
 pub fn start(module: &str, test: &str, given: (&str, &Path)) -> (Child, BufReader<ChildStdout>) {
-    let mut child = own_process(module, test, given).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = own_process(module, test, given)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     (child, output)
 }
@@ -63,9 +83,23 @@ exit $status"#;
 /// with them, are in `dir`.
 pub fn bound(command: &Command, dir: &Path) -> (Child, ChildStdin) {
     let mut bound = Command::new("setsid");
-    bound.args(["bash", "-c", BOUND, "bash"]).arg(command.get_program()).args(command.get_args());
-    bound.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TMPDIR", dir);
-    let mut child = bound.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    bound
+        .args(["bash", "-c", BOUND, "bash"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    bound
+        .envs(
+            command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .env("TMPDIR", dir);
+    let mut child = bound
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let input = child.stdin.take().unwrap();
     (child, input)
 }
@@ -73,7 +107,10 @@ pub fn bound(command: &Command, dir: &Path) -> (Child, ChildStdin) {
 /// Files of this process may not grow over this; writes there fail with EFBIG, which the store treats as it does ENOSPC.
 #[allow(unsafe_code)]
 pub fn limit_file_size(bytes: libc::rlim_t) {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    let limit = libc::rlimit {
+        rlim_cur: bytes,
+        rlim_max: libc::RLIM_INFINITY,
+    };
     // SAFETY: plain system calls on this process; the limit lives through the call.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);

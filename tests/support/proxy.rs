@@ -66,7 +66,12 @@ impl Proxy {
     pub fn before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared { server, state: Mutex::default(), is_gone: false.into(), is_ended: false.into() });
+        let shared = Arc::new(Shared {
+            server,
+            state: Mutex::default(),
+            is_gone: false.into(),
+            is_ended: false.into(),
+        });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || accept(&listener, &accepting));
         Self { address, shared }
@@ -78,12 +83,22 @@ impl Proxy {
 
     /// What happens to the next requests, one after the other; the proxy behaves from then on.
     pub fn next(&self, troubles: &[Trouble]) {
-        self.shared.state.lock().unwrap().next.extend(troubles.iter().cloned().map(Some));
+        self.shared
+            .state
+            .lock()
+            .unwrap()
+            .next
+            .extend(troubles.iter().cloned().map(Some));
     }
 
     /// Requests that nothing happens to, before what is to happen next.
     pub fn pass(&self, count: usize) {
-        self.shared.state.lock().unwrap().next.extend(std::iter::repeat_n(None, count));
+        self.shared
+            .state
+            .lock()
+            .unwrap()
+            .next
+            .extend(std::iter::repeat_n(None, count));
     }
 
     /// Nothing is to happen next any more.
@@ -142,7 +157,12 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.is_gone.load(Ordering::SeqCst) {
             continue;
         }
-        shared.state.lock().unwrap().connections.push(client.try_clone().unwrap());
+        shared
+            .state
+            .lock()
+            .unwrap()
+            .connections
+            .push(client.try_clone().unwrap());
         let shared = Arc::clone(shared);
         // It ends when either side does.
         thread::spawn(move || drop(serve(client, &shared)));
@@ -167,22 +187,39 @@ fn read_message(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Vec
 
 fn field(message: &[u8], name: &str) -> Option<String> {
     let head = String::from_utf8_lossy(message);
-    let mut fields = head.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
-    fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+    let mut fields = head
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_once(':'));
+    fields
+        .find(|(it, _)| it.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.trim().to_owned())
 }
 
 fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut server = TcpStream::connect(shared.server)?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
-    let (mut asked, mut answers) = (BufReader::new(client.try_clone()?), BufReader::new(server.try_clone()?));
+    let (mut asked, mut answers) = (
+        BufReader::new(client.try_clone()?),
+        BufReader::new(server.try_clone()?),
+    );
     while let Some(request) = read_message(&mut asked)? {
         let trouble = {
             let mut state = shared.state.lock().unwrap();
             let target = field(&request, "x-amz-target").unwrap_or_default();
-            state.operations.push(target.rsplit('.').next().unwrap_or_default().to_owned());
-            state.continued += u64::from(request.windows(18).any(|part| part == b"\"ExclusiveStartKey"));
-            state.next.pop_front().unwrap_or_else(|| state.always.clone())
+            state
+                .operations
+                .push(target.rsplit('.').next().unwrap_or_default().to_owned());
+            state.continued += u64::from(
+                request
+                    .windows(18)
+                    .any(|part| part == b"\"ExclusiveStartKey"),
+            );
+            state
+                .next
+                .pop_front()
+                .unwrap_or_else(|| state.always.clone())
         };
         match &trouble {
             Some(Trouble::CutBefore) => return client.shutdown(Shutdown::Both),
@@ -196,7 +233,10 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
             }
             Some(Trouble::Silence | Trouble::Stall(_)) => {
                 if let Some(Trouble::Stall(bytes)) = &trouble {
-                    client.write_all(format!("HTTP/1.1 200 x\r\nContent-Length: {bytes}\r\n\r\n{{\"Item\":{{ ").as_bytes())?;
+                    client.write_all(
+                        format!("HTTP/1.1 200 x\r\nContent-Length: {bytes}\r\n\r\n{{\"Item\":{{ ")
+                            .as_bytes(),
+                    )?;
                 }
                 // Until the client has had enough.
                 while client.read(&mut [0; 64])? > 0 {}
@@ -206,7 +246,9 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
             _ => {}
         }
         server.write_all(&request)?;
-        let Some(mut answered) = read_message(&mut answers)? else { return Ok(()) };
+        let Some(mut answered) = read_message(&mut answers)? else {
+            return Ok(());
+        };
         {
             let mut state = shared.state.lock().unwrap();
             state.units += consumed(&answered);
@@ -231,30 +273,51 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
 
 /// `CapacityUnits` of an answer, of one table or several.
 fn consumed(answer: &[u8]) -> f64 {
-    let body = answer.windows(4).position(|end| end == b"\r\n\r\n").map_or(&[][..], |at| &answer[at + 4..]);
+    let body = answer
+        .windows(4)
+        .position(|end| end == b"\r\n\r\n")
+        .map_or(&[][..], |at| &answer[at + 4..]);
     let json: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let of = |told: &serde_json::Value| told["CapacityUnits"].as_f64().unwrap_or(0.0);
     let told = &json["ConsumedCapacity"];
-    told.as_array().map_or_else(|| of(told), |tables| tables.iter().map(of).sum())
+    told.as_array()
+        .map_or_else(|| of(told), |tables| tables.iter().map(of).sum())
 }
 
 /// The answer, its counters 0 and as long as before, and no checksum.
 fn uncounted(answer: &[u8]) -> Vec<u8> {
     let mut text = answer.to_vec();
-    for name in ["\"TableSizeBytes\":", "\"ItemCount\":", "\"IndexSizeBytes\":"] {
-        let places: Vec<usize> =
-            text.windows(name.len()).enumerate().filter(|(_, at)| *at == name.as_bytes()).map(|(at, _)| at + name.len()).collect();
+    for name in [
+        "\"TableSizeBytes\":",
+        "\"ItemCount\":",
+        "\"IndexSizeBytes\":",
+    ] {
+        let places: Vec<usize> = text
+            .windows(name.len())
+            .enumerate()
+            .filter(|(_, at)| *at == name.as_bytes())
+            .map(|(at, _)| at + name.len())
+            .collect();
         for at in places {
-            let digits = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let digits = text[at..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
             text[at..at + digits].fill(b' ');
             text[at] = b'0';
         }
     }
-    let checksum = text.windows(11).position(|at| at.eq_ignore_ascii_case(b"x-amz-crc32"));
+    let checksum = text
+        .windows(11)
+        .position(|at| at.eq_ignore_ascii_case(b"x-amz-crc32"));
     checksum.into_iter().for_each(|at| text[at] = b'y');
     text
 }
 
 fn answer(fields: &str, status: u16, body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 {status} x\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    format!(
+        "HTTP/1.1 {status} x\r\n{fields}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }

@@ -10,7 +10,9 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::fs::FsError;
 use ddbfs::fs::query::{Child, QueryKind, QueryPath};
 use ddbfs::model::api::tables::ProjectionType;
-use ddbfs::model::api::{CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, PutItemRequest};
+use ddbfs::model::api::{
+    CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, PutItemRequest,
+};
 use ddbfs::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
 use ddbfs::model::{IndexKind, IndexName, TableName};
 use ddbfs::store::memory::MemoryStore;
@@ -30,9 +32,22 @@ fn keys(text: &str) -> (Vec<KeyAttribute>, Vec<KeySchemaElement>) {
             "N" => KeyAttributeType::N,
             _ => KeyAttributeType::B,
         };
-        let key_type = if role == "H" { KeyType::Hash } else { KeyType::Range };
-        let element = KeySchemaElement { attribute_name: name.to_owned(), key_type };
-        (KeyAttribute { name: name.to_owned(), attribute_type }, element)
+        let key_type = if role == "H" {
+            KeyType::Hash
+        } else {
+            KeyType::Range
+        };
+        let element = KeySchemaElement {
+            attribute_name: name.to_owned(),
+            key_type,
+        };
+        (
+            KeyAttribute {
+                name: name.to_owned(),
+                attribute_type,
+            },
+            element,
+        )
     };
     text.split(", ").map(parse).unzip()
 }
@@ -48,17 +63,28 @@ pub fn create(db: &dyn Browse, name: &str, key: &str, indexes: &[(IndexKind, &st
         let (projection_type, non_key_attributes) = match *projection {
             "all" => (ProjectionType::All, None),
             "keys" => (ProjectionType::KeysOnly, None),
-            names => (ProjectionType::Include, Some(names.split(' ').map(str::to_owned).collect())),
+            names => (
+                ProjectionType::Include,
+                Some(names.split(' ').map(str::to_owned).collect()),
+            ),
         };
         let definition = IndexDefinition {
             name: IndexName::new(*index).expect("an index name"),
             kind: *kind,
             key_schema,
-            projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes },
+            projection: ProjectionDefinition {
+                projection_type: Some(projection_type),
+                non_key_attributes,
+            },
             throughput: None,
             settings: Default::default(),
         };
-        if *kind == IndexKind::Global { &mut global } else { &mut local }.push(definition);
+        if *kind == IndexKind::Global {
+            &mut global
+        } else {
+            &mut local
+        }
+        .push(definition);
     }
     definitions.sort_by(|a, b| a.name.cmp(&b.name));
     definitions.dedup();
@@ -78,9 +104,11 @@ pub fn create(db: &dyn Browse, name: &str, key: &str, indexes: &[(IndexKind, &st
 
 pub fn put(db: &dyn Browse, table: &str, lines: &[&str]) {
     for line in lines {
-        let item = plain_json::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let item =
+            plain_json::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
         let request = PutItemRequest::new(TableName::new(table).expect("a table name"), item);
-        db.put_item(request).unwrap_or_else(|error| panic!("{line}: {error}"));
+        db.put_item(request)
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 }
 
@@ -94,10 +122,16 @@ pub fn walk(db: &dyn Browse, path: &str) -> Result<Child, FsError> {
         names.remove(0);
         index = Some(IndexName::new(names.remove(0)).expect("an index name"));
     }
-    let kind = if names.remove(0) == "query" { QueryKind::Query } else { QueryKind::Scan };
+    let kind = if names.remove(0) == "query" {
+        QueryKind::Query
+    } else {
+        QueryKind::Scan
+    };
     let mut child = Child::Dir(QueryPath::new(schema, index.as_ref(), kind)?);
     for name in names {
-        let Child::Dir(path) = child else { panic!("{name}: not below a directory") };
+        let Child::Dir(path) = child else {
+            panic!("{name}: not below a directory")
+        };
         child = path.child(name.as_bytes())?;
     }
     Ok(child)
@@ -117,7 +151,10 @@ pub fn cat(db: &dyn Browse, path: &str) -> String {
         Ok(other) => panic!("{path}: {other:?}"),
         Err(error) => Err(error),
     };
-    file.map_or_else(|error| format!("error: {error}"), |bytes| String::from_utf8(bytes).expect("text"))
+    file.map_or_else(
+        |error| format!("error: {error}"),
+        |bytes| String::from_utf8(bytes).expect("text"),
+    )
 }
 
 /// `ls path`, in batches of `batch` names, each begun from the position where the one before ended.

@@ -38,7 +38,11 @@ impl Service {
     /// Data requests since the last call, as `GetItem 2, Query 1`.
     pub fn requests(&self) -> String {
         let counts = std::mem::take(&mut *self.counts.lock());
-        counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        counts
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// Read units of pages since the last call.
@@ -72,7 +76,8 @@ impl Service {
         if held.0 == Some(operation) {
             held.1 += 1;
             self.changed.notify_all();
-            self.changed.wait_while(&mut held, |held| held.0 == Some(operation));
+            self.changed
+                .wait_while(&mut held, |held| held.0 == Some(operation));
             held.1 -= 1;
         }
         answer
@@ -88,7 +93,10 @@ impl Database for Service {
                     if self.counts_nothing.load(Ordering::SeqCst) {
                         let table = &mut response.table;
                         (table.item_count, table.table_size_bytes) = (0, 0);
-                        table.indexes.iter_mut().for_each(|index| (index.item_count, index.index_size_bytes) = (0, 0));
+                        table
+                            .indexes
+                            .iter_mut()
+                            .for_each(|index| (index.item_count, index.index_size_bytes) = (0, 0));
                     }
                     response
                 }));
@@ -107,7 +115,11 @@ impl Database for Service {
         }
     }
 
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    fn batch_get_rows(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error> {
         self.asked("BatchGetItem", self.inner.batch_get_rows(request, rows))
     }
 

@@ -21,12 +21,19 @@ use serde_json::Value;
 pub struct InProcess(pub LocalDatabase);
 
 impl Service for InProcess {
-    fn call(&self, _caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
+    fn call(
+        &self,
+        _caller: &Caller,
+        operation: &'static str,
+        body: &[u8],
+    ) -> Result<Answer, Error> {
         let body = Document::parse(body.to_vec()).unwrap();
-        protocol::call(operation, body, &self.0, "localhost").map(Answer::from).map_err(|failure| {
-            let told = failure.error_body(protocol::find(operation));
-            answer::read_error(told.status(), &told.json())
-        })
+        protocol::call(operation, body, &self.0, "localhost")
+            .map(Answer::from)
+            .map_err(|failure| {
+                let told = failure.error_body(protocol::find(operation));
+                answer::read_error(told.status(), &told.json())
+            })
     }
 }
 
@@ -42,15 +49,24 @@ pub type Alter = dyn Fn(&str, &Value, Value) -> Value + Send + Sync;
 pub struct Altered(InProcess, Box<Alter>);
 
 impl Altered {
-    pub fn client(database: &LocalDatabase, alter: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static) -> Client {
+    pub fn client(
+        database: &LocalDatabase,
+        alter: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
+    ) -> Client {
         Client::new(Arc::new(Self(InProcess(database.clone()), Box::new(alter))))
     }
 }
 
 impl Service for Altered {
     fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
-        let answer = serde_json::from_slice(&self.0.call(caller, operation, body)?.into_text()).unwrap();
-        Ok(self.1(operation, &serde_json::from_slice(body).unwrap(), answer).to_string().into_bytes().into())
+        let answer =
+            serde_json::from_slice(&self.0.call(caller, operation, body)?.into_text()).unwrap();
+        Ok(
+            self.1(operation, &serde_json::from_slice(body).unwrap(), answer)
+                .to_string()
+                .into_bytes()
+                .into(),
+        )
     }
 }
 
@@ -75,14 +91,25 @@ const OWN: [&str; 11] = [
 ];
 
 /// What tells how far a table is, which two engines need not be at the same time.
-const STATES: [&str; 6] = ["CreateTable", "UpdateTable", "DeleteTable", "DescribeTable", "UpdateTimeToLive", "DescribeTimeToLive"];
+const STATES: [&str; 6] = [
+    "CreateTable",
+    "UpdateTable",
+    "DeleteTable",
+    "DescribeTable",
+    "UpdateTimeToLive",
+    "DescribeTimeToLive",
+];
 /// A client tells of a bad value or segment before the service looks at the parts of a transaction that stand before it, or at a filter.
 fn is_early(operation: &str, body: &str) -> bool {
-    operation.starts_with("Transact") || body.contains("ExclusiveStartKey") || body.contains("Segment")
+    operation.starts_with("Transact")
+        || body.contains("ExclusiveStartKey")
+        || body.contains("Segment")
 }
 
 fn is_invalid(body: &Value) -> bool {
-    body["__type"].as_str().is_some_and(|name| name.ends_with("#ValidationException"))
+    body["__type"]
+        .as_str()
+        .is_some_and(|name| name.ends_with("#ValidationException"))
 }
 
 /// A second engine that is asked the same through a client.
@@ -97,12 +124,17 @@ impl Through {
     pub fn new(options: EngineOptions, is_steady: bool) -> Self {
         let database = LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap();
         let client = client(&database);
-        Self { database, client, is_steady }
+        Self {
+            database,
+            client,
+            is_steady,
+        }
     }
 
     /// Makes the same request without a look at the answer.
     pub fn prepare(&self, operation: &str, body: &Value) {
-        self.ask(&self.client, operation, &body.to_string()).unwrap();
+        self.ask(&self.client, operation, &body.to_string())
+            .unwrap();
     }
 
     /// Asks the same; the answer must be that one but for what each engine has of its own. What the client does not make the engine
@@ -110,8 +142,13 @@ impl Through {
     #[track_caller]
     pub fn check(&self, operation: &str, body: &str, (status, expected): (u16, &Value)) {
         until_ok("through a client", || {
-            let Some((found_status, found)) = self.ask(&self.client, operation, body) else { return Ok(()) };
-            if found["message"].as_str().is_some_and(|text| text.contains(NOT_MADE)) {
+            let Some((found_status, found)) = self.ask(&self.client, operation, body) else {
+                return Ok(());
+            };
+            if found["message"]
+                .as_str()
+                .is_some_and(|text| text.contains(NOT_MADE))
+            {
                 self.ask(&self.database, operation, body);
                 return Ok(());
             }
@@ -123,10 +160,15 @@ impl Through {
                 return Ok(());
             }
             // The other engine may be behind with a table or an index that is being made; what was refused or read may be asked again.
-            let is_again =
-                found_status != 200 || ["Describe", "Get", "Query", "Scan"].iter().any(|word| operation.starts_with(word));
+            let is_again = found_status != 200
+                || ["Describe", "Get", "Query", "Scan"]
+                    .iter()
+                    .any(|word| operation.starts_with(word));
             let shown = (found_status, without_own(&found));
-            let text = format!("{operation} {body}\n   found: {shown:?}\nexpected: {:?}", (status, expected));
+            let text = format!(
+                "{operation} {body}\n   found: {shown:?}\nexpected: {:?}",
+                (status, expected)
+            );
             assert!(!self.is_steady && is_again, "through a client: {text}");
             Err(text)
         });
@@ -137,9 +179,15 @@ impl Through {
     fn ask(&self, database: &dyn Database, operation: &str, body: &str) -> Option<(u16, Value)> {
         let body = Document::parse(body.as_bytes().to_vec()).ok()?;
         let answer = match protocol::find(operation) {
-            Some(found) if body.root().is_object() => {
-                found.run(body, &protocol::Context { operation: found.name, database, host: "host:1" }, CallContext::default())
-            }
+            Some(found) if body.root().is_object() => found.run(
+                body,
+                &protocol::Context {
+                    operation: found.name,
+                    database,
+                    host: "host:1",
+                },
+                CallContext::default(),
+            ),
             _ => protocol::call(operation, body, database, "host:1"),
         };
         Some(told(operation, &answer))
@@ -164,7 +212,8 @@ fn without_own(json: &Value) -> Value {
         Value::Array(list) => list.iter().map(without_own).collect(),
         Value::Object(members) => {
             let kept = members.iter().filter(|(name, _)| !is_own(name));
-            kept.map(|(name, value)| (name.clone(), without_own(value))).collect()
+            kept.map(|(name, value)| (name.clone(), without_own(value)))
+                .collect()
         }
         other => other.clone(),
     }

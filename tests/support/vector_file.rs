@@ -28,7 +28,10 @@ pub struct Script {
 
 impl Script {
     pub fn parse(text: &str) -> Self {
-        let mut script = Self { sections: vec![Section::default()], ..Self::default() };
+        let mut script = Self {
+            sections: vec![Section::default()],
+            ..Self::default()
+        };
         for (number, line) in text.lines().enumerate() {
             script.line(number + 1, line);
         }
@@ -37,26 +40,47 @@ impl Script {
 
     fn line(&mut self, number: usize, line: &str) {
         let section = self.sections.last_mut().expect("one section at least");
-        let open = section.vectors.last_mut().filter(|vector| vector.expected.is_empty());
+        let open = section
+            .vectors
+            .last_mut()
+            .filter(|vector| vector.expected.is_empty());
         if let Some(title) = line.strip_prefix("## ") {
-            assert!(open.is_none(), "line {number}: the request before has no =>");
-            self.sections.push(Section { title: title.to_owned(), vectors: Vec::new() });
+            assert!(
+                open.is_none(),
+                "line {number}: the request before has no =>"
+            );
+            self.sections.push(Section {
+                title: title.to_owned(),
+                vectors: Vec::new(),
+            });
         } else if let Some(definition) = line.strip_prefix("let ") {
-            let (name, text) = definition.split_once(' ').unwrap_or_else(|| panic!("line {number}: let NAME text"));
+            let (name, text) = definition
+                .split_once(' ')
+                .unwrap_or_else(|| panic!("line {number}: let NAME text"));
             self.names.push((format!("${name}"), self.expand(text)));
         } else if let Some(expected) = line.strip_prefix("=> ") {
             let expected = self.expand(expected);
             let section = self.sections.last_mut().expect("one section at least");
-            let vector = section.vectors.last_mut().unwrap_or_else(|| panic!("line {number}: nothing was asked"));
+            let vector = section
+                .vectors
+                .last_mut()
+                .unwrap_or_else(|| panic!("line {number}: nothing was asked"));
             assert!(vector.expected.is_empty(), "line {number}: a second answer");
             vector.expected = expected;
         } else if line.trim().is_empty() || line.starts_with('#') {
         } else if let Some(vector) = open {
             vector.request.push_str(line);
         } else {
-            let (operation, request) = line.split_once(' ').unwrap_or_else(|| panic!("line {number}: Operation and JSON"));
+            let (operation, request) = line
+                .split_once(' ')
+                .unwrap_or_else(|| panic!("line {number}: Operation and JSON"));
             let (operation, request) = (operation.to_owned(), request.to_owned());
-            section.vectors.push(Vector { line: number, operation, request, expected: String::new() });
+            section.vectors.push(Vector {
+                line: number,
+                operation,
+                request,
+                expected: String::new(),
+            });
         }
     }
 
@@ -64,7 +88,9 @@ impl Script {
     pub fn expand(&self, text: &str) -> String {
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        repeated(&names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name.as_str(), value)))
+        repeated(&names.iter().fold(text.to_owned(), |text, (name, value)| {
+            text.replace(name.as_str(), value)
+        }))
     }
 }
 
@@ -73,8 +99,11 @@ pub fn repeated(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let end = after.char_indices().find_map(|(at, _)| count_at(&after[at..]).map(|(count, length)| (at, count, length)));
-        let (at, count, length) = end.unwrap_or_else(|| panic!("${{text*count}} has no end: {after:.80}"));
+        let end = after
+            .char_indices()
+            .find_map(|(at, _)| count_at(&after[at..]).map(|(count, length)| (at, count, length)));
+        let (at, count, length) =
+            end.unwrap_or_else(|| panic!("${{text*count}} has no end: {after:.80}"));
         out.push_str(before);
         out.push_str(&after[..at].repeat(count));
         rest = &after[at + length..];
@@ -97,8 +126,14 @@ pub fn files() -> Vec<PathBuf> {
 /// The files of a folder of the package that end so, by name.
 pub fn files_of(folder: &str, ending: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == ending));
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == ending)
+    });
     files.sort();
     assert!(!files.is_empty(), "{ending} files");
     files

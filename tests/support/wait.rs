@@ -18,12 +18,21 @@ pub fn until_ok<T>(what: &str, ask: impl FnMut() -> Result<T, String>) -> T {
 
 /// The same for at most `limit`, with `pause` between two looks: none where the fact lasts for a moment, or asking waits itself.
 #[track_caller]
-pub fn until_ok_with<T>(what: &str, limit: Duration, pause: Duration, mut ask: impl FnMut() -> Result<T, String>) -> T {
+pub fn until_ok_with<T>(
+    what: &str,
+    limit: Duration,
+    pause: Duration,
+    mut ask: impl FnMut() -> Result<T, String>,
+) -> T {
     let deadline = Instant::now() + limit;
     loop {
         match ask() {
             Ok(answer) => return answer,
-            Err(other) => assert!(Instant::now() < deadline, "{what}: not within {} s; {other}", limit.as_secs()),
+            Err(other) => assert!(
+                Instant::now() < deadline,
+                "{what}: not within {} s; {other}",
+                limit.as_secs()
+            ),
         }
         std::thread::sleep(pause);
     }
@@ -49,11 +58,20 @@ pub fn moment(duration: Duration) {
 
 /// How often each thread of that name of a process has gone to sleep, by its id.
 fn sleeps(process: u32, thread: &str) -> Vec<(String, u64)> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().map_while(Result::ok);
+    let tasks = fs::read_dir(format!("/proc/{process}/task"))
+        .unwrap()
+        .map_while(Result::ok);
     let of = |task: &Path| {
         let name = fs::read_to_string(task.join("comm")).ok()?;
-        let status = fs::read_to_string(task.join("status")).ok().filter(|_| name.trim() == thread)?;
-        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()?;
+        let status = fs::read_to_string(task.join("status"))
+            .ok()
+            .filter(|_| name.trim() == thread)?;
+        let count = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?
+            .trim()
+            .parse()
+            .ok()?;
         Some((task.display().to_string(), count))
     };
     tasks.filter_map(|task| of(&task.path())).collect()
@@ -69,13 +87,21 @@ pub fn until_looked(process: u32, thread: &str, times: u64) {
     });
     until(&format!("{thread} looks {times} times"), || {
         let now = sleeps(process, thread);
-        before.iter().all(|(id, count)| now.iter().find(|(other, _)| other == id).is_none_or(|(_, more)| *more >= count + times))
+        before.iter().all(|(id, count)| {
+            now.iter()
+                .find(|(other, _)| other == id)
+                .is_none_or(|(_, more)| *more >= count + times)
+        })
     });
 }
 
 /// Whether every thread of a process is in this state: `S` sleeps, and has nothing to do; `T` is stopped.
 pub fn is_all(process: u32, state: char) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().map_while(Result::ok);
+    let tasks = fs::read_dir(format!("/proc/{process}/task"))
+        .unwrap()
+        .map_while(Result::ok);
     let stats = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-    stats.into_iter().all(|stat| stat.contains(&format!(") {state} ")))
+    stats
+        .into_iter()
+        .all(|stat| stat.contains(&format!(") {state} ")))
 }

@@ -70,19 +70,30 @@ impl Watchdog {
         let watched = Arc::<Watched>::default();
         let (of_thread, point) = (Arc::clone(&watched), point.to_owned());
         let thread = std::thread::spawn(move || of_thread.watch(&point));
-        Self { watched, thread: Some(thread) }
+        Self {
+            watched,
+            thread: Some(thread),
+        }
     }
 
     pub fn pulse(&self, name: impl Into<String>) -> Arc<Pulse> {
         let id = self.watched.next.fetch_add(1, Ordering::Relaxed);
-        let pulse = Arc::new(Pulse { name: name.into(), id, beats: AtomicU64::new(0), rests: AtomicBool::new(true) });
+        let pulse = Arc::new(Pulse {
+            name: name.into(),
+            id,
+            beats: AtomicU64::new(0),
+            rests: AtomicBool::new(true),
+        });
         self.watched.pulses.lock().push(Arc::clone(&pulse));
         pulse
     }
 
     /// Threads that have ended.
     pub fn forget_those_at_rest(&self) {
-        self.watched.pulses.lock().retain(|pulse| !pulse.rests.load(Ordering::Relaxed));
+        self.watched
+            .pulses
+            .lock()
+            .retain(|pulse| !pulse.rests.load(Ordering::Relaxed));
     }
 
     /// The daemons of now.
@@ -135,20 +146,44 @@ impl Watched {
             }
         });
         let until = Instant::now() + LOOKING;
-        let found = std::iter::from_fn(|| receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok());
+        let found = std::iter::from_fn(|| {
+            receiver
+                .recv_timeout(until.saturating_duration_since(Instant::now()))
+                .ok()
+        });
         let found: String = found.collect();
-        let end = abort(point).map_or_else(|error| format!("cannot abort: {error}"), |()| "aborted".to_owned());
+        let end = abort(point).map_or_else(
+            |error| format!("cannot abort: {error}"),
+            |()| "aborted".to_owned(),
+        );
         eprintln!("{found}{end}");
-        self.found.lock().get_or_insert(format!("{begin}{found}{end}"));
+        self.found
+            .lock()
+            .get_or_insert(format!("{begin}{found}{end}"));
     }
 }
 
 /// Where each thread of a process waits.
 fn threads(process: u32) -> String {
     let mut text = format!("process {process}:\n");
-    for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
-        let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default().trim().to_owned();
-        let _ = writeln!(text, "  {} {}: {}", task.file_name().display(), read("comm"), read("wchan"));
+    for task in fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let read = |file: &str| {
+            fs::read_to_string(task.path().join(file))
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        };
+        let _ = writeln!(
+            text,
+            "  {} {}: {}",
+            task.file_name().display(),
+            read("comm"),
+            read("wchan")
+        );
         for line in read("stack").lines() {
             let _ = writeln!(text, "      {line}");
         }
@@ -160,8 +195,15 @@ fn threads(process: u32) -> String {
 fn abort(point: &Path) -> std::io::Result<()> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let wanted = point.to_string_lossy();
-    for line in mounts.lines().filter(|line| line.split(' ').nth(4) == Some(&*wanted)) {
-        let connection = line.split(' ').nth(2).and_then(|device| device.split(':').nth(1)).unwrap_or_default();
+    for line in mounts
+        .lines()
+        .filter(|line| line.split(' ').nth(4) == Some(&*wanted))
+    {
+        let connection = line
+            .split(' ')
+            .nth(2)
+            .and_then(|device| device.split(':').nth(1))
+            .unwrap_or_default();
         fs::write(Path::new(CONNECTIONS).join(connection).join("abort"), "1")?;
     }
     Ok(())
@@ -170,8 +212,14 @@ fn abort(point: &Path) -> std::io::Result<()> {
 /// The kernel's directory of connections, where it is not.
 pub fn mount_connections() -> std::io::Result<()> {
     if fs::read_dir(CONNECTIONS)?.next().is_none() {
-        let status = Command::new("mount").args(["-t", "fusectl", "fusectl", CONNECTIONS]).status()?;
-        return if status.success() { Ok(()) } else { Err(std::io::Error::other("no fusectl")) };
+        let status = Command::new("mount")
+            .args(["-t", "fusectl", "fusectl", CONNECTIONS])
+            .status()?;
+        return if status.success() {
+            Ok(())
+        } else {
+            Err(std::io::Error::other("no fusectl"))
+        };
     }
     Ok(())
 }

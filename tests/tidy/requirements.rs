@@ -10,8 +10,11 @@ fn read(file: &str) -> String {
 
 /// The ids that begin the rows of a document: `P-10`, `D-01.1`.
 fn ids(document: &str) -> BTreeSet<&str> {
-    let firsts = document.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
-    let is_id = |id: &&str| id.as_bytes().get(1) == Some(&b'-') && id.chars().any(|c| c.is_ascii_digit());
+    let firsts = document
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let is_id =
+        |id: &&str| id.as_bytes().get(1) == Some(&b'-') && id.chars().any(|c| c.is_ascii_digit());
     firsts.filter(is_id).collect()
 }
 
@@ -20,7 +23,10 @@ fn each_requirement_has_a_row_in_the_table() {
     let (rules, table) = (read("docs/requirements.md"), read("tests/REQUIREMENTS.md"));
     let (rules, rows) = (ids(&rules), ids(&table));
     assert!(rules.len() > 150, "{} rules", rules.len());
-    assert_eq!(rules.difference(&rows).collect::<Vec<_>>(), Vec::<&&str>::new());
+    assert_eq!(
+        rules.difference(&rows).collect::<Vec<_>>(),
+        Vec::<&&str>::new()
+    );
 }
 
 /// Each row of the table of requirements names tests as `file: name; file: name`.

@@ -31,13 +31,17 @@ fn weight(text: &str) -> usize {
         if line.starts_with("#[cfg(test)]") {
             let mut depth = 0_usize;
             for line in lines.by_ref() {
-                depth = (depth + line.matches(['{', '(', '[']).count()).saturating_sub(line.matches(['}', ')', ']']).count());
+                depth = (depth + line.matches(['{', '(', '[']).count())
+                    .saturating_sub(line.matches(['}', ')', ']']).count());
                 if depth == 0 && line.ends_with([';', '}', ',']) {
                     break;
                 }
             }
         } else if !line.starts_with("//") {
-            weight += line.chars().filter(|character| !character.is_whitespace()).count();
+            weight += line
+                .chars()
+                .filter(|character| !character.is_whitespace())
+                .count();
         }
     }
     weight
@@ -47,7 +51,10 @@ fn weight(text: &str) -> usize {
 fn faults(sources: &[Source], allowed: &[(&str, usize)]) -> Vec<Finding> {
     let mut weights: BTreeMap<&str, usize> = BTreeMap::new();
     // The round trips of the wire are tests by another name.
-    for source in sources.iter().filter(|source| !source.is_tests() && !source.file.contains("/round_trips/")) {
+    for source in sources
+        .iter()
+        .filter(|source| !source.is_tests() && !source.file.contains("/round_trips/"))
+    {
         if let [layer, ..] = source.modules()[..] {
             *weights.entry(layer).or_default() += weight(&source.text);
         }
@@ -55,12 +62,20 @@ fn faults(sources: &[Source], allowed: &[(&str, usize)]) -> Vec<Finding> {
     let fault = |(layer, allowed): &(&str, usize)| {
         let thousands = weights.get(layer).map_or(0, |weight| weight.div_ceil(1000));
         let what_to_do = match thousands {
-            more if more > *allowed => "say an idea once that stands twice, or raise the figure and say the reason in the commit",
+            more if more > *allowed => {
+                "say an idea once that stands twice, or raise the figure and say the reason in the commit"
+            }
             less if less + SLACK_THOUSANDS < *allowed => "lower the figure",
             _ => return None,
         };
-        let advice = format!("{layer} has {thousands} thousand characters of code, its figure is {allowed}: {what_to_do}");
-        Some(Finding { file: "tests/tidy/weight.rs".to_owned(), line: 0, advice })
+        let advice = format!(
+            "{layer} has {thousands} thousand characters of code, its figure is {allowed}: {what_to_do}"
+        );
+        Some(Finding {
+            file: "tests/tidy/weight.rs".to_owned(),
+            line: 0,
+            advice,
+        })
     };
     allowed.iter().filter_map(fault).collect()
 }
@@ -72,7 +87,11 @@ fn no_layer_gets_heavier_unseen() {
 
 #[test]
 fn every_layer_has_a_figure() {
-    assert!(super::LAYERS.iter().all(|layer| THOUSANDS_MAX.iter().any(|(named, _)| named == layer)));
+    assert!(
+        super::LAYERS
+            .iter()
+            .all(|layer| THOUSANDS_MAX.iter().any(|(named, _)| named == layer))
+    );
 }
 
 #[test]
@@ -80,9 +99,15 @@ fn comments_spaces_and_tests_weigh_nothing() {
     for (text, characters) in [
         ("fn f() {}\n", 7),
         ("// a comment\n    let a = 1;\n\n/// a doc\n", 7),
-        ("a\n#[cfg(test)]\nmod tests {\n    fn f() {\n    }\n}\nb\n", 2),
+        (
+            "a\n#[cfg(test)]\nmod tests {\n    fn f() {\n    }\n}\nb\n",
+            2,
+        ),
         ("#[cfg(test)]\nuse a::b;\nc\n", 1),
-        ("#[cfg(test)]\nmod tests;\n#[cfg(test)]\nfn f(\n    a: u8,\n) -> u8 {\n    a\n}\nd\n", 1),
+        (
+            "#[cfg(test)]\nmod tests;\n#[cfg(test)]\nfn f(\n    a: u8,\n) -> u8 {\n    a\n}\nd\n",
+            1,
+        ),
     ] {
         assert_eq!(weight(text), characters, "{text}");
     }
@@ -90,8 +115,16 @@ fn comments_spaces_and_tests_weigh_nothing() {
 
 #[test]
 fn a_layer_that_is_heavier_or_much_lighter_than_its_figure_is_told() {
-    let sources = [Source::new("src/a/b.rs", "x".repeat(4001)), Source::new("src/a/tests.rs", "y".repeat(9000))];
-    let told = |figure: usize| faults(&sources, &[("a", figure)]).iter().map(|fault| fault.advice.clone()).collect::<Vec<_>>();
+    let sources = [
+        Source::new("src/a/b.rs", "x".repeat(4001)),
+        Source::new("src/a/tests.rs", "y".repeat(9000)),
+    ];
+    let told = |figure: usize| {
+        faults(&sources, &[("a", figure)])
+            .iter()
+            .map(|fault| fault.advice.clone())
+            .collect::<Vec<_>>()
+    };
     assert!(told(4)[0].contains("a has 5 thousand"), "{:?}", told(4));
     assert!(told(5).is_empty() && told(7).is_empty());
     assert!(told(8)[0].contains("lower the figure"));

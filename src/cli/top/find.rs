@@ -22,7 +22,11 @@ impl Files {
         let mut reader = Reader::start()?;
         reader.ask(&root.join(VERSION))?;
         reader.answer(PATIENCE)?;
-        Ok(Self { root, reader, waits: false })
+        Ok(Self {
+            root,
+            reader,
+            waits: false,
+        })
     }
 
     /// The text of a file, or the names of the directories in a directory, a line each.
@@ -55,22 +59,36 @@ pub fn mount(wanted: Option<&Path>) -> Result<Files, CliError> {
     let listed = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let found = match wanted {
         Some(path) => named(path, &listed)?,
-        None => only(&listed, user().map_err(CliError::io("cannot read who this process runs as"))?)?,
+        None => only(
+            &listed,
+            user().map_err(CliError::io("cannot read who this process runs as"))?,
+        )?,
     };
     Files::open(found.clone()).map_err(|error| refused(&found, error))
 }
 
 fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
-    let above = |path: &Path| path.ancestors().find(|above| listed.iter().any(|mount| mount.path == *above)).map(Path::to_path_buf);
+    let above = |path: &Path| {
+        path.ancestors()
+            .find(|above| listed.iter().any(|mount| mount.path == *above))
+            .map(Path::to_path_buf)
+    };
     let plain = std::path::absolute(path).ok();
     // Following symlinks may wait for a mount that does not answer; a mount's own path need not be followed.
     if let Some(found) = plain.as_deref().and_then(above) {
         return Ok(found);
     }
-    let followed = plain.map_or_else(|| path.canonicalize(), |plain| Reader::start()?.follow(&plain, PATIENCE));
+    let followed = plain.map_or_else(
+        || path.canonicalize(),
+        |plain| Reader::start()?.follow(&plain, PATIENCE),
+    );
     match followed {
         Ok(followed) => above(&followed).ok_or_else(|| {
-            CliError::Message(format!("no ddbfs is mounted at {}{}", path.display(), hint(&listed.iter().collect::<Vec<_>>())))
+            CliError::Message(format!(
+                "no ddbfs is mounted at {}{}",
+                path.display(),
+                hint(&listed.iter().collect::<Vec<_>>())
+            ))
         }),
         Err(error) if error.kind() == ErrorKind::TimedOut => Err(silent(path)),
         Err(error) => Err(CliError::at(path)(error)),
@@ -79,11 +97,20 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
 
 /// The one mount that this user made or may enter.
 fn only(listed: &[Listed], user: u32) -> Result<PathBuf, CliError> {
-    let open: Vec<&Listed> = listed.iter().filter(|mount| mount.is_open_to(user)).collect();
+    let open: Vec<&Listed> = listed
+        .iter()
+        .filter(|mount| mount.is_open_to(user))
+        .collect();
     match open.as_slice() {
         [one] => Ok(one.path.clone()),
-        [] => Err(CliError::Message(format!("nothing is mounted{}", hint(&open)))),
-        _ => Err(CliError::Message(format!("several are mounted{}", hint(&open)))),
+        [] => Err(CliError::Message(format!(
+            "nothing is mounted{}",
+            hint(&open)
+        ))),
+        _ => Err(CliError::Message(format!(
+            "several are mounted{}",
+            hint(&open)
+        ))),
     }
 }
 
@@ -91,7 +118,10 @@ fn hint(mounts: &[&Listed]) -> String {
     if mounts.is_empty() {
         return "; mount first: ddbfs mount --background ./mnt".to_owned();
     }
-    let lines: Vec<String> = mounts.iter().map(|mount| format!("\n  ddbfs top {}", mount.path.display())).collect();
+    let lines: Vec<String> = mounts
+        .iter()
+        .map(|mount| format!("\n  ddbfs top {}", mount.path.display()))
+        .collect();
     format!("; choose one of:{}", lines.concat())
 }
 
@@ -99,13 +129,15 @@ fn hint(mounts: &[&Listed]) -> String {
 pub fn refused(root: &Path, error: io::Error) -> CliError {
     let shown = root.display();
     if is_dead(&error) {
-        return CliError::Message(format!("the ddbfs of {shown} is gone; clear the dead mount with: ddbfs umount {shown}"));
+        return CliError::Message(format!(
+            "the ddbfs of {shown} is gone; clear the dead mount with: ddbfs umount {shown}"
+        ));
     }
     match error.kind() {
         ErrorKind::TimedOut => silent(root),
-        ErrorKind::PermissionDenied => {
-            CliError::Message(format!("{shown} is another user's mount, without -o allow_other: only that user can look at it"))
-        }
+        ErrorKind::PermissionDenied => CliError::Message(format!(
+            "{shown} is another user's mount, without -o allow_other: only that user can look at it"
+        )),
         _ => CliError::io(format!("cannot read the mount at {shown}"))(error),
     }
 }
@@ -123,7 +155,11 @@ mod tests {
     use super::*;
 
     fn listed(path: &str, user: u32, is_for_others: bool) -> Listed {
-        Listed { path: PathBuf::from(path), user: Some(user), is_for_others }
+        Listed {
+            path: PathBuf::from(path),
+            user: Some(user),
+            is_for_others,
+        }
     }
 
     #[test]
@@ -132,18 +168,32 @@ mod tests {
             Ok(path) => path.display().to_string(),
             Err(error) => error.to_string(),
         };
-        let (own, other, open) = (listed("/a", 7, false), listed("/b", 8, false), listed("/c", 8, true));
+        let (own, other, open) = (
+            listed("/a", 7, false),
+            listed("/b", 8, false),
+            listed("/c", 8, true),
+        );
         assert_eq!(told(&[own.clone(), other.clone()]), "/a");
         assert_eq!(told(&[other.clone(), open.clone()]), "/c");
-        assert_eq!(told(&[other]), "nothing is mounted; mount first: ddbfs mount --background ./mnt");
-        assert_eq!(told(&[own, open]), "several are mounted; choose one of:\n  ddbfs top /a\n  ddbfs top /c");
+        assert_eq!(
+            told(&[other]),
+            "nothing is mounted; mount first: ddbfs mount --background ./mnt"
+        );
+        assert_eq!(
+            told(&[own, open]),
+            "several are mounted; choose one of:\n  ddbfs top /a\n  ddbfs top /c"
+        );
     }
 
     #[test]
     fn a_path_in_a_mount_means_that_mount() {
         let mounts = [listed("/a", 7, false)];
         for path in ["/a", "/a/Orders/gsi"] {
-            assert_eq!(named(Path::new(path), &mounts).unwrap(), Path::new("/a"), "{path}");
+            assert_eq!(
+                named(Path::new(path), &mounts).unwrap(),
+                Path::new("/a"),
+                "{path}"
+            );
         }
     }
 }

@@ -64,7 +64,9 @@ pub struct TopArgs {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds, as 2 or 0.5".to_owned())?;
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "a number of seconds, as 2 or 0.5".to_owned())?;
     if !(0.1..=3600.0).contains(&seconds) {
         return Err("from 0.1 to 3600 seconds".to_owned());
     }
@@ -72,12 +74,20 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 fn window(text: &str) -> Result<Window, String> {
-    Window::ALL.into_iter().find(|window| window.name() == text).ok_or_else(|| "minute, hour or day".to_owned())
+    Window::ALL
+        .into_iter()
+        .find(|window| window.name() == text)
+        .ok_or_else(|| "minute, hour or day".to_owned())
 }
 
 pub fn run(args: TopArgs) -> Result<Outcome, CliError> {
     let files = find::mount(args.mount.as_deref())?;
-    let state = State::new(files.root.display().to_string(), args.sort, args.filter, args.window);
+    let state = State::new(
+        files.root.display().to_string(),
+        args.sort,
+        args.filter,
+        args.window,
+    );
     if args.once || !io::stdout().is_terminal() {
         return once(files, state);
     }
@@ -91,13 +101,17 @@ fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
     let shown = state.shown();
     let mut details: Vec<Details> = Vec::new();
     // Those of a local index are its table's.
-    let asked = shown.iter().filter(|row| row.reading.kind != read::Kind::Local && row.reading.since_start != Units::default());
+    let asked = shown.iter().filter(|row| {
+        row.reading.kind != read::Kind::Local && row.reading.since_start != Units::default()
+    });
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
     tell(&plain::text(&shown, &details, state.spent.as_ref()))?;
     match &state.trouble {
-        Some(trouble) => Err(CliError::Message(format!("not all could be read: {trouble}"))),
+        Some(trouble) => Err(CliError::Message(format!(
+            "not all could be read: {trouble}"
+        ))),
         None => Ok(Outcome::Done),
     }
 }
@@ -125,7 +139,8 @@ type Wanted = Option<(String, Window)>;
 pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outcome, CliError> {
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&is_ended)).map_err(CliError::io("cannot catch signals"))?;
+        signal_hook::flag::register(signal, Arc::clone(&is_ended))
+            .map_err(CliError::io("cannot catch signals"))?;
     }
     let (ask, wanted) = channel();
     let (send, seen) = channel();
@@ -134,7 +149,15 @@ pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outco
     std::thread::spawn(move || read_on(&mut files, interval, &wanted, &send));
     std::thread::spawn(end_with_terminal);
     let mut terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
-    let mut live = Live { state, ask, asked: None, seen, last: None, newest: Instant::now(), interval };
+    let mut live = Live {
+        state,
+        ask,
+        asked: None,
+        seen,
+        last: None,
+        newest: Instant::now(),
+        interval,
+    };
     let ended = live.turn(&mut terminal, &is_ended);
     end_if_closed();
     ended.map(|()| Outcome::Done)
@@ -160,7 +183,9 @@ struct Screen(DefaultTerminal);
 
 impl Screen {
     fn begin() -> io::Result<Self> {
-        ratatui::try_init().map(Self).inspect_err(|_| ratatui::restore())
+        ratatui::try_init()
+            .map(Self)
+            .inspect_err(|_| ratatui::restore())
     }
 }
 
@@ -188,7 +213,10 @@ impl Live {
         let mut is_stale = true;
         while !is_ended.load(Ordering::Relaxed) {
             if is_stale {
-                screen.0.draw(|frame| screen::draw(frame, &self.state)).map_err(failed)?;
+                screen
+                    .0
+                    .draw(|frame| screen::draw(frame, &self.state))
+                    .map_err(failed)?;
             }
             is_stale = event::poll(POLL).map_err(failed)?;
             if is_stale && self.heard(&event::read().map_err(failed)?) == Then::Leave {
@@ -217,7 +245,9 @@ impl Live {
                 Ok(seen) => self.see(seen),
                 Err(TryRecvError::Empty) => return Ok(self.told_silence() || is_new),
                 Err(TryRecvError::Disconnected) => {
-                    return Err(CliError::Message("what reads the mount has ended, see above; begin again".to_owned()));
+                    return Err(CliError::Message(
+                        "what reads the mount has ended, see above; begin again".to_owned(),
+                    ));
                 }
             }
             is_new = true;
@@ -241,7 +271,8 @@ impl Live {
     fn told_silence(&mut self) -> bool {
         let silence = self.newest.elapsed();
         let told = format!("no answer for {} seconds", silence.as_secs());
-        let is_news = silence > self.interval * INTERVALS_SILENT && self.state.trouble.as_ref() != Some(&told);
+        let is_news = silence > self.interval * INTERVALS_SILENT
+            && self.state.trouble.as_ref() != Some(&told);
         if is_news {
             self.state.trouble = Some(told);
         }
@@ -249,7 +280,10 @@ impl Live {
     }
 
     fn ask_for_chosen(&mut self) {
-        let wanted = self.state.chosen().map(|row| (row.reading.path.clone(), self.state.window));
+        let wanted = self
+            .state
+            .chosen()
+            .map(|row| (row.reading.path.clone(), self.state.window));
         if wanted != self.asked {
             // Nobody hears when the thread has ended, which the next take() finds.
             let _ = self.ask.send(wanted.clone());
@@ -294,8 +328,14 @@ fn tables(files: &mut Files) -> Seen {
 }
 
 /// An error when nobody listens.
-fn seen_details(files: &mut Files, of: Option<&(String, Window)>, seen: &Sender<Seen>) -> Result<(), ()> {
-    let Some((path, window)) = of else { return Ok(()) };
+fn seen_details(
+    files: &mut Files,
+    of: Option<&(String, Window)>,
+    seen: &Sender<Seen>,
+) -> Result<(), ()> {
+    let Some((path, window)) = of else {
+        return Ok(());
+    };
     match read::details(files, path, *window) {
         Ok(details) => seen.send(Seen::Details(details)).map_err(drop),
         // The next look at the tables tells of it.

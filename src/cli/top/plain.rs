@@ -20,11 +20,37 @@ const OF_SOURCES: [&str; 11] = [
     "items",
     "bytes",
 ];
-const OF_PARTITIONS: [&str; 10] =
-    ["#what", "path", "partition", "load_percent", "busiest_percent", "read_per_s", "write_per_s", "throttles", "items", "bytes"];
-const OF_KEYS: [&str; 8] = ["#what", "path", "rank", "partition", "read_per_s", "write_per_s", "throttles", "key"];
+const OF_PARTITIONS: [&str; 10] = [
+    "#what",
+    "path",
+    "partition",
+    "load_percent",
+    "busiest_percent",
+    "read_per_s",
+    "write_per_s",
+    "throttles",
+    "items",
+    "bytes",
+];
+const OF_KEYS: [&str; 8] = [
+    "#what",
+    "path",
+    "rank",
+    "partition",
+    "read_per_s",
+    "write_per_s",
+    "throttles",
+    "key",
+];
 
-const OF_SPENT: [&str; 6] = ["#what", "money", "budget", "currency", "read_units", "write_units"];
+const OF_SPENT: [&str; 6] = [
+    "#what",
+    "money",
+    "budget",
+    "currency",
+    "read_units",
+    "write_units",
+];
 
 /// Keys of a table or index that are told of.
 const KEYS_MAX: usize = 10;
@@ -34,10 +60,18 @@ pub fn text(rows: &[&Row], details: &[Details], spent: Option<&Spending>) -> Str
     let paid = spent.map(|spent| (&OF_SPENT[..], vec![spending(spent)]));
     let tables: [(&[&str], Vec<Vec<String>>); 3] = [
         (&OF_SOURCES, rows.iter().map(|row| source(row)).collect()),
-        (&OF_PARTITIONS, details.iter().flat_map(partitions).collect()),
+        (
+            &OF_PARTITIONS,
+            details.iter().flat_map(partitions).collect(),
+        ),
         (&OF_KEYS, details.iter().flat_map(keys).collect()),
     ];
-    tables.iter().chain(&paid).map(|(columns, lines)| aligned(columns, lines)).collect::<Vec<_>>().join("\n")
+    tables
+        .iter()
+        .chain(&paid)
+        .map(|(columns, lines)| aligned(columns, lines))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn spending(spent: &Spending) -> Vec<String> {
@@ -87,18 +121,23 @@ fn partitions(details: &Details) -> impl Iterator<Item = Vec<String>> {
 }
 
 fn keys(details: &Details) -> impl Iterator<Item = Vec<String>> {
-    details.keys.iter().take(KEYS_MAX).enumerate().map(|(rank, key)| {
-        vec![
-            "key".to_owned(),
-            details.path.clone(),
-            (rank + 1).to_string(),
-            key.partition.clone(),
-            rate(key.read_per_second),
-            rate(key.write_per_second),
-            key.throttles.to_string(),
-            key.name.clone(),
-        ]
-    })
+    details
+        .keys
+        .iter()
+        .take(KEYS_MAX)
+        .enumerate()
+        .map(|(rank, key)| {
+            vec![
+                "key".to_owned(),
+                details.path.clone(),
+                (rank + 1).to_string(),
+                key.partition.clone(),
+                rate(key.read_per_second),
+                rate(key.write_per_second),
+                key.throttles.to_string(),
+                key.name.clone(),
+            ]
+        })
 }
 
 /// Lines below their columns: figures to the right, words to the left, nothing behind the last.
@@ -110,7 +149,11 @@ fn aligned(columns: &[&str], lines: &[Vec<String>]) -> String {
     for line in all {
         let cells = line.iter().zip(&shape).map(|(cell, (width, is_figure))| {
             let blanks = " ".repeat(width - Span::raw(cell).width());
-            if *is_figure { format!("{blanks}{cell}") } else { format!("{cell}{blanks}") }
+            if *is_figure {
+                format!("{blanks}{cell}")
+            } else {
+                format!("{cell}{blanks}")
+            }
         });
         out += cells.collect::<Vec<_>>().join("  ").trim_end();
         out.push('\n');
@@ -121,8 +164,17 @@ fn aligned(columns: &[&str], lines: &[Vec<String>]) -> String {
 /// How wide a column is, and whether it holds figures.
 fn shape(lines: &[&Vec<String>], place: usize) -> (usize, bool) {
     let cells = lines.iter().filter_map(|line| line.get(place));
-    let width = cells.clone().map(|cell| Span::raw(cell).width()).max().unwrap_or(0);
-    (width, cells.skip(1).all(|cell| cell == NONE || cell.parse::<f64>().is_ok()))
+    let width = cells
+        .clone()
+        .map(|cell| Span::raw(cell).width())
+        .max()
+        .unwrap_or(0);
+    (
+        width,
+        cells
+            .skip(1)
+            .all(|cell| cell == NONE || cell.parse::<f64>().is_ok()),
+    )
 }
 
 /// What there is no figure for.
@@ -162,7 +214,10 @@ pub fn bar(fraction: f64, width: u16) -> String {
     let least = if fraction > 0.0 { 1.0 } else { 0.0 };
     let wanted = (fraction * whole).max(least);
     // Counted up, as there is no exact conversion of a fraction.
-    let eighths = (0..usize::from(width) * 8).zip(1_u32..).take_while(|(_, upper)| f64::from(*upper) <= wanted.round()).count();
+    let eighths = (0..usize::from(width) * 8)
+        .zip(1_u32..)
+        .take_while(|(_, upper)| f64::from(*upper) <= wanted.round())
+        .count();
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
@@ -172,9 +227,27 @@ mod tests {
 
     #[test]
     fn figures_are_short_and_bars_are_of_eighths() {
-        let rates = [(0.0, "0"), (0.066, "0.07"), (9.5, "9.50"), (42.25, "42.2"), (999.6, "1000"), (12_345.0, "12345")];
-        rates.iter().for_each(|(value, expected)| assert_eq!(rate(*value), *expected));
-        let bars = [(0.0, ""), (0.001, "▏"), (0.5, "██"), (0.53, "██▏"), (1.0, "████"), (7.0, "████")];
-        bars.iter().for_each(|(fraction, expected)| assert_eq!(bar(*fraction, 4), *expected, "{fraction}"));
+        let rates = [
+            (0.0, "0"),
+            (0.066, "0.07"),
+            (9.5, "9.50"),
+            (42.25, "42.2"),
+            (999.6, "1000"),
+            (12_345.0, "12345"),
+        ];
+        rates
+            .iter()
+            .for_each(|(value, expected)| assert_eq!(rate(*value), *expected));
+        let bars = [
+            (0.0, ""),
+            (0.001, "▏"),
+            (0.5, "██"),
+            (0.53, "██▏"),
+            (1.0, "████"),
+            (7.0, "████"),
+        ];
+        bars.iter().for_each(|(fraction, expected)| {
+            assert_eq!(bar(*fraction, 4), *expected, "{fraction}")
+        });
     }
 }

@@ -118,7 +118,11 @@ pub struct Budget {
 impl Spending {
     /// `spent 0.0125 of 2 USD`
     pub fn told(&self) -> String {
-        let most = self.limits.money.map(|most| format!(" of {most}")).unwrap_or_default();
+        let most = self
+            .limits
+            .money
+            .map(|most| format!(" of {most}"))
+            .unwrap_or_default();
         format!("spent {}{most} {}", self.money, self.currency)
     }
 }
@@ -157,12 +161,26 @@ struct SourceEntry {
 /// A table and its indexes, from the text of its `capacity.json`.
 pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
     let file: CapacityFile = serde_json::from_str(text)?;
-    let mut readings: Vec<Reading> = file.sources.iter().map(|source| reading(table, source, &file.latency)).collect();
-    let local: Vec<Reading> = readings.iter().filter(|reading| reading.kind == Kind::Local).cloned().collect();
-    if let Some(base) = readings.iter_mut().find(|reading| reading.kind == Kind::Table) {
+    let mut readings: Vec<Reading> = file
+        .sources
+        .iter()
+        .map(|source| reading(table, source, &file.latency))
+        .collect();
+    let local: Vec<Reading> = readings
+        .iter()
+        .filter(|reading| reading.kind == Kind::Local)
+        .cloned()
+        .collect();
+    if let Some(base) = readings
+        .iter_mut()
+        .find(|reading| reading.kind == Kind::Table)
+    {
         for index in &local {
             base.since_start.add(&index.since_start);
-            base.windows.iter_mut().zip(&index.windows).for_each(|(sum, units)| sum.add(units));
+            base.windows
+                .iter_mut()
+                .zip(&index.windows)
+                .for_each(|(sum, units)| sum.add(units));
         }
     }
     Ok(readings)
@@ -171,7 +189,11 @@ pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
 fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> Reading {
     let is_table = source.kind == Kind::Table;
     Reading {
-        path: if is_table { table.to_owned() } else { format!("{table}/{}/{}", source.kind.name(), source.name) },
+        path: if is_table {
+            table.to_owned()
+        } else {
+            format!("{table}/{}/{}", source.kind.name(), source.name)
+        },
         kind: source.kind,
         provisioned: provisioned(&source.billing),
         since_start: source.since_start,
@@ -184,7 +206,10 @@ fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> Reading
 
 fn provisioned(billing: &Value) -> Option<Provisioned> {
     let units = |name: &str| billing.get(name).and_then(Value::as_f64);
-    Some(Provisioned { read: units("read_units_a_second")?, write: units("write_units_a_second")? })
+    Some(Provisioned {
+        read: units("read_units_a_second")?,
+        write: units("write_units_a_second")?,
+    })
 }
 
 /// All tables of the mount; those that go meanwhile are left out.
@@ -193,14 +218,25 @@ fn provisioned(billing: &Value) -> Option<Provisioned> {
 /// The mount itself cannot be read.
 pub fn all(mount: &mut Files) -> io::Result<Readings> {
     let spent = spending(&mount.text(".ddb/capacity.json")?);
-    let mut out = Readings { spent, ..Readings::default() };
+    let mut out = Readings {
+        spent,
+        ..Readings::default()
+    };
     // Names of tables are ASCII; the mount's other directory is `.ddb`.
-    for table in mount.text("")?.lines().filter(|name| !name.starts_with(".ddb")) {
+    for table in mount
+        .text("")?
+        .lines()
+        .filter(|name| !name.starts_with(".ddb"))
+    {
         match of_table(mount, table) {
             Ok(readings) => out.sources.extend(readings),
             Err(error) if is_gone(&error) => {}
             Err(error) if is_of_mount(&error) => return Err(error),
-            Err(error) => _ = out.unread.get_or_insert_with(|| format!("{table}/capacity.json: {error}")),
+            Err(error) => {
+                _ = out
+                    .unread
+                    .get_or_insert_with(|| format!("{table}/capacity.json: {error}"))
+            }
         }
     }
     Ok(out)
@@ -280,11 +316,19 @@ pub fn details(mount: &mut Files, path: &str, window: Window) -> io::Result<Deta
     let heat = text_of(&file("heat", window))?;
     let hot = text_of(&file("hot", window))?;
     let partitions = partitions(&heat);
-    let first = partitions.first().map(|first| format!("{}/stats.json", first.name));
+    let first = partitions
+        .first()
+        .map(|first| format!("{}/stats.json", first.name));
     let stats = first.map_or_else(|| Ok(String::new()), |first| text_of(&first))?;
     let stats: Option<Value> = serde_json::from_str(&stats).ok();
     let bytes_max = stats.and_then(|stats| stats.get("bytes_max").and_then(Value::as_u64));
-    Ok(Details { path: path.to_owned(), window, partitions, keys: hot_keys(&hot, window), bytes_max })
+    Ok(Details {
+        path: path.to_owned(),
+        window,
+        partitions,
+        keys: hot_keys(&hot, window),
+        bytes_max,
+    })
 }
 
 /// From the text of `heat.tsv`.
@@ -324,15 +368,23 @@ struct TsvLine<'t> {
 
 /// The lines below the last comment that names columns.
 fn lines(text: &str) -> impl Iterator<Item = TsvLine<'_>> {
-    let columns = text.lines().rfind(|line| line.starts_with('#') && line.contains('\t')).unwrap_or_default();
-    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(move |line| TsvLine { columns, line })
+    let columns = text
+        .lines()
+        .rfind(|line| line.starts_with('#') && line.contains('\t'))
+        .unwrap_or_default();
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(move |line| TsvLine { columns, line })
 }
 
 impl<'t> TsvLine<'t> {
     /// Of the first column whose name begins so, as that of `rcu_per_s` does with `rcu`; empty when there is none.
     fn text(&self, name: &str) -> &'t str {
         let mut columns = self.columns.trim_start_matches('#').split('\t');
-        columns.position(|column| column.starts_with(name)).and_then(|place| self.line.split('\t').nth(place)).unwrap_or_default()
+        columns
+            .position(|column| column.starts_with(name))
+            .and_then(|place| self.line.split('\t').nth(place))
+            .unwrap_or_default()
     }
 
     fn number(&self, name: &str) -> f64 {

@@ -35,9 +35,27 @@ struct Column<T> {
 }
 
 const OF_SOURCES: [Column<Row>; 9] = [
-    Column { title: "read/s", width: 8, rank: 0, sort: Some(Sort::Reads), cell: |row| rate(row.load.read).into() },
-    Column { title: PROVISIONED, width: 6, rank: 4, sort: None, cell: |row| given(row.reading.provisioned.map(|u| u.read)).into() },
-    Column { title: "write/s", width: 8, rank: 1, sort: Some(Sort::Writes), cell: |row| rate(row.load.write).into() },
+    Column {
+        title: "read/s",
+        width: 8,
+        rank: 0,
+        sort: Some(Sort::Reads),
+        cell: |row| rate(row.load.read).into(),
+    },
+    Column {
+        title: PROVISIONED,
+        width: 6,
+        rank: 4,
+        sort: None,
+        cell: |row| given(row.reading.provisioned.map(|u| u.read)).into(),
+    },
+    Column {
+        title: "write/s",
+        width: 8,
+        rank: 1,
+        sort: Some(Sort::Writes),
+        cell: |row| rate(row.load.write).into(),
+    },
     Column {
         title: PROVISIONED,
         width: 6,
@@ -45,28 +63,124 @@ const OF_SOURCES: [Column<Row>; 9] = [
         sort: None,
         cell: |row| given(row.reading.provisioned.map(|u| u.write)).into(),
     },
-    Column { title: "throttled", width: 10, rank: 2, sort: Some(Sort::Throttles), cell: |row| throttles(row.load.throttles) },
-    Column { title: "mean ms", width: 8, rank: 3, sort: Some(Sort::Latency), cell: |row| maybe(row.mean_ms).into() },
-    Column { title: "worst ms", width: 8, rank: 6, sort: None, cell: |row| maybe(row.worst_ms).into() },
-    Column { title: "items", width: 9, rank: 8, sort: None, cell: |row| row.reading.items.to_string().into() },
-    Column { title: "bytes", width: 10, rank: 7, sort: None, cell: |row| bytes(row.reading.bytes).into() },
+    Column {
+        title: "throttled",
+        width: 10,
+        rank: 2,
+        sort: Some(Sort::Throttles),
+        cell: |row| throttles(row.load.throttles),
+    },
+    Column {
+        title: "mean ms",
+        width: 8,
+        rank: 3,
+        sort: Some(Sort::Latency),
+        cell: |row| maybe(row.mean_ms).into(),
+    },
+    Column {
+        title: "worst ms",
+        width: 8,
+        rank: 6,
+        sort: None,
+        cell: |row| maybe(row.worst_ms).into(),
+    },
+    Column {
+        title: "items",
+        width: 9,
+        rank: 8,
+        sort: None,
+        cell: |row| row.reading.items.to_string().into(),
+    },
+    Column {
+        title: "bytes",
+        width: 10,
+        rank: 7,
+        sort: None,
+        cell: |row| bytes(row.reading.bytes).into(),
+    },
 ];
 
 const OF_PARTITIONS: [Column<Partition>; 7] = [
-    Column { title: "%", width: 5, rank: 0, sort: None, cell: |one| rate(one.percent).into() },
-    Column { title: "peak %", width: 6, rank: 1, sort: None, cell: |one| rate(one.busiest_percent).into() },
-    Column { title: "read/s", width: 7, rank: 2, sort: None, cell: |one| rate(one.read_per_second).into() },
-    Column { title: "write/s", width: 7, rank: 3, sort: None, cell: |one| rate(one.write_per_second).into() },
-    Column { title: "throttled", width: 9, rank: 4, sort: None, cell: |one| throttles(one.throttles) },
-    Column { title: "items", width: 8, rank: 6, sort: None, cell: |one| one.items.to_string().into() },
-    Column { title: "bytes", width: 10, rank: 5, sort: None, cell: |one| bytes(one.bytes).into() },
+    Column {
+        title: "%",
+        width: 5,
+        rank: 0,
+        sort: None,
+        cell: |one| rate(one.percent).into(),
+    },
+    Column {
+        title: "peak %",
+        width: 6,
+        rank: 1,
+        sort: None,
+        cell: |one| rate(one.busiest_percent).into(),
+    },
+    Column {
+        title: "read/s",
+        width: 7,
+        rank: 2,
+        sort: None,
+        cell: |one| rate(one.read_per_second).into(),
+    },
+    Column {
+        title: "write/s",
+        width: 7,
+        rank: 3,
+        sort: None,
+        cell: |one| rate(one.write_per_second).into(),
+    },
+    Column {
+        title: "throttled",
+        width: 9,
+        rank: 4,
+        sort: None,
+        cell: |one| throttles(one.throttles),
+    },
+    Column {
+        title: "items",
+        width: 8,
+        rank: 6,
+        sort: None,
+        cell: |one| one.items.to_string().into(),
+    },
+    Column {
+        title: "bytes",
+        width: 10,
+        rank: 5,
+        sort: None,
+        cell: |one| bytes(one.bytes).into(),
+    },
 ];
 
 const OF_KEYS: [Column<HotKey>; 4] = [
-    Column { title: "read/s", width: 8, rank: 0, sort: None, cell: |key| rate(key.read_per_second).into() },
-    Column { title: "write/s", width: 8, rank: 1, sort: None, cell: |key| rate(key.write_per_second).into() },
-    Column { title: "throttled", width: 9, rank: 2, sort: None, cell: |key| throttles(key.throttles) },
-    Column { title: "in", width: 5, rank: 3, sort: None, cell: |key| key.partition.clone().into() },
+    Column {
+        title: "read/s",
+        width: 8,
+        rank: 0,
+        sort: None,
+        cell: |key| rate(key.read_per_second).into(),
+    },
+    Column {
+        title: "write/s",
+        width: 8,
+        rank: 1,
+        sort: None,
+        cell: |key| rate(key.write_per_second).into(),
+    },
+    Column {
+        title: "throttled",
+        width: 9,
+        rank: 2,
+        sort: None,
+        cell: |key| throttles(key.throttles),
+    },
+    Column {
+        title: "in",
+        width: 5,
+        rank: 3,
+        sort: None,
+        cell: |key| key.partition.clone().into(),
+    },
 ];
 
 /// Those that fit beside `other` columns' width, in their order.
@@ -80,11 +194,18 @@ fn fitting<T>(columns: &'static [Column<T>], width: u16, other: u16) -> Vec<&'st
         fits
     });
     let most = ranks.map(|column| column.rank).last();
-    columns.iter().filter(|column| Some(column.rank) <= most).collect()
+    columns
+        .iter()
+        .filter(|column| Some(column.rank) <= most)
+        .collect()
 }
 
 fn throttles(count: u64) -> Span<'static> {
-    if count == 0 { Span::from("0") } else { Span::from(count.to_string()).red().bold() }
+    if count == 0 {
+        Span::from("0")
+    } else {
+        Span::from(count.to_string()).red().bold()
+    }
 }
 
 /// The end of a path, which tells more than its beginning.
@@ -94,33 +215,55 @@ fn tail(path: &str, width: u16) -> String {
         return path.to_owned();
     }
     let ends = path.char_indices().map(|(at, _)| &path[at..]);
-    let end = ends.into_iter().find(|end| Span::raw(*end).width() < width).unwrap_or_default();
+    let end = ends
+        .into_iter()
+        .find(|end| Span::raw(*end).width() < width)
+        .unwrap_or_default();
     format!("…{end}")
 }
 
 /// What columns leave of a width, with a blank before each.
 fn beside<T>(columns: &[&Column<T>], width: u16) -> u16 {
-    columns.iter().fold(width, |left, column| left.saturating_sub(column.width + 1))
+    columns
+        .iter()
+        .fold(width, |left, column| left.saturating_sub(column.width + 1))
 }
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &State) {
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(frame.area());
+    let [head, body, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(0),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
     frame.render_widget(title(state), head);
     frame.render_widget(help(state), foot);
     if body.height < DETAILS_HEIGHT {
         return sources(frame, body, state);
     }
-    let wanted = u16::try_from(state.shown().len()).unwrap_or(u16::MAX).saturating_add(1);
+    let wanted = u16::try_from(state.shown().len())
+        .unwrap_or(u16::MAX)
+        .saturating_add(1);
     let above = wanted.clamp(3, body.height / 2);
-    let [above, below] = Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(body);
+    let [above, below] =
+        Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(body);
     sources(frame, above, state);
-    let Some(details) = &state.details else { return };
-    let lines = u16::try_from(details.partitions.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let Some(details) = &state.details else {
+        return;
+    };
+    let lines = u16::try_from(details.partitions.len())
+        .unwrap_or(u16::MAX)
+        .saturating_add(2);
     let [first, second] = match below.width < PANES_WIDTH {
-        true => Layout::vertical([Constraint::Length(lines.min(below.height / 2)), Constraint::Fill(1)]).areas(below),
-        false => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).spacing(1).areas(below),
+        true => Layout::vertical([
+            Constraint::Length(lines.min(below.height / 2)),
+            Constraint::Fill(1),
+        ])
+        .areas(below),
+        false => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)])
+            .spacing(1)
+            .areas(below),
     };
     partitions(frame, first, details);
     keys(frame, second, details);
@@ -130,10 +273,22 @@ fn title(state: &State) -> Line<'static> {
     let shown = state.shown().len();
     let told = match &state.trouble {
         Some(trouble) => Span::from(format!("  {trouble}")).red().bold(),
-        None => Span::from(format!("  {shown} of {} tables and indexes, by {}", state.count(), state.sort.name())),
+        None => Span::from(format!(
+            "  {shown} of {} tables and indexes, by {}",
+            state.count(),
+            state.sort.name()
+        )),
     };
-    let spent = state.spent.as_ref().map(|spent| Span::from(format!("  {}", spent.told()))).unwrap_or_default();
-    Line::from(vec![Span::from(format!("ddbfs top {}", state.mount)).bold(), told, spent])
+    let spent = state
+        .spent
+        .as_ref()
+        .map(|spent| Span::from(format!("  {}", spent.told())))
+        .unwrap_or_default();
+    Line::from(vec![
+        Span::from(format!("ddbfs top {}", state.mount)).bold(),
+        told,
+        spent,
+    ])
 }
 
 fn help(state: &State) -> Line<'static> {
@@ -144,9 +299,20 @@ fn help(state: &State) -> Line<'static> {
             Span::from("  Enter keeps it, Esc takes it away").dim(),
         ]);
     }
-    let sorts: Vec<String> = SORTS.iter().map(|(key, sort)| format!("{key} {}", sort.name())).collect();
-    let filter = if state.filter.is_empty() { "filter".to_owned() } else { format!("filter: {}", state.filter) };
-    Line::from(format!("q quit  ↑↓ choose  / {filter}  m minute, hour, day  sort: {}", sorts.join(" "))).dim()
+    let sorts: Vec<String> = SORTS
+        .iter()
+        .map(|(key, sort)| format!("{key} {}", sort.name()))
+        .collect();
+    let filter = if state.filter.is_empty() {
+        "filter".to_owned()
+    } else {
+        format!("filter: {}", state.filter)
+    };
+    Line::from(format!(
+        "q quit  ↑↓ choose  / {filter}  m minute, hour, day  sort: {}",
+        sorts.join(" ")
+    ))
+    .dim()
 }
 
 /// A table of figures behind what `heads` names; the cells of the heads, what the figures are of, and a style make a line.
@@ -155,14 +321,26 @@ fn figures<'t, T: 't>(
     (columns, sort): (&[&Column<T>], Option<Sort>),
     lines: impl Iterator<Item = (Vec<Cell<'static>>, &'t T, Style)>,
 ) -> Table<'static> {
-    let titles = columns.iter().map(|column| right(marked(column.title, sort.is_some() && column.sort == sort)));
-    let widths: Vec<Constraint> =
-        heads.iter().map(|(_, width)| *width).chain(columns.iter().map(|column| Constraint::Length(column.width))).collect();
+    let titles = columns
+        .iter()
+        .map(|column| right(marked(column.title, sort.is_some() && column.sort == sort)));
+    let widths: Vec<Constraint> = heads
+        .iter()
+        .map(|(_, width)| *width)
+        .chain(
+            columns
+                .iter()
+                .map(|column| Constraint::Length(column.width)),
+        )
+        .collect();
     let rows = lines.map(|(cells, of, style)| {
         let figures = columns.iter().map(|column| right((column.cell)(of)));
         Cells::new(cells.into_iter().chain(figures)).style(style)
     });
-    let header = heads.into_iter().map(|(title, _)| Cell::from(title)).chain(titles);
+    let header = heads
+        .into_iter()
+        .map(|(title, _)| Cell::from(title))
+        .chain(titles);
     Table::new(rows, widths).header(Cells::new(header).style(Modifier::DIM))
 }
 
@@ -173,16 +351,36 @@ fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
     columns.retain(|column| is_provisioned || column.title != PROVISIONED);
     let width = beside(&columns, area.width);
     let lines = shown.iter().map(|row| {
-        let style = if row.is_near_provisioned() { Style::new().fg(Color::Yellow) } else { Style::new() };
-        (vec![Cell::from(tail(&row.reading.path, width))], *row, style)
+        let style = if row.is_near_provisioned() {
+            Style::new().fg(Color::Yellow)
+        } else {
+            Style::new()
+        };
+        (
+            vec![Cell::from(tail(&row.reading.path, width))],
+            *row,
+            style,
+        )
     });
-    let name = (marked("table or index", state.sort == Sort::Name), Constraint::Fill(1));
-    let table = figures(vec![name], (&columns, Some(state.sort)), lines).row_highlight_style(Modifier::REVERSED);
-    frame.render_stateful_widget(table, area, &mut TableState::new().with_selected(state.place()));
+    let name = (
+        marked("table or index", state.sort == Sort::Name),
+        Constraint::Fill(1),
+    );
+    let table = figures(vec![name], (&columns, Some(state.sort)), lines)
+        .row_highlight_style(Modifier::REVERSED);
+    frame.render_stateful_widget(
+        table,
+        area,
+        &mut TableState::new().with_selected(state.place()),
+    );
 }
 
 fn marked(title: &str, is_sorted: bool) -> Span<'static> {
-    if is_sorted { Span::from(title.to_owned()).bold().underlined() } else { Span::from(title.to_owned()) }
+    if is_sorted {
+        Span::from(title.to_owned()).bold().underlined()
+    } else {
+        Span::from(title.to_owned())
+    }
 }
 
 fn right(text: Span<'static>) -> Cell<'static> {
@@ -200,7 +398,12 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: String) -> Rect {
 /// The hottest that fit, in the order of their ranges.
 fn hottest(details: &Details, count: usize) -> Vec<&Partition> {
     let mut places: Vec<(usize, &Partition)> = details.partitions.iter().enumerate().collect();
-    places.sort_by(|(_, one), (_, other)| other.percent.total_cmp(&one.percent).then(other.bytes.cmp(&one.bytes)));
+    places.sort_by(|(_, one), (_, other)| {
+        other
+            .percent
+            .total_cmp(&one.percent)
+            .then(other.bytes.cmp(&one.bytes))
+    });
     places.truncate(count);
     places.sort_by_key(|(place, _)| *place);
     places.into_iter().map(|(_, partition)| partition).collect()
@@ -214,13 +417,31 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
         (1, _) => "1 partition".to_owned(),
         (all, _) => format!("{all} partitions"),
     };
-    let inside = pane(frame, area, format!("{count} of {}, last {}", details.path, details.window.name()));
-    let columns = fitting(&OF_PARTITIONS, inside.width, NUMBER_WIDTH + 2 * BAR_WIDTH + 6);
+    let inside = pane(
+        frame,
+        area,
+        format!(
+            "{count} of {}, last {}",
+            details.path,
+            details.window.name()
+        ),
+    );
+    let columns = fitting(
+        &OF_PARTITIONS,
+        inside.width,
+        NUMBER_WIDTH + 2 * BAR_WIDTH + 6,
+    );
     let width = beside(&columns, inside.width).saturating_sub(NUMBER_WIDTH + BAR_WIDTH + 2);
     let lines = shown.into_iter().map(|one| {
-        let filled = details.bytes_max.map_or(0.0, |most| one.bytes as f64 / most as f64);
+        let filled = details
+            .bytes_max
+            .map_or(0.0, |most| one.bytes as f64 / most as f64);
         let filled = Cell::from(Span::from(bar(filled, BAR_WIDTH)).blue());
-        (vec![Cell::from(one.name.clone()), load_bar(one, width), filled], one, Style::new())
+        (
+            vec![Cell::from(one.name.clone()), load_bar(one, width), filled],
+            one,
+            Style::new(),
+        )
     });
     let heads = [("", NUMBER_WIDTH), ("load", width), ("filled", BAR_WIDTH)];
     let heads = heads.map(|(title, width)| (Span::from(title), Constraint::Length(width)));
@@ -235,17 +456,37 @@ fn load_bar(partition: &Partition, width: u16) -> Cell<'static> {
         _ => Color::Green,
     };
     let mean = bar(partition.percent / 100.0, width);
-    let peak = bar(partition.busiest_percent / 100.0, width).chars().count();
+    let peak = bar(partition.busiest_percent / 100.0, width)
+        .chars()
+        .count();
     let more = "░".repeat(peak.saturating_sub(mean.chars().count()));
     Cell::from(Span::from(mean + &more).fg(colour))
 }
 
 fn keys(frame: &mut Frame<'_>, area: Rect, details: &Details) {
-    let inside = pane(frame, area, format!("hottest keys of {}, last {}", details.path, details.window.name()));
+    let inside = pane(
+        frame,
+        area,
+        format!(
+            "hottest keys of {}, last {}",
+            details.path,
+            details.window.name()
+        ),
+    );
     if details.keys.is_empty() {
         return frame.render_widget(Paragraph::new("nothing was asked for").dim(), inside);
     }
     let columns = fitting(&OF_KEYS, inside.width, NAME_WIDTH);
-    let lines = details.keys.iter().map(|key| (vec![Cell::from(key.name.clone())], key, Style::new()));
-    frame.render_widget(figures(vec![(Span::from("key"), Constraint::Fill(1))], (&columns, None), lines), inside);
+    let lines = details
+        .keys
+        .iter()
+        .map(|key| (vec![Cell::from(key.name.clone())], key, Style::new()));
+    frame.render_widget(
+        figures(
+            vec![(Span::from("key"), Constraint::Fill(1))],
+            (&columns, None),
+            lines,
+        ),
+        inside,
+    );
 }

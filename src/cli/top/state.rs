@@ -26,8 +26,14 @@ pub enum Sort {
 }
 
 /// Each order with the key that chooses it.
-pub const SORTS: [(char, Sort); 6] =
-    [('u', Sort::Units), ('r', Sort::Reads), ('w', Sort::Writes), ('t', Sort::Throttles), ('l', Sort::Latency), ('n', Sort::Name)];
+pub const SORTS: [(char, Sort); 6] = [
+    ('u', Sort::Units),
+    ('r', Sort::Reads),
+    ('w', Sort::Writes),
+    ('t', Sort::Throttles),
+    ('l', Sort::Latency),
+    ('n', Sort::Name),
+];
 
 impl Sort {
     pub fn name(self) -> &'static str {
@@ -52,7 +58,9 @@ impl Sort {
             Self::Latency => row.mean_ms.unwrap_or(-1.0),
             Self::Name => 0.0,
         };
-        figure(other).total_cmp(&figure(one)).then_with(|| one.reading.path.cmp(&other.reading.path))
+        figure(other)
+            .total_cmp(&figure(one))
+            .then_with(|| one.reading.path.cmp(&other.reading.path))
     }
 }
 
@@ -70,23 +78,48 @@ pub struct Row {
 impl Row {
     /// The rates between two looks; over the window when there was none, or when counting began anew between them.
     fn of(reading: Reading, window: Window, before: Option<(&Reading, f64)>) -> Self {
-        let Units { read, write, throttles } = reading.within(window);
-        let rates = before.and_then(|(before, seconds)| rates(&before.since_start, &reading.since_start, seconds));
+        let Units {
+            read,
+            write,
+            throttles,
+        } = reading.within(window);
+        let rates = before.and_then(|(before, seconds)| {
+            rates(&before.since_start, &reading.since_start, seconds)
+        });
         let (read, write) = rates.unwrap_or((read / window.seconds(), write / window.seconds()));
-        let recent = reading.latency.map(|(_, recent)| recent).filter(|recent| recent.requests > 0);
-        let mean_ms = match (before.and_then(|(before, _)| before.latency), reading.latency) {
-            (Some((before, _)), Some((now, _))) if now.requests >= before.requests => mean_between(&before, &now),
+        let recent = reading
+            .latency
+            .map(|(_, recent)| recent)
+            .filter(|recent| recent.requests > 0);
+        let mean_ms = match (
+            before.and_then(|(before, _)| before.latency),
+            reading.latency,
+        ) {
+            (Some((before, _)), Some((now, _))) if now.requests >= before.requests => {
+                mean_between(&before, &now)
+            }
             _ => recent.map(|recent| recent.mean_ms),
         };
-        let load = Units { read, write, throttles };
-        Self { load, mean_ms, worst_ms: recent.map(|recent| recent.worst_ms), reading }
+        let load = Units {
+            read,
+            write,
+            throttles,
+        };
+        Self {
+            load,
+            mean_ms,
+            worst_ms: recent.map(|recent| recent.worst_ms),
+            reading,
+        }
     }
 
     /// Asked for more than four fifths of what is provisioned.
     pub fn is_near_provisioned(&self) -> bool {
         const NEAR: f64 = 0.8;
         let units = self.reading.provisioned;
-        units.is_some_and(|units| self.load.read > NEAR * units.read || self.load.write > NEAR * units.write)
+        units.is_some_and(|units| {
+            self.load.read > NEAR * units.read || self.load.write > NEAR * units.write
+        })
     }
 }
 
@@ -104,7 +137,10 @@ fn mean_between(before: &Latency, now: &Latency) -> Option<f64> {
 
 /// The next longer window; the shortest after the longest.
 fn next(window: Window) -> Window {
-    Window::ALL.into_iter().find(|other| *other > window).unwrap_or(Window::Minute)
+    Window::ALL
+        .into_iter()
+        .find(|other| *other > window)
+        .unwrap_or(Window::Minute)
 }
 
 /// What is to be done after a key.
@@ -152,7 +188,11 @@ impl State {
 
     /// Takes what the mount says now, `seconds` after it was looked at before.
     pub fn see(&mut self, readings: Readings, seconds: Option<f64>) {
-        let before: HashMap<String, Reading> = self.rows.drain(..).map(|row| (row.reading.path.clone(), row.reading)).collect();
+        let before: HashMap<String, Reading> = self
+            .rows
+            .drain(..)
+            .map(|row| (row.reading.path.clone(), row.reading))
+            .collect();
         let rows = readings.sources.into_iter().map(|reading| {
             let before = before.get(&reading.path).zip(seconds);
             Row::of(reading, self.window, before)
@@ -170,7 +210,11 @@ impl State {
     /// Those that the filter leaves, in order.
     pub fn shown(&self) -> Vec<&Row> {
         let filter = self.filter.to_lowercase();
-        let mut shown: Vec<&Row> = self.rows.iter().filter(|row| row.reading.path.to_lowercase().contains(&filter)).collect();
+        let mut shown: Vec<&Row> = self
+            .rows
+            .iter()
+            .filter(|row| row.reading.path.to_lowercase().contains(&filter))
+            .collect();
         shown.sort_by(|one, other| self.sort.compare(one, other));
         shown
     }
@@ -178,7 +222,10 @@ impl State {
     /// The place among the shown ones of the chosen one; the first when that is gone.
     pub fn place(&self) -> usize {
         let chosen = self.chosen.as_deref();
-        self.shown().iter().position(|row| Some(row.reading.path.as_str()) == chosen).unwrap_or(0)
+        self.shown()
+            .iter()
+            .position(|row| Some(row.reading.path.as_str()) == chosen)
+            .unwrap_or(0)
     }
 
     /// The chosen table or index.
@@ -189,7 +236,9 @@ impl State {
     /// What is pressed is done.
     pub fn press(&mut self, key: KeyEvent) -> Then {
         match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Then::Leave,
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Then::Leave;
+            }
             KeyCode::Up => self.choose(|place, _| place.saturating_sub(1)),
             KeyCode::Down => self.choose(|place, _| place + 1),
             KeyCode::PageUp => self.choose(|place, _| place.saturating_sub(PAGE)),
@@ -231,7 +280,9 @@ impl State {
     fn choose(&mut self, to: impl Fn(usize, usize) -> usize) {
         let shown = self.shown();
         let last = shown.len().saturating_sub(1);
-        let path = shown.get(to(self.place(), last).min(last)).map(|row| row.reading.path.clone());
+        let path = shown
+            .get(to(self.place(), last).min(last))
+            .map(|row| row.reading.path.clone());
         self.chosen = path;
     }
 }

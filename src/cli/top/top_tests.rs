@@ -32,19 +32,38 @@ fn provisioned(read: u64, write: u64) -> Value {
 fn readings(orders: (f64, f64, u64), requests: u64) -> Readings {
     let of_orders = capacity(
         &[
-            ("table", "Orders", provisioned(10, 5), orders.0, orders.1, orders.2),
+            (
+                "table",
+                "Orders",
+                provisioned(10, 5),
+                orders.0,
+                orders.1,
+                orders.2,
+            ),
             ("gsi", "by-status", provisioned(4, 4), 0.0, 240.0, 0),
             ("lsi", "by-date", json!("with the table"), 60.0, 0.0, 1),
         ],
         requests,
     );
     let of_logs = capacity(&[("table", "Logs", json!("on demand"), 30.0, 0.0, 0)], 0);
-    let sources = [read::capacity("Orders", &of_orders), read::capacity("Logs", &of_logs)];
-    Readings { sources: sources.into_iter().flat_map(Result::unwrap).collect(), unread: None, spent: None }
+    let sources = [
+        read::capacity("Orders", &of_orders),
+        read::capacity("Logs", &of_logs),
+    ];
+    Readings {
+        sources: sources.into_iter().flat_map(Result::unwrap).collect(),
+        unread: None,
+        spent: None,
+    }
 }
 
 fn state() -> State {
-    let mut state = State::new("/mnt".to_owned(), Sort::default(), String::new(), Window::Minute);
+    let mut state = State::new(
+        "/mnt".to_owned(),
+        Sort::default(),
+        String::new(),
+        Window::Minute,
+    );
     state.see(readings((540.0, 120.0, 7), 12), None);
     state
 }
@@ -67,7 +86,11 @@ fn details() -> Details {
 
 /// Paths in the order of the screen.
 fn paths(state: &State) -> Vec<&str> {
-    state.shown().iter().map(|row| row.reading.path.as_str()).collect()
+    state
+        .shown()
+        .iter()
+        .map(|row| row.reading.path.as_str())
+        .collect()
 }
 
 fn press(state: &mut State, keys: &str) -> Then {
@@ -79,21 +102,37 @@ fn press(state: &mut State, keys: &str) -> Then {
         '↑' => KeyCode::Up,
         letter => KeyCode::Char(letter),
     };
-    keys.chars().map(|key| state.press(KeyEvent::new(code(key), KeyModifiers::NONE))).last().unwrap()
+    keys.chars()
+        .map(|key| state.press(KeyEvent::new(code(key), KeyModifiers::NONE)))
+        .last()
+        .unwrap()
 }
 
 #[test]
 fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
     let state = state();
-    let told: Vec<_> =
-        state.shown().iter().map(|row| (row.reading.path.clone(), row.load.read, row.load.write, row.load.throttles)).collect();
+    let told: Vec<_> = state
+        .shown()
+        .iter()
+        .map(|row| {
+            (
+                row.reading.path.clone(),
+                row.load.read,
+                row.load.write,
+                row.load.throttles,
+            )
+        })
+        .collect();
     let expected = [
         ("Orders", 10.0, 2.0, 8),
         ("Orders/gsi/by-status", 0.0, 4.0, 0),
         ("Orders/lsi/by-date", 1.0, 0.0, 1),
         ("Logs", 0.5, 0.0, 0),
     ];
-    assert_eq!(told, expected.map(|(path, read, write, throttles)| (path.to_owned(), read, write, throttles)));
+    assert_eq!(
+        told,
+        expected.map(|(path, read, write, throttles)| (path.to_owned(), read, write, throttles))
+    );
     // Of what cannot be a capacity.json nothing is made up.
     for text in ["", "{}", "[1]", "{\"sources\":[],\"latency\":7}"] {
         assert!(read::capacity("T", text).is_err(), "{text}");
@@ -104,14 +143,37 @@ fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
 fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
     let first = &read::partitions(HEAT)[1];
     assert_eq!(
-        (first.name.as_str(), first.percent, first.write_per_second, first.throttles, first.bytes),
+        (
+            first.name.as_str(),
+            first.percent,
+            first.write_per_second,
+            first.throttles,
+            first.bytes
+        ),
         ("p01", 91.0, 1.9, 7, 536_870_912)
     );
     let keys = read::hot_keys(HOT, Window::Minute);
-    assert_eq!((keys[0].name.as_str(), keys[0].partition.as_str(), keys[0].write_per_second), ("u7", "p01", 1.9));
+    assert_eq!(
+        (
+            keys[0].name.as_str(),
+            keys[0].partition.as_str(),
+            keys[0].write_per_second
+        ),
+        ("u7", "p01", 1.9)
+    );
     // Another order, other columns, a comment before the names.
-    let keys = read::hot_keys("#the last hour\n#key\twcu\tnew\trcu\npk\t3600\tx\t7200\n", Window::Hour);
-    assert_eq!((keys[0].name.as_str(), keys[0].read_per_second, keys[0].write_per_second), ("pk", 2.0, 1.0));
+    let keys = read::hot_keys(
+        "#the last hour\n#key\twcu\tnew\trcu\npk\t3600\tx\t7200\n",
+        Window::Hour,
+    );
+    assert_eq!(
+        (
+            keys[0].name.as_str(),
+            keys[0].read_per_second,
+            keys[0].write_per_second
+        ),
+        ("pk", 2.0, 1.0)
+    );
     for text in ["", "#partition\titems\n", "\n\n"] {
         assert!(read::partitions(text).is_empty(), "{text:?}");
     }
@@ -126,30 +188,121 @@ fn rates_are_those_between_two_looks() {
     // 20 units more in 2 seconds, no request.
     state.see(readings((560.0, 120.0, 7), 12), Some(2.0));
     let orders = state.shown()[0].clone();
-    assert_eq!((orders.load.read, orders.load.write, orders.mean_ms), (10.0, 0.0, None));
+    assert_eq!(
+        (orders.load.read, orders.load.write, orders.mean_ms),
+        (10.0, 0.0, None)
+    );
     state.see(readings((560.0, 150.0, 7), 22), Some(2.0));
     let orders = state.shown()[0].clone();
     assert_eq!((orders.load.write, orders.mean_ms), (15.0, Some(2.0)));
     assert!(orders.is_near_provisioned());
     // The daemon began anew: over the last minute again.
     state.see(readings((0.0, 60.0, 0), 1), Some(2.0));
-    assert_eq!((state.shown()[0].load.read, state.shown()[0].load.write), (1.0, 1.0));
+    assert_eq!(
+        (state.shown()[0].load.read, state.shown()[0].load.write),
+        (1.0, 1.0)
+    );
 }
 
 #[test]
 fn letters_sort_filter_and_choose() {
     let cases: [(&str, &[&str], &str); 10] = [
-        ("u", &["Orders", "Orders/gsi/by-status", "Orders/lsi/by-date", "Logs"], "Orders"),
-        ("r", &["Orders", "Orders/lsi/by-date", "Logs", "Orders/gsi/by-status"], "Orders"),
-        ("w", &["Orders/gsi/by-status", "Orders", "Logs", "Orders/lsi/by-date"], "Orders/gsi/by-status"),
-        ("t", &["Orders", "Orders/lsi/by-date", "Logs", "Orders/gsi/by-status"], "Orders"),
-        ("l", &["Orders", "Logs", "Orders/gsi/by-status", "Orders/lsi/by-date"], "Orders"),
-        ("n", &["Logs", "Orders", "Orders/gsi/by-status", "Orders/lsi/by-date"], "Logs"),
+        (
+            "u",
+            &[
+                "Orders",
+                "Orders/gsi/by-status",
+                "Orders/lsi/by-date",
+                "Logs",
+            ],
+            "Orders",
+        ),
+        (
+            "r",
+            &[
+                "Orders",
+                "Orders/lsi/by-date",
+                "Logs",
+                "Orders/gsi/by-status",
+            ],
+            "Orders",
+        ),
+        (
+            "w",
+            &[
+                "Orders/gsi/by-status",
+                "Orders",
+                "Logs",
+                "Orders/lsi/by-date",
+            ],
+            "Orders/gsi/by-status",
+        ),
+        (
+            "t",
+            &[
+                "Orders",
+                "Orders/lsi/by-date",
+                "Logs",
+                "Orders/gsi/by-status",
+            ],
+            "Orders",
+        ),
+        (
+            "l",
+            &[
+                "Orders",
+                "Logs",
+                "Orders/gsi/by-status",
+                "Orders/lsi/by-date",
+            ],
+            "Orders",
+        ),
+        (
+            "n",
+            &[
+                "Logs",
+                "Orders",
+                "Orders/gsi/by-status",
+                "Orders/lsi/by-date",
+            ],
+            "Logs",
+        ),
         // What was chosen stays so in another order.
-        ("n↓↓w", &["Orders/gsi/by-status", "Orders", "Logs", "Orders/lsi/by-date"], "Orders/gsi/by-status"),
-        ("n↓↓↓↓↓↑", &["Logs", "Orders", "Orders/gsi/by-status", "Orders/lsi/by-date"], "Orders/gsi/by-status"),
-        ("/BYx⌫-q⌫⏎j", &["Orders/gsi/by-status", "Orders/lsi/by-date"], "Orders/lsi/by-date"),
-        ("/gsi⎋", &["Orders", "Orders/gsi/by-status", "Orders/lsi/by-date", "Logs"], "Orders"),
+        (
+            "n↓↓w",
+            &[
+                "Orders/gsi/by-status",
+                "Orders",
+                "Logs",
+                "Orders/lsi/by-date",
+            ],
+            "Orders/gsi/by-status",
+        ),
+        (
+            "n↓↓↓↓↓↑",
+            &[
+                "Logs",
+                "Orders",
+                "Orders/gsi/by-status",
+                "Orders/lsi/by-date",
+            ],
+            "Orders/gsi/by-status",
+        ),
+        (
+            "/BYx⌫-q⌫⏎j",
+            &["Orders/gsi/by-status", "Orders/lsi/by-date"],
+            "Orders/lsi/by-date",
+        ),
+        (
+            "/gsi⎋",
+            &[
+                "Orders",
+                "Orders/gsi/by-status",
+                "Orders/lsi/by-date",
+                "Logs",
+            ],
+            "Orders",
+        ),
     ];
     for (keys, expected, chosen) in cases {
         let mut state = state();
@@ -164,7 +317,10 @@ fn letters_sort_filter_and_choose() {
     assert!(state.chosen().is_none());
     // While a filter is typed `q` is a letter; Ctrl-C is not.
     assert_eq!(press(&mut state, "q"), Then::Stay);
-    assert_eq!(state.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Then::Leave);
+    assert_eq!(
+        state.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)),
+        Then::Leave
+    );
     assert_eq!(press(&mut state, "⎋q"), Then::Leave);
 }
 
@@ -177,7 +333,10 @@ fn a_chosen_table_that_goes_leaves_the_first() {
     let mut left = readings((0.0, 0.0, 0), 0);
     left.sources.retain(|reading| reading.path == "Logs");
     state.see(left, Some(1.0));
-    assert_eq!((paths(&state), state.chosen().unwrap().reading.path.as_str()), (vec!["Logs"], "Logs"));
+    assert_eq!(
+        (paths(&state), state.chosen().unwrap().reading.path.as_str()),
+        (vec!["Logs"], "Logs")
+    );
     state.see(Readings::default(), Some(1.0));
     assert!(state.chosen().is_none() && drawn(&state, 80, 24).contains("0 of 0 tables"));
 }
@@ -191,7 +350,16 @@ fn drawn(state: &State, width: u16, height: u16) -> String {
         return String::new();
     }
     let rows = buffer.content().chunks(usize::from(width));
-    rows.map(|cells| cells.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
+    rows.map(|cells| {
+        cells
+            .iter()
+            .map(|cell| cell.symbol())
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+            + "\n"
+    })
+    .collect()
 }
 
 #[test]
@@ -210,12 +378,28 @@ fn the_screen_shows_tables_partitions_and_keys() {
     ] {
         assert!(wide.contains(part), "{part}\n{wide}");
     }
-    let orders = wide.lines().find(|line| line.starts_with("Orders  ")).unwrap();
+    let orders = wide
+        .lines()
+        .find(|line| line.starts_with("Orders  "))
+        .unwrap();
     let figures: Vec<&str> = orders.split_whitespace().collect();
-    assert_eq!(figures, ["Orders", "10.0", "10", "2.00", "5", "8", "2.00", "30.5", "10", "2.00", "KiB"]);
+    assert_eq!(
+        figures,
+        [
+            "Orders", "10.0", "10", "2.00", "5", "8", "2.00", "30.5", "10", "2.00", "KiB"
+        ]
+    );
     // Half of the bytes, nine tenths of the units.
-    let bars = |name: &str| wide.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
-    assert!(bars("p01").contains("░ ████ ") && bars("p01").matches('█').count() > 10, "{wide}");
+    let bars = |name: &str| {
+        wide.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(
+        bars("p01").contains("░ ████ ") && bars("p01").matches('█').count() > 10,
+        "{wide}"
+    );
     assert!(bars("p00").contains("░░░░"), "{wide}");
     println!("{wide}");
 }
@@ -225,14 +409,23 @@ fn narrow_and_low_terminals_keep_what_tells_most() {
     let mut state = state();
     state.details = Some(details());
     let narrow = drawn(&state, 44, 24);
-    assert!(narrow.contains("read/s") && narrow.contains("write/s") && !narrow.contains("worst ms"), "{narrow}");
+    assert!(
+        narrow.contains("read/s") && narrow.contains("write/s") && !narrow.contains("worst ms"),
+        "{narrow}"
+    );
     let narrower = drawn(&state, 30, 24);
-    assert!(narrower.contains("read/s") && !narrower.contains("write/s  "), "{narrower}");
+    assert!(
+        narrower.contains("read/s") && !narrower.contains("write/s  "),
+        "{narrower}"
+    );
     // The end of a path tells more than its beginning.
     let narrowest = drawn(&state, 12, 24);
     assert!(narrowest.contains("…i/by-status"), "{narrowest}");
     let low = drawn(&state, 80, 8);
-    assert!(low.contains("Orders/gsi/by-status") && !low.contains("hottest"), "{low}");
+    assert!(
+        low.contains("Orders/gsi/by-status") && !low.contains("hottest"),
+        "{low}"
+    );
     // Whatever the size, it is drawn.
     for width in [0, 1, 7, 21, 33, 60, 111] {
         for height in [0, 1, 2, 3, 11, 12, 14] {
@@ -247,7 +440,11 @@ fn what_is_wrong_is_said_in_the_first_line() {
     state.trouble = Some("no answer for 7 seconds".to_owned());
     assert!(drawn(&state, 80, 24).starts_with("ddbfs top /mnt  no answer for 7 seconds"));
     press(&mut state, "/by");
-    assert!(drawn(&state, 80, 24).contains("\n/by"), "{}", drawn(&state, 80, 24));
+    assert!(
+        drawn(&state, 80, 24).contains("\n/by"),
+        "{}",
+        drawn(&state, 80, 24)
+    );
 }
 
 #[test]
@@ -277,11 +474,21 @@ fn what_a_service_elsewhere_was_paid_is_told() {
     let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0}}"#;
     let mut state = state();
     state.spent = read::spending(text);
-    assert!(drawn(&state, 120, 24).lines().next().unwrap().contains("spent 0.0125 of 2 USD"), "{}", drawn(&state, 120, 24));
-    let expected =
-        "\n#what   money  budget  currency  read_units  write_units\nspent  0.0125       2  USD              120            0\n";
+    assert!(
+        drawn(&state, 120, 24)
+            .lines()
+            .next()
+            .unwrap()
+            .contains("spent 0.0125 of 2 USD"),
+        "{}",
+        drawn(&state, 120, 24)
+    );
+    let expected = "\n#what   money  budget  currency  read_units  write_units\nspent  0.0125       2  USD              120            0\n";
     let told = plain::text(&[], &[], state.spent.as_ref());
     assert!(told.ends_with(expected), "{told}");
     // Of a mount of data that is here nothing is said.
-    assert_eq!(read::spending(&text.replace(r#"{"budget":2.0}"#, "null")), None);
+    assert_eq!(
+        read::spending(&text.replace(r#"{"budget":2.0}"#, "null")),
+        None
+    );
 }

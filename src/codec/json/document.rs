@@ -63,7 +63,16 @@ enum Tag {
     Object,
 }
 
-const TAGS: [Tag; 8] = [Tag::Null, Tag::False, Tag::True, Tag::Number, Tag::String, Tag::Unescaped, Tag::List, Tag::Object];
+const TAGS: [Tag; 8] = [
+    Tag::Null,
+    Tag::False,
+    Tag::True,
+    Tag::Number,
+    Tag::String,
+    Tag::Unescaped,
+    Tag::List,
+    Tag::Object,
+];
 
 impl Node {
     fn new(tag: Tag, small: usize, large: usize) -> Self {
@@ -73,7 +82,9 @@ impl Node {
     }
 
     fn tag(self) -> Tag {
-        TAGS.get((self.0 >> 60) as usize).copied().unwrap_or(Tag::Null)
+        TAGS.get((self.0 >> 60) as usize)
+            .copied()
+            .unwrap_or(Tag::Null)
     }
 
     fn small(self) -> usize {
@@ -99,19 +110,33 @@ impl Document {
     /// What is wrong with the text, and where.
     pub fn parse(text: Vec<u8>) -> Result<Self, JsonError> {
         if text.len() > TEXT_BYTES_MAX {
-            return Err(JsonError { offset: TEXT_BYTES_MAX, fault: JsonFault::Expected("a text of less than 256 MiB") });
+            return Err(JsonError {
+                offset: TEXT_BYTES_MAX,
+                fault: JsonFault::Expected("a text of less than 256 MiB"),
+            });
         }
         let tree = read_document(&text, |reader| {
             // Room for a small request.
-            let mut tree = Tree { nodes: Vec::with_capacity(64), ..Tree::default() };
+            let mut tree = Tree {
+                nodes: Vec::with_capacity(64),
+                ..Tree::default()
+            };
             tree.value(reader, LEVELS_MAX)?;
             Ok(tree)
         })?;
-        let text = String::from_utf8(text)
-            .map_err(|error| JsonError { offset: error.utf8_error().valid_up_to(), fault: JsonFault::NotUtf8 })?;
+        let text = String::from_utf8(text).map_err(|error| JsonError {
+            offset: error.utf8_error().valid_up_to(),
+            fault: JsonFault::NotUtf8,
+        })?;
         let held = text.len() + tree.nodes.len() * size_of::<Node>() + tree.unescaped.len();
         let budget = AtomicUsize::new(REQUEST_BYTES_MAX.saturating_sub(held));
-        Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, is_cut: tree.is_cut, budget })
+        Ok(Self {
+            text,
+            nodes: tree.nodes,
+            unescaped: tree.unescaped,
+            is_cut: tree.is_cut,
+            budget,
+        })
     }
 
     /// As [`Document::parse`], as a tree of serde_json: of a text to which something is to be added before it is a request.
@@ -132,7 +157,13 @@ impl Document {
     fn null() -> Self {
         let nodes = vec![Node::new(Tag::Null, 0, 0)];
         let budget = AtomicUsize::new(REQUEST_BYTES_MAX);
-        Self { text: String::new(), nodes, unescaped: String::new(), is_cut: false, budget }
+        Self {
+            text: String::new(),
+            nodes,
+            unescaped: String::new(),
+            is_cut: false,
+            budget,
+        }
     }
 
     /// As it was sent.
@@ -144,7 +175,10 @@ impl Document {
     /// The outermost value.
     #[must_use]
     pub fn root(&self) -> Json<'_> {
-        Json { document: self, at: 0 }
+        Json {
+            document: self,
+            at: 0,
+        }
     }
 
     /// Memory that the document holds.
@@ -203,8 +237,13 @@ impl From<Value> for Document {
 }
 
 fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
-    let of = if node.tag() == Tag::Unescaped { unescaped } else { text };
-    of.get(node.small()..node.small() + node.large()).unwrap_or_default()
+    let of = if node.tag() == Tag::Unescaped {
+        unescaped
+    } else {
+        text
+    };
+    of.get(node.small()..node.small() + node.large())
+        .unwrap_or_default()
 }
 
 /// A document being read.
@@ -221,7 +260,9 @@ struct Tree {
 
 impl Tree {
     fn value(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
-        let Some(inner) = levels.checked_sub(1) else { return self.pass_over(reader) };
+        let Some(inner) = levels.checked_sub(1) else {
+            return self.pass_over(reader);
+        };
         match reader.peek()? {
             b'"' => {
                 let offset = reader.offset();
@@ -277,7 +318,10 @@ impl Tree {
         let offset = reader.offset();
         let text = reader.number_text()?;
         if serde_json::from_str::<Number>(text).is_err() {
-            return Err(JsonError { offset, fault: JsonFault::Expected("a number in range") });
+            return Err(JsonError {
+                offset,
+                fault: JsonFault::Expected("a number in range"),
+            });
         }
         self.nodes.push(Node::new(Tag::Number, offset, text.len()));
         Ok(())
@@ -305,8 +349,13 @@ impl Tree {
             // Few names are compared as they come; many are sorted once at the end, as a million would be compared a million times
             // each.
             let names = &self.names[own..];
-            if names.len() < FEW_MEMBERS && names.iter().any(|&other| self.name(other, text) == name) {
-                return Err(JsonError { offset, fault: JsonFault::DuplicateMember(name.into_owned()) });
+            if names.len() < FEW_MEMBERS
+                && names.iter().any(|&other| self.name(other, text) == name)
+            {
+                return Err(JsonError {
+                    offset,
+                    fault: JsonFault::DuplicateMember(name.into_owned()),
+                });
             }
             self.names.push(u32::try_from(at).unwrap_or(u32::MAX));
             self.value(reader, levels)
@@ -321,7 +370,9 @@ impl Tree {
     }
 
     fn name<'t>(&'t self, at: u32, text: &'t str) -> &'t str {
-        self.nodes.get(at as usize).map_or("", |node| str_of(*node, text, &self.unescaped))
+        self.nodes
+            .get(at as usize)
+            .map_or("", |node| str_of(*node, text, &self.unescaped))
     }
 
     /// Looks for a name that is there twice, in an object that begins at `opened`.
@@ -330,13 +381,25 @@ impl Tree {
         let hashed = |&at: &u32| ((self.hashes.hash_one(self.name(at, text)) >> 32) as u32, at);
         let mut sorted: Vec<(u32, u32)> = names.iter().map(hashed).collect();
         sorted.sort_unstable();
-        for same in sorted.chunk_by(|one, other| one.0 == other.0).filter(|same| same.len() > 1) {
-            let mut texts: Vec<(&str, u32)> = same.iter().map(|(_, at)| (self.name(*at, text), *at)).collect();
+        for same in sorted
+            .chunk_by(|one, other| one.0 == other.0)
+            .filter(|same| same.len() > 1)
+        {
+            let mut texts: Vec<(&str, u32)> = same
+                .iter()
+                .map(|(_, at)| (self.name(*at, text), *at))
+                .collect();
             texts.sort_unstable();
             if let Some([_, (name, at)]) = texts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let node = self.nodes.get(*at as usize).filter(|node| node.tag() == Tag::String);
+                let node = self
+                    .nodes
+                    .get(*at as usize)
+                    .filter(|node| node.tag() == Tag::String);
                 let offset = node.map_or(opened, |node| node.small().saturating_sub(1));
-                return Err(JsonError { offset, fault: JsonFault::DuplicateMember((*name).to_owned()) });
+                return Err(JsonError {
+                    offset,
+                    fault: JsonFault::DuplicateMember((*name).to_owned()),
+                });
             }
         }
         Ok(())
@@ -372,8 +435,16 @@ impl<'a> Json<'a> {
             Tag::True => Kind::Bool(true),
             Tag::Number => Kind::Number(self.document.str_at(self.at)),
             Tag::String | Tag::Unescaped => Kind::String(self.document.str_at(self.at)),
-            Tag::List => Kind::List(List { document: Some(self.document), at: self.at + 1, left: node.small() }),
-            Tag::Object => Kind::Object(Object { document: self.document, at: self.at + 1, len: node.small() }),
+            Tag::List => Kind::List(List {
+                document: Some(self.document),
+                at: self.at + 1,
+                left: node.small(),
+            }),
+            Tag::Object => Kind::Object(Object {
+                document: self.document,
+                at: self.at + 1,
+                len: node.small(),
+            }),
         }
     }
 
@@ -446,13 +517,18 @@ impl<'a> Json<'a> {
     pub fn pay(self, bytes: usize) {
         let budget = &self.document.budget;
         // Nothing else is ordered by it; what is left of zero is zero.
-        let left = budget.load(Ordering::Relaxed).saturating_sub(COPIES * bytes);
+        let left = budget
+            .load(Ordering::Relaxed)
+            .saturating_sub(COPIES * bytes);
         budget.store(left, Ordering::Relaxed);
     }
 
     /// Takes so many times more what was taken until now.
     pub fn pay_again(self, times: usize) {
-        let (held, left) = (self.document.held_bytes(), self.document.budget.load(Ordering::Relaxed));
+        let (held, left) = (
+            self.document.held_bytes(),
+            self.document.budget.load(Ordering::Relaxed),
+        );
         self.pay(times * REQUEST_BYTES_MAX.saturating_sub(held + left) / COPIES);
     }
 
@@ -510,11 +586,17 @@ impl PartialEq for Json<'_> {
         match (self.kind(), other.kind()) {
             (Kind::Null, Kind::Null) => true,
             (Kind::Bool(one), Kind::Bool(other)) => one == other,
-            (Kind::Number(one), Kind::Number(other)) | (Kind::String(one), Kind::String(other)) => one == other,
+            (Kind::Number(one), Kind::Number(other)) | (Kind::String(one), Kind::String(other)) => {
+                one == other
+            }
             (Kind::List(one), Kind::List(other)) => one.len() == other.len() && one.eq(other),
             (Kind::Object(one), Kind::Object(other)) if one.len() != other.len() => false,
-            (Kind::Object(one), Kind::Object(other)) if one.len() > FEW_MEMBERS => one.iter().eq(other.iter()),
-            (Kind::Object(one), Kind::Object(other)) => one.iter().all(|(name, value)| other.get(name) == Some(value)),
+            (Kind::Object(one), Kind::Object(other)) if one.len() > FEW_MEMBERS => {
+                one.iter().eq(other.iter())
+            }
+            (Kind::Object(one), Kind::Object(other)) => one
+                .iter()
+                .all(|(name, value)| other.get(name) == Some(value)),
             _ => false,
         }
     }
@@ -567,12 +649,19 @@ impl<'a> Object<'a> {
     /// A member by its name; looks at one after the other.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Json<'a>> {
-        let Self { document, mut at, len } = self;
+        let Self {
+            document,
+            mut at,
+            len,
+        } = self;
         for _ in 0..len {
             let value = at + 1;
             // The length before the text: a request's members are asked for by many names, most of which it has not.
             if document.node(at).large() == name.len() && document.str_at(at) == name {
-                return Some(Json { document, at: value });
+                return Some(Json {
+                    document,
+                    at: value,
+                });
             }
             at = document.behind(value);
         }
@@ -581,11 +670,21 @@ impl<'a> Object<'a> {
 
     /// Names and values in the order sent.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
-        let Self { document, mut at, len } = self;
+        let Self {
+            document,
+            mut at,
+            len,
+        } = self;
         (0..len).map(move |_| {
             let (name, value) = (document.str_at(at), at + 1);
             at = document.behind(value);
-            (name, Json { document, at: value })
+            (
+                name,
+                Json {
+                    document,
+                    at: value,
+                },
+            )
         })
     }
 
@@ -608,13 +707,28 @@ mod tests {
     fn check(text: &[u8], expected: Option<JsonFault>) {
         let found = Document::parse(text.to_vec());
         match expected {
-            Some(fault) => assert_eq!(found.map(|document| document.root().to_value()).map_err(|error| error.fault), Err(fault)),
-            None => assert_eq!(found.unwrap().root().to_value(), serde_json::from_slice::<Value>(text).unwrap(), "{text:?}"),
+            Some(fault) => assert_eq!(
+                found
+                    .map(|document| document.root().to_value())
+                    .map_err(|error| error.fault),
+                Err(fault)
+            ),
+            None => assert_eq!(
+                found.unwrap().root().to_value(),
+                serde_json::from_slice::<Value>(text).unwrap(),
+                "{text:?}"
+            ),
         }
     }
 
     fn many(names: impl Iterator<Item = String>) -> String {
-        format!("{{{}}}", names.map(|name| format!("\"{name}\":[]")).collect::<Vec<_>>().join(","))
+        format!(
+            "{{{}}}",
+            names
+                .map(|name| format!("\"{name}\":[]"))
+                .collect::<Vec<_>>()
+                .join(",")
+        )
     }
 
     #[test]
@@ -628,14 +742,26 @@ mod tests {
             r#"{"\u0061\"":["\\",{"x":"é"}],"z":[[[]],{}]}"#,
         ];
         texts.iter().for_each(|text| check(text.as_bytes(), None));
-        check(format!("{}{}", "[".repeat(127), "]".repeat(127)).as_bytes(), None);
-        check(many((0..5000).map(|number| format!("n{number}"))).as_bytes(), None);
+        check(
+            format!("{}{}", "[".repeat(127), "]".repeat(127)).as_bytes(),
+            None,
+        );
+        check(
+            many((0..5000).map(|number| format!("n{number}"))).as_bytes(),
+            None,
+        );
     }
 
     #[test]
     fn bad_texts_are_told_apart() {
-        check(br#"{"a":1,"b":{"c":1,"c":2}}"#, Some(JsonFault::DuplicateMember("c".into())));
-        check(br#"{"a":1,"\u0061":2}"#, Some(JsonFault::DuplicateMember("a".into())));
+        check(
+            br#"{"a":1,"b":{"c":1,"c":2}}"#,
+            Some(JsonFault::DuplicateMember("c".into())),
+        );
+        check(
+            br#"{"a":1,"\u0061":2}"#,
+            Some(JsonFault::DuplicateMember("a".into())),
+        );
         check("\u{FEFF}{}".as_bytes(), Some(JsonFault::ByteOrderMark));
         check(b"{\"a\":\"\xff\"}", Some(JsonFault::NotUtf8));
         check(br#"{"a":"\ud800"}"#, Some(JsonFault::LoneSurrogate));
@@ -643,23 +769,50 @@ mod tests {
         check(b"{} {}", Some(JsonFault::TrailingData));
         check(b"[1e400]", Some(JsonFault::Expected("a number in range")));
         check(b"[01]", Some(JsonFault::Expected("',' or ']'")));
-        check("[".repeat(1_000_000).as_bytes(), Some(JsonFault::UnexpectedEnd));
-        check(format!("{}]{}", "[".repeat(999), "]".repeat(1000)).as_bytes(), Some(JsonFault::TrailingData));
-        check(format!("{}{}", r#"{"a":"#.repeat(1000), "]".repeat(1000)).as_bytes(), Some(JsonFault::Expected("a JSON value")));
-        let twice = (0..5000).map(|number| format!("n{number}")).chain(["n4711".to_owned()]);
-        check(many(twice).as_bytes(), Some(JsonFault::DuplicateMember("n4711".into())));
-        let escaped = (0..50).map(|number| format!("n{number}")).chain([r"\u006e7".to_owned()]);
-        check(many(escaped).as_bytes(), Some(JsonFault::DuplicateMember("n7".into())));
+        check(
+            "[".repeat(1_000_000).as_bytes(),
+            Some(JsonFault::UnexpectedEnd),
+        );
+        check(
+            format!("{}]{}", "[".repeat(999), "]".repeat(1000)).as_bytes(),
+            Some(JsonFault::TrailingData),
+        );
+        check(
+            format!("{}{}", r#"{"a":"#.repeat(1000), "]".repeat(1000)).as_bytes(),
+            Some(JsonFault::Expected("a JSON value")),
+        );
+        let twice = (0..5000)
+            .map(|number| format!("n{number}"))
+            .chain(["n4711".to_owned()]);
+        check(
+            many(twice).as_bytes(),
+            Some(JsonFault::DuplicateMember("n4711".into())),
+        );
+        let escaped = (0..50)
+            .map(|number| format!("n{number}"))
+            .chain([r"\u006e7".to_owned()]);
+        check(
+            many(escaped).as_bytes(),
+            Some(JsonFault::DuplicateMember("n7".into())),
+        );
     }
 
     #[test]
     fn what_lies_deep_is_passed_over_without_recursing() {
-        let nested =
-            |levels: usize| format!(r#"{{"a":{}"x",1,{{"b":[]}},{{}}{},"z":true}}"#, "[".repeat(levels), "]".repeat(levels));
+        let nested = |levels: usize| {
+            format!(
+                r#"{{"a":{}"x",1,{{"b":[]}},{{}}{},"z":true}}"#,
+                "[".repeat(levels),
+                "]".repeat(levels)
+            )
+        };
         let check = |levels: usize, is_cut: bool| {
             let document = Document::parse(nested(levels).into_bytes()).unwrap();
             assert_eq!(document.root().is_cut(), is_cut, "{levels}");
-            assert!(matches!(document.root().get("z").unwrap().kind(), Kind::Bool(true)), "{levels}");
+            assert!(
+                matches!(document.root().get("z").unwrap().kind(), Kind::Bool(true)),
+                "{levels}"
+            );
         };
         check(124, false);
         check(127, true);
@@ -672,7 +825,11 @@ mod tests {
             let text = format!("[{}0]", piece.repeat((1 << 20) / piece.len()));
             let bytes = text.len();
             let document = Document::parse(text.into_bytes()).unwrap();
-            assert!(document.held_bytes() <= 6 * bytes, "{piece}: {} of {bytes}", document.held_bytes());
+            assert!(
+                document.held_bytes() <= 6 * bytes,
+                "{piece}: {} of {bytes}",
+                document.held_bytes()
+            );
         }
     }
 
@@ -680,9 +837,17 @@ mod tests {
     fn values_are_compared_as_written() {
         let check = |one: &str, other: &str, expected: bool| {
             let parse = |text: &str| Document::parse(text.as_bytes().to_vec()).unwrap();
-            assert_eq!(parse(one).root() == parse(other).root(), expected, "{one} {other}");
+            assert_eq!(
+                parse(one).root() == parse(other).root(),
+                expected,
+                "{one} {other}"
+            );
         };
-        check(r#"{"a":[1,{"b":null}],"c":"x"}"#, r#"{"c":"\u0078","a":[1,{"b":null}]}"#, true);
+        check(
+            r#"{"a":[1,{"b":null}],"c":"x"}"#,
+            r#"{"c":"\u0078","a":[1,{"b":null}]}"#,
+            true,
+        );
         check("[1]", "[1.0]", false);
         check("[1]", "[1,1]", false);
         check(r#"{"a":1}"#, r#"{"b":1}"#, false);

@@ -13,22 +13,43 @@ pub fn asking(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     if let Some((_, place)) = places.iter().find(|(of, _)| of == name) {
         let is_nothing = object.get(place.clone())? == NOTHING;
         let quoted = format!("\"{value}\"");
-        return is_nothing.then_some([object.get(..place.start)?, quoted.as_bytes(), object.get(place.end..)?].concat());
+        return is_nothing.then_some(
+            [
+                object.get(..place.start)?,
+                quoted.as_bytes(),
+                object.get(place.end..)?,
+            ]
+            .concat(),
+        );
     }
     let inside = object.iter().position(|byte| *byte == b'{')? + 1;
     let comma = if places.is_empty() { "" } else { "," };
     let member = format!("\"{name}\":\"{value}\"{comma}");
-    Some([object.get(..inside)?, member.as_bytes(), object.get(inside..)?].concat())
+    Some(
+        [
+            object.get(..inside)?,
+            member.as_bytes(),
+            object.get(inside..)?,
+        ]
+        .concat(),
+    )
 }
 
 /// The object without a member.
 #[must_use]
 pub fn without(object: &[u8], name: &str) -> Vec<u8> {
-    let Ok(places) = member_places(object) else { return object.to_vec() };
+    let Ok(places) = member_places(object) else {
+        return object.to_vec();
+    };
     let others = places.into_iter().filter(|(of, _)| of != name);
     let members: Vec<Vec<u8>> = others
         .map(|(name, place)| {
-            [serde_json::Value::from(name).to_string().as_bytes(), b":", object.get(place).unwrap_or_default()].concat()
+            [
+                serde_json::Value::from(name).to_string().as_bytes(),
+                b":",
+                object.get(place).unwrap_or_default(),
+            ]
+            .concat()
         })
         .collect();
     [b"{", &members.join(&b',')[..], b"}"].concat()
@@ -82,17 +103,30 @@ mod tests {
     #[test]
     fn a_member_comes_and_goes() {
         let check = |object: &str, expected: Option<&str>| {
-            let found = asking(object.as_bytes(), "Asks", "ALL").map(|text| String::from_utf8(text).unwrap());
+            let found = asking(object.as_bytes(), "Asks", "ALL")
+                .map(|text| String::from_utf8(text).unwrap());
             assert_eq!(found.as_deref(), expected, "{object}");
         };
         check("{}", Some(r#"{"Asks":"ALL"}"#));
-        check(r#" { "New": [1.50] }"#, Some(r#" {"Asks":"ALL", "New": [1.50] }"#));
-        check(r#"{"Asks": "NONE","b":{}}"#, Some(r#"{"Asks": "ALL","b":{}}"#));
+        check(
+            r#" { "New": [1.50] }"#,
+            Some(r#" {"Asks":"ALL", "New": [1.50] }"#),
+        );
+        check(
+            r#"{"Asks": "NONE","b":{}}"#,
+            Some(r#"{"Asks": "ALL","b":{}}"#),
+        );
         check(r#"{"Asks":"SOME"}"#, None);
         check("[]", None);
         let out = |object: &str| String::from_utf8(without(object.as_bytes(), "Told")).unwrap();
-        assert_eq!(out(r#"{"a":1.50,"Told":{"x":[]},"New\n":"\u00e4"}"#), r#"{"a":1.50,"New\n":"\u00e4"}"#);
-        assert_eq!((out(r#"{"Told":1}"#), out("{}")), ("{}".to_owned(), "{}".to_owned()));
+        assert_eq!(
+            out(r#"{"a":1.50,"Told":{"x":[]},"New\n":"\u00e4"}"#),
+            r#"{"a":1.50,"New\n":"\u00e4"}"#
+        );
+        assert_eq!(
+            (out(r#"{"Told":1}"#), out("{}")),
+            ("{}".to_owned(), "{}".to_owned())
+        );
     }
 }
 
@@ -108,15 +142,25 @@ mod indent_tests {
             r#"{"pk":"u1","n":0.5,"list":[],"map":{},"nested":[{"a":[1,2]},"x"],"odd":"{\"a\":[1,\\\"]},\\"}"#,
             r#"[[[]],"\\",""]"#,
         ] {
-            let expected = format!("{:#}", serde_json::from_str::<serde_json::Value>(text).unwrap());
+            let expected = format!(
+                "{:#}",
+                serde_json::from_str::<serde_json::Value>(text).unwrap()
+            );
             let newline = if text.ends_with('\n') { "\n" } else { "" };
-            assert_eq!(String::from_utf8(indent(text.as_bytes())).unwrap(), expected + newline, "{text}");
+            assert_eq!(
+                String::from_utf8(indent(text.as_bytes())).unwrap(),
+                expected + newline,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn numbers_keep_their_digits() {
         let text = r#"{"n":12345678901234567890123456789012345678}"#;
-        assert_eq!(indent(text.as_bytes()), b"{\n  \"n\": 12345678901234567890123456789012345678\n}");
+        assert_eq!(
+            indent(text.as_bytes()),
+            b"{\n  \"n\": 12345678901234567890123456789012345678\n}"
+        );
     }
 }

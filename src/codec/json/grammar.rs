@@ -26,7 +26,9 @@ impl Digits {
         Some(match (self, byte) {
             (Self::Start, b'-') => Self::AfterMinus,
             (Self::Start | Self::AfterMinus, b'0') => Self::AfterZero,
-            (Self::Start | Self::AfterMinus, b'1'..=b'9') | (Self::Integer, b'0'..=b'9') => Self::Integer,
+            (Self::Start | Self::AfterMinus, b'1'..=b'9') | (Self::Integer, b'0'..=b'9') => {
+                Self::Integer
+            }
             (Self::AfterZero | Self::Integer, b'.') => Self::AfterPoint,
             (Self::AfterPoint | Self::Fraction, b'0'..=b'9') => Self::Fraction,
             (Self::AfterZero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::AfterE,
@@ -39,7 +41,10 @@ impl Digits {
     /// May the number end here?
     #[must_use]
     pub fn is_whole(self) -> bool {
-        matches!(self, Self::AfterZero | Self::Integer | Self::Fraction | Self::Exponent)
+        matches!(
+            self,
+            Self::AfterZero | Self::Integer | Self::Fraction | Self::Exponent
+        )
     }
 }
 
@@ -92,14 +97,31 @@ impl Escape {
                 // DC to DF: a low half without its high half.
                 (3, 0xDC..=0xDF) => Err(JsonFault::LoneSurrogate),
                 (1, high @ 0xD800..=0xDBFF) => more(Self::LowBackslash { high }),
-                (1, unit) => char::from_u32(unit.into()).map(Escaped::Character).ok_or(JsonFault::LoneSurrogate),
-                (_, unit) => more(Self::Hex { left: left - 1, unit }),
+                (1, unit) => char::from_u32(unit.into())
+                    .map(Escaped::Character)
+                    .ok_or(JsonFault::LoneSurrogate),
+                (_, unit) => more(Self::Hex {
+                    left: left - 1,
+                    unit,
+                }),
             },
             (Self::LowBackslash { high }, b'\\') => more(Self::LowU { high }),
-            (Self::LowU { high }, b'u') => more(Self::LowHex { high, left: 4, unit: 0 }),
+            (Self::LowU { high }, b'u') => more(Self::LowHex {
+                high,
+                left: 4,
+                unit: 0,
+            }),
             (Self::LowHex { high, left, unit }, _) => match (left, unit << 4 | self.digit(byte)?) {
-                (1, low) => char::decode_utf16([high, low]).next().and_then(Result::ok).map(Escaped::Character).ok_or(self.fault()),
-                (4, unit @ 0xD) | (3, unit @ 0xDC..=0xDF) | (2, unit) => more(Self::LowHex { high, left: left - 1, unit }),
+                (1, low) => char::decode_utf16([high, low])
+                    .next()
+                    .and_then(Result::ok)
+                    .map(Escaped::Character)
+                    .ok_or(self.fault()),
+                (4, unit @ 0xD) | (3, unit @ 0xDC..=0xDF) | (2, unit) => more(Self::LowHex {
+                    high,
+                    left: left - 1,
+                    unit,
+                }),
                 _ => Err(self.fault()),
             },
             _ => Err(self.fault()),
@@ -107,7 +129,9 @@ impl Escape {
     }
 
     fn digit(self, byte: u8) -> Result<u16, JsonFault> {
-        let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
+        let digit = char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u16::try_from(digit).ok());
         digit.ok_or_else(|| self.fault())
     }
 
@@ -116,7 +140,9 @@ impl Escape {
     pub fn fault(self) -> JsonFault {
         match self {
             Self::Letter | Self::Hex { .. } => JsonFault::Escape,
-            Self::LowBackslash { .. } | Self::LowU { .. } | Self::LowHex { .. } => JsonFault::LoneSurrogate,
+            Self::LowBackslash { .. } | Self::LowU { .. } | Self::LowHex { .. } => {
+                JsonFault::LoneSurrogate
+            }
         }
     }
 }
@@ -135,7 +161,10 @@ impl Brackets {
     /// Behind the first bracket of a list or object.
     #[must_use]
     pub fn inside() -> Self {
-        Self { depth: 1, ..Self::default() }
+        Self {
+            depth: 1,
+            ..Self::default()
+        }
     }
 
     /// The place behind the byte that closes the first bracket.
@@ -196,13 +225,20 @@ mod tests {
             assert_eq!(Brackets::default().end(text.as_bytes()), expected, "{text}");
             let mut end = Brackets::default();
             let bytewise = text.bytes().position(|byte| end.end(&[byte]).is_some());
-            assert_eq!(bytewise.map(|place| place + 1), expected, "{text} byte by byte");
+            assert_eq!(
+                bytewise.map(|place| place + 1),
+                expected,
+                "{text} byte by byte"
+            );
         };
         check("{}", Some(2));
         check(r#" {"a":"}"} "#, Some(10));
         check(r#"{"a":"\"}"}x"#, Some(11));
         check(r#"{"a":"\\"}"#, Some(10));
         check(r#"{"a":[{},{"b":[]}]"#, None);
-        check(r#"{"a":"longer than eight bytes, with \" and \\"}"#, Some(47));
+        check(
+            r#"{"a":"longer than eight bytes, with \" and \\"}"#,
+            Some(47),
+        );
     }
 }

@@ -80,7 +80,13 @@ impl Default for JsonPrefix {
 impl JsonPrefix {
     #[must_use]
     pub fn new() -> Self {
-        Self { expect: Expect::Object, containers: 0, depth: 0, name: false, consumed: 0 }
+        Self {
+            expect: Expect::Object,
+            containers: 0,
+            depth: 0,
+            name: false,
+            consumed: 0,
+        }
     }
 
     /// Takes the next bytes; the state after them.
@@ -103,7 +109,12 @@ impl JsonPrefix {
                     self.expect = next;
                     self.consumed += 1;
                 }
-                Err(fault) => self.expect = Expect::Nothing(JsonError { offset: self.consumed, fault }),
+                Err(fault) => {
+                    self.expect = Expect::Nothing(JsonError {
+                        offset: self.consumed,
+                        fault,
+                    })
+                }
             }
             rest = tail;
         }
@@ -124,7 +135,10 @@ impl JsonPrefix {
     pub fn incomplete(&self) -> JsonError {
         match &self.expect {
             Expect::Nothing(error) => error.clone(),
-            _ => JsonError { offset: self.consumed, fault: self.expected() },
+            _ => JsonError {
+                offset: self.consumed,
+                fault: self.expected(),
+            },
         }
     }
 
@@ -156,15 +170,23 @@ impl JsonPrefix {
                 Escaped::More(escape) => Expect::Escape(escape),
                 Escaped::Character(_) => Expect::Characters,
             }),
-            Expect::Continuation { left, low, high } if (low..=high).contains(&byte) => Ok(match left {
-                1 => Expect::Characters,
-                _ => Expect::Continuation { left: left - 1, low: 0x80, high: 0xBF },
-            }),
+            Expect::Continuation { left, low, high } if (low..=high).contains(&byte) => {
+                Ok(match left {
+                    1 => Expect::Characters,
+                    _ => Expect::Continuation {
+                        left: left - 1,
+                        low: 0x80,
+                        high: 0xBF,
+                    },
+                })
+            }
             Expect::Continuation { .. } => Err(self.expected()),
             Expect::Literal { rest, whole } => match rest {
-                [next, rest @ ..] if *next == byte => {
-                    Ok(if rest.is_empty() { Expect::CommaOrEnd } else { Expect::Literal { rest, whole } })
-                }
+                [next, rest @ ..] if *next == byte => Ok(if rest.is_empty() {
+                    Expect::CommaOrEnd
+                } else {
+                    Expect::Literal { rest, whole }
+                }),
                 _ => Err(self.expected()),
             },
             Expect::Number(digits) => self.number(digits, byte),
@@ -183,7 +205,11 @@ impl JsonPrefix {
                 Ok(Expect::Characters)
             }
             (Expect::Colon, b':') => Ok(Expect::Value),
-            (Expect::CommaOrEnd, b',') => Ok(if self.in_object() { Expect::Name } else { Expect::Value }),
+            (Expect::CommaOrEnd, b',') => Ok(if self.in_object() {
+                Expect::Name
+            } else {
+                Expect::Value
+            }),
             (Expect::NameOrEnd, b'}') => Ok(self.close()),
             (Expect::CommaOrEnd, b'}') if self.in_object() => Ok(self.close()),
             (Expect::ValueOrEnd, b']') => Ok(self.close()),
@@ -202,10 +228,22 @@ impl JsonPrefix {
                 self.name = false;
                 Ok(Expect::Characters)
             }
-            b't' => Ok(Expect::Literal { rest: b"rue", whole: "true" }),
-            b'f' => Ok(Expect::Literal { rest: b"alse", whole: "false" }),
-            b'n' => Ok(Expect::Literal { rest: b"ull", whole: "null" }),
-            _ => Digits::Start.next(byte).map(Expect::Number).ok_or_else(|| self.expected()),
+            b't' => Ok(Expect::Literal {
+                rest: b"rue",
+                whole: "true",
+            }),
+            b'f' => Ok(Expect::Literal {
+                rest: b"alse",
+                whole: "false",
+            }),
+            b'n' => Ok(Expect::Literal {
+                rest: b"ull",
+                whole: "null",
+            }),
+            _ => Digits::Start
+                .next(byte)
+                .map(Expect::Number)
+                .ok_or_else(|| self.expected()),
         }
     }
 
@@ -223,7 +261,13 @@ impl JsonPrefix {
 
     fn character(&self, byte: u8) -> Accepted {
         let (left, low, high) = match byte {
-            b'"' => return Ok(if self.name { Expect::Colon } else { Expect::CommaOrEnd }),
+            b'"' => {
+                return Ok(if self.name {
+                    Expect::Colon
+                } else {
+                    Expect::CommaOrEnd
+                });
+            }
             b'\\' => return Ok(Expect::Escape(Escape::Letter)),
             0x00..=0x1F => return Err(JsonFault::ControlCharacter),
             0x20..=0x7F => return Ok(Expect::Characters),
@@ -246,13 +290,21 @@ impl JsonPrefix {
         }
         self.depth += 1;
         self.containers = self.containers << 1 | u128::from(object);
-        Ok(if object { Expect::NameOrEnd } else { Expect::ValueOrEnd })
+        Ok(if object {
+            Expect::NameOrEnd
+        } else {
+            Expect::ValueOrEnd
+        })
     }
 
     fn close(&mut self) -> Expect {
         self.depth -= 1;
         self.containers >>= 1;
-        if self.depth == 0 { Expect::End } else { Expect::CommaOrEnd }
+        if self.depth == 0 {
+            Expect::End
+        } else {
+            Expect::CommaOrEnd
+        }
     }
 
     fn in_object(&self) -> bool {
@@ -293,21 +345,33 @@ mod tests {
             (b"{\"status\":open}", "expected a JSON value at byte 10"),
             (b"{}{}", "expected nothing more after the object at byte 2"),
             (b"[1]", "expected a JSON object at byte 0"),
-            (b"\xEF\xBB\xBF{}", "a byte order mark is no JSON; save the text without it at byte 0"),
+            (
+                b"\xEF\xBB\xBF{}",
+                "a byte order mark is no JSON; save the text without it at byte 0",
+            ),
             (b"{\"a\":01}", "expected ',' or '}' at byte 6"),
             (b"{\"a\":1", "incomplete: expected ',' or '}' at byte 6"),
             (b"{\"a\":-}", "expected a digit at byte 6"),
             (b"{\"a\":1,}", "expected a member name in quotes at byte 7"),
-            (b"{'a':1}", "expected a member name in quotes or '}' at byte 1"),
+            (
+                b"{'a':1}",
+                "expected a member name in quotes or '}' at byte 1",
+            ),
             (b"{\"a\":[1}", "expected ',' or ']' at byte 7"),
-            (b"{\"a\":\"\x01\"}", "a control character in a string must be written as an escape at byte 6"),
+            (
+                b"{\"a\":\"\x01\"}",
+                "a control character in a string must be written as an escape at byte 6",
+            ),
             (b"{\"a\":\"\\x\"}", "a bad escape in a string at byte 7"),
             (b"{\"a\":\"\\ud83d\\ude00\"}", "complete"),
             (b"{\"a\":\"\\ud83d x", "half of a surrogate pair at byte 12"),
             (b"{\"a\":\"\\ude00\"}", "half of a surrogate pair at byte 9"),
             (b"{\"a\":\"\xC0\x80\"}", "the text is not UTF-8 at byte 6"),
             (b"{\"a\":tru}", "expected true at byte 8"),
-            (b"{\"a\":\"b", "incomplete: expected the closing quote of a string at byte 7"),
+            (
+                b"{\"a\":\"b",
+                "incomplete: expected the closing quote of a string at byte 7",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(describe(text), *expected, "{}", text.escape_ascii());
@@ -316,10 +380,18 @@ mod tests {
 
     #[test]
     fn depth_is_capped() {
-        let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
+        let nested = |levels: usize| {
+            format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels)).into_bytes()
+        };
         assert_eq!(state(&nested(DEPTH_MAX - 1)), PrefixState::Complete);
         let fault = JsonFault::Value(ValueError::Nesting);
-        assert_eq!(state(&nested(DEPTH_MAX)), PrefixState::Invalid(JsonError { offset: DEPTH_MAX + 4, fault }));
+        assert_eq!(
+            state(&nested(DEPTH_MAX)),
+            PrefixState::Invalid(JsonError {
+                offset: DEPTH_MAX + 4,
+                fault
+            })
+        );
     }
 
     fn any_json() -> impl Strategy<Value = serde_json::Value> {
@@ -371,7 +443,9 @@ mod tests {
             now = check.feed(b"{");
         }
         while now == PrefixState::Incomplete {
-            let next = WAYS_OUT.iter().find(|&&byte| !matches!(check.clone().feed(&[byte]), PrefixState::Invalid(_)));
+            let next = WAYS_OUT
+                .iter()
+                .find(|&&byte| !matches!(check.clone().feed(&[byte]), PrefixState::Invalid(_)));
             let byte = *next.expect("a state with no way out");
             text.push(byte);
             now = check.feed(&[byte]);
@@ -383,18 +457,33 @@ mod tests {
     fn check_against_serde(text: &[u8]) {
         let parsed = serde_json::from_slice::<serde_json::Value>(text);
         // The range of numbers is not grammar.
-        if parsed.as_ref().is_err_and(|error| error.to_string().contains("out of range")) {
+        if parsed
+            .as_ref()
+            .is_err_and(|error| error.to_string().contains("out of range"))
+        {
             return;
         }
         match state(text) {
-            PrefixState::Complete => assert!(parsed.is_ok_and(|v| v.is_object()), "{}", text.escape_ascii()),
+            PrefixState::Complete => assert!(
+                parsed.is_ok_and(|v| v.is_object()),
+                "{}",
+                text.escape_ascii()
+            ),
             PrefixState::Incomplete => {
                 assert!(parsed.is_err_and(|e| e.is_eof()), "{}", text.escape_ascii());
                 let whole = complete(text);
-                assert!(serde_json::from_slice::<serde_json::Value>(&whole).is_ok(), "{}", whole.escape_ascii());
+                assert!(
+                    serde_json::from_slice::<serde_json::Value>(&whole).is_ok(),
+                    "{}",
+                    whole.escape_ascii()
+                );
             }
             // serde_json looks at some bytes later (UTF-8 at the end of a string): then its text just ended too early.
-            PrefixState::Invalid(_) => assert!(!parsed.is_ok_and(|v| v.is_object()), "{}", text.escape_ascii()),
+            PrefixState::Invalid(_) => assert!(
+                !parsed.is_ok_and(|v| v.is_object()),
+                "{}",
+                text.escape_ascii()
+            ),
         }
     }
 

@@ -20,14 +20,20 @@ const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 ///
 /// # Errors
 /// The document's own, or what is wrong around it and with its bytes.
-pub fn read_document<T>(text: &[u8], document: fn(&mut Reader<'_>) -> Result<T, JsonError>) -> Result<T, JsonError> {
+pub fn read_document<T>(
+    text: &[u8],
+    document: fn(&mut Reader<'_>) -> Result<T, JsonError>,
+) -> Result<T, JsonError> {
     let read = |text| {
         let mut reader = Reader { text, at: 0 };
         let read = document(&mut reader)?;
         reader.end().map(|()| read)
     };
     if text.starts_with(BYTE_ORDER_MARK) {
-        return Err(JsonError { offset: 0, fault: JsonFault::ByteOrderMark });
+        return Err(JsonError {
+            offset: 0,
+            fault: JsonFault::ByteOrderMark,
+        });
     }
     let error = match std::str::from_utf8(text) {
         Ok(text) => return read(text),
@@ -35,12 +41,27 @@ pub fn read_document<T>(text: &[u8], document: fn(&mut Reader<'_>) -> Result<T, 
     };
     // A fault before the bad bytes comes first; a character that is cut off at the end is an end like any other.
     let offset = error.valid_up_to();
-    let good = text.get(..offset).and_then(|good| std::str::from_utf8(good).ok()).unwrap_or_default();
+    let good = text
+        .get(..offset)
+        .and_then(|good| std::str::from_utf8(good).ok())
+        .unwrap_or_default();
     match read(good) {
-        Ok(_) => Err(JsonError { offset, fault: JsonFault::TrailingData }),
-        Err(JsonError { fault: JsonFault::UnexpectedEnd, .. }) => match error.error_len() {
-            None => Err(JsonError { offset: text.len(), fault: JsonFault::UnexpectedEnd }),
-            Some(_) => Err(JsonError { offset, fault: JsonFault::NotUtf8 }),
+        Ok(_) => Err(JsonError {
+            offset,
+            fault: JsonFault::TrailingData,
+        }),
+        Err(JsonError {
+            fault: JsonFault::UnexpectedEnd,
+            ..
+        }) => match error.error_len() {
+            None => Err(JsonError {
+                offset: text.len(),
+                fault: JsonFault::UnexpectedEnd,
+            }),
+            Some(_) => Err(JsonError {
+                offset,
+                fault: JsonFault::NotUtf8,
+            }),
         },
         Err(earlier) => Err(earlier),
     }
@@ -86,7 +107,10 @@ impl<'a> Reader<'a> {
     /// The first byte of the next token.
     pub fn peek(&mut self) -> Result<u8, JsonError> {
         self.offset();
-        self.bytes().first().copied().ok_or_else(|| self.unexpected_end())
+        self.bytes()
+            .first()
+            .copied()
+            .ok_or_else(|| self.unexpected_end())
     }
 
     /// Takes a one-byte token.
@@ -100,7 +124,11 @@ impl<'a> Reader<'a> {
 
     fn end(&mut self) -> Result<(), JsonError> {
         self.offset();
-        if self.bytes().is_empty() { Ok(()) } else { Err(self.fault(JsonFault::TrailingData)) }
+        if self.bytes().is_empty() {
+            Ok(())
+        } else {
+            Err(self.fault(JsonFault::TrailingData))
+        }
     }
 
     /// Reads `{…}`. `each` gets every name and its offset, with the reader before the value, which it takes.
@@ -204,14 +232,17 @@ impl<'a> Reader<'a> {
     pub fn base64(&mut self) -> Result<Vec<u8>, JsonError> {
         let offset = self.offset();
         let text = self.string("a string of base64")?;
-        STANDARD.decode(text.as_bytes()).map_err(|_| fault_at(offset, JsonFault::Base64))
+        STANDARD
+            .decode(text.as_bytes())
+            .map_err(|_| fault_at(offset, JsonFault::Base64))
     }
 
     /// Reads a string that spells a number, by DynamoDB's grammar.
     pub fn number_string(&mut self) -> Result<Number, JsonError> {
         let offset = self.offset();
         let text = self.string("a number in quotes")?;
-        text.parse().map_err(|error| fault_at(offset, ValueError::Number(error)))
+        text.parse()
+            .map_err(|error| fault_at(offset, ValueError::Number(error)))
     }
 
     /// Reads a JSON number, all its digits kept.
@@ -222,7 +253,9 @@ impl<'a> Reader<'a> {
         if self.bytes().is_empty() {
             return Err(self.unexpected_end());
         }
-        self.slice(start, self.at).parse().map_err(|error| fault_at(start, ValueError::Number(error)))
+        self.slice(start, self.at)
+            .parse()
+            .map_err(|error| fault_at(start, ValueError::Number(error)))
     }
 
     /// Reads a JSON number as it is spelled.
@@ -265,7 +298,8 @@ impl<'a> Reader<'a> {
     /// Reads `true` or `false`.
     pub fn boolean(&mut self) -> Result<bool, JsonError> {
         let offset = self.offset();
-        self.literal("true or false")?.ok_or(fault_at(offset, JsonFault::Expected("true or false")))
+        self.literal("true or false")?
+            .ok_or(fault_at(offset, JsonFault::Expected("true or false")))
     }
 
     /// Reads any value, of any depth, and forgets it. What is open is a byte a level, not a frame of the stack.
@@ -303,7 +337,14 @@ impl<'a> Reader<'a> {
     fn skip_ends(&mut self, open: &mut Vec<u8>) -> Result<bool, JsonError> {
         while let Some(&end) = open.last() {
             if self.peek()? != end {
-                self.expect(b',', if end == b'}' { "',' or '}'" } else { "',' or ']'" })?;
+                self.expect(
+                    b',',
+                    if end == b'}' {
+                        "',' or '}'"
+                    } else {
+                        "',' or ']'"
+                    },
+                )?;
                 return self.skip_name(end).map(|()| true);
             }
             self.at += 1;
@@ -314,7 +355,11 @@ impl<'a> Reader<'a> {
 
     /// The name before a value of what ends with `end`, if that is an object.
     fn skip_name(&mut self, end: u8) -> Result<(), JsonError> {
-        if end == b'}' { self.name().map(drop) } else { Ok(()) }
+        if end == b'}' {
+            self.name().map(drop)
+        } else {
+            Ok(())
+        }
     }
 
     /// When an object with exactly one member follows, and its name starts with `$`: the name, its offset, and the place of the
@@ -332,7 +377,11 @@ impl<'a> Reader<'a> {
             Some(_) => return Ok(None),
         }
         let (name, offset) = ahead.name()?;
-        if !name.starts_with('$') || !Brackets::inside().is_last(ahead.bytes()).ok_or_else(|| ahead.unexpected_end())? {
+        if !name.starts_with('$')
+            || !Brackets::inside()
+                .is_last(ahead.bytes())
+                .ok_or_else(|| ahead.unexpected_end())?
+        {
             return Ok(None);
         }
         Ok(Some((name, offset, ahead)))
@@ -341,5 +390,8 @@ impl<'a> Reader<'a> {
 
 /// An error at a place.
 pub fn fault_at(offset: usize, fault: impl Into<JsonFault>) -> JsonError {
-    JsonError { offset, fault: fault.into() }
+    JsonError {
+        offset,
+        fault: fault.into(),
+    }
 }

@@ -22,7 +22,9 @@ pub trait Sink {
         loop {
             let (plain, tail) = rest.split_at(plain_len(rest));
             self.put(plain);
-            let Some((&byte, tail)) = tail.split_first() else { return };
+            let Some((&byte, tail)) = tail.split_first() else {
+                return;
+            };
             self.put_escape(byte);
             rest = tail;
         }
@@ -40,7 +42,14 @@ pub trait Sink {
             0x08 => b"\\b",
             0x0C => b"\\f",
             _ => {
-                self.put(&[b'\\', b'u', b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+                self.put(&[
+                    b'\\',
+                    b'u',
+                    b'0',
+                    b'0',
+                    HEX[usize::from(byte >> 4)],
+                    HEX[usize::from(byte & 15)],
+                ]);
                 return;
             }
         };
@@ -92,14 +101,19 @@ pub fn plain_len(text: &[u8]) -> usize {
     for word in words {
         let word = u64::from_le_bytes(*word);
         let below_blank = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let marks = below_blank | zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')));
+        let marks = below_blank
+            | zero_bytes(word ^ (ONES * u64::from(b'"')))
+            | zero_bytes(word ^ (ONES * u64::from(b'\\')));
         if marks != 0 {
             break;
         }
         at += 8;
     }
     let escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    text[at..].iter().position(escaped).map_or(text.len(), |more| at + more)
+    text[at..]
+        .iter()
+        .position(escaped)
+        .map_or(text.len(), |more| at + more)
 }
 
 /// What stands before a value and behind it.
@@ -136,7 +150,11 @@ pub struct ItemWriter<'a, N, S> {
 
 impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
     pub fn new(out: &'a mut S) -> Self {
-        Self { out, fresh: true, notation: PhantomData }
+        Self {
+            out,
+            fresh: true,
+            notation: PhantomData,
+        }
     }
 
     /// A value or name begins: the comma before it, if one is due. What to write it into.
@@ -192,7 +210,9 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
     }
 
     pub fn boolean(&mut self, value: bool) {
-        self.whole(N::BOOLEAN, |out| out.put(if value { b"true" } else { b"false" }));
+        self.whole(N::BOOLEAN, |out| {
+            out.put(if value { b"true" } else { b"false" })
+        });
     }
 
     pub fn null(&mut self) {
@@ -235,11 +255,19 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
 
     /// `is_tag_like`: the map has exactly one member and its name starts with `$`. The same for its end.
     pub fn map_begin(&mut self, is_tag_like: bool) {
-        self.open(if is_tag_like { N::TAG_LIKE_MAP.0 } else { N::MAP.0 });
+        self.open(if is_tag_like {
+            N::TAG_LIKE_MAP.0
+        } else {
+            N::MAP.0
+        });
     }
 
     pub fn map_end(&mut self, is_tag_like: bool) {
-        self.close(if is_tag_like { N::TAG_LIKE_MAP.1 } else { N::MAP.1 });
+        self.close(if is_tag_like {
+            N::TAG_LIKE_MAP.1
+        } else {
+            N::MAP.1
+        });
     }
 
     /// Writes an item, the names of `first` first.
@@ -256,15 +284,21 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
     pub fn value(&mut self, value: &AttributeValue) {
         match value {
             AttributeValue::S(text) => self.string(text),
-            AttributeValue::N(number) => self.number(number.text(&mut [0; TEXT_BYTES_MAX]).as_bytes()),
+            AttributeValue::N(number) => {
+                self.number(number.text(&mut [0; TEXT_BYTES_MAX]).as_bytes())
+            }
             AttributeValue::B(bytes) => self.binary(bytes),
             AttributeValue::Bool(value) => self.boolean(*value),
             AttributeValue::Null => self.null(),
             AttributeValue::Ss(set) => self.set(value, set, |writer, text| writer.set_string(text)),
             AttributeValue::Ns(set) => {
-                self.set(value, set, |writer, number| writer.set_number(number.text(&mut [0; TEXT_BYTES_MAX]).as_bytes()));
+                self.set(value, set, |writer, number| {
+                    writer.set_number(number.text(&mut [0; TEXT_BYTES_MAX]).as_bytes())
+                });
             }
-            AttributeValue::Bs(set) => self.set(value, set, |writer, bytes| writer.set_binary(bytes)),
+            AttributeValue::Bs(set) => {
+                self.set(value, set, |writer, bytes| writer.set_binary(bytes))
+            }
             AttributeValue::L(list) => {
                 self.list_begin();
                 list.iter().for_each(|element| self.value(element));
@@ -290,11 +324,22 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
 }
 
 /// The attributes in stored and rendered order: those of `first`, then the others by name.
-pub fn ordered<'a>(item: &'a Item, first: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a AttributeValue)> {
-    let leading = first.iter().enumerate().filter(|(index, name)| !first[..*index].contains(name));
+pub fn ordered<'a>(
+    item: &'a Item,
+    first: &'a [&'a str],
+) -> impl Iterator<Item = (&'a str, &'a AttributeValue)> {
+    let leading = first
+        .iter()
+        .enumerate()
+        .filter(|(index, name)| !first[..*index].contains(name));
     let leading = leading.filter_map(|(_, name)| item.0.get_key_value(*name));
-    let others = item.0.iter().filter(|(name, _)| !first.contains(&name.as_str()));
-    leading.chain(others).map(|(name, value)| (name.as_str(), value))
+    let others = item
+        .0
+        .iter()
+        .filter(|(name, _)| !first.contains(&name.as_str()));
+    leading
+        .chain(others)
+        .map(|(name, value)| (name.as_str(), value))
 }
 
 #[cfg(test)]
@@ -315,15 +360,27 @@ mod tests {
     #[test]
     fn only_quotes_backslashes_and_controls_are_escaped() {
         check("", "");
-        check("plain text, longer than eight bytes", "plain text, longer than eight bytes");
+        check(
+            "plain text, longer than eight bytes",
+            "plain text, longer than eight bytes",
+        );
         check("a\"b\\c/d", "a\\\"b\\\\c/d");
-        check("\n\r\t\u{8}\u{c}\0\u{1f}\u{7f}", "\\n\\r\\t\\b\\f\\u0000\\u001f\u{7f}");
+        check(
+            "\n\r\t\u{8}\u{c}\0\u{1f}\u{7f}",
+            "\\n\\r\\t\\b\\f\\u0000\\u001f\u{7f}",
+        );
         check("é€😀\u{2028}", "é€😀\u{2028}");
     }
 
     #[test]
     fn base64_is_standard_with_padding() {
-        for (bytes, expected) in [(&b""[..], ""), (b"a", "YQ=="), (b"ab", "YWI="), (b"abc", "YWJj"), (&[0xFB, 0xFF], "+/8=")] {
+        for (bytes, expected) in [
+            (&b""[..], ""),
+            (b"a", "YQ=="),
+            (b"ab", "YWI="),
+            (b"abc", "YWJj"),
+            (&[0xFB, 0xFF], "+/8="),
+        ] {
             let mut out = b"x".to_vec();
             out.put_base64(bytes);
             assert_eq!(out, format!("x{expected}").into_bytes());

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, Statistic, TableCounts, TableMetrics, Window};
+use crate::model::layout::{
+    Billing, Load, Metrics, Reads, SourceMetrics, Statistic, TableCounts, TableMetrics, Window,
+};
 use crate::model::prices::{MonthlyCost, PriceTable, Spent};
 
 const MINUTE_MS: u64 = 60_000;
@@ -17,7 +19,9 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
     let rate = |window: Window| {
         // Of a window that is longer than the counting, what there was of it.
         let seconds = window.seconds().min(seconds.max(Window::Minute.seconds()));
-        cost(&prices.month_of_table(table, |source| per_second(&source.within(window).load(), seconds)))
+        cost(&prices.month_of_table(table, |source| {
+            per_second(&source.within(window).load(), seconds)
+        }))
     };
     json!({
         "name": table.table.as_str(),
@@ -57,12 +61,25 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
 #[must_use]
 pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable) -> Value {
     let mut all = Load::default();
-    metrics.tables.iter().flat_map(|table| &table.sources).for_each(|source| all.add(&source.usage.total.load()));
+    metrics
+        .tables
+        .iter()
+        .flat_map(|table| &table.sources)
+        .for_each(|source| all.add(&source.usage.total.load()));
     if let Some(spent) = spent {
         // Of the requests, of which some were of no table that is there still.
-        all = Load { read: spent.read, write: spent.write, read_throttles: spent.throttles, write_throttles: 0 };
+        all = Load {
+            read: spent.read,
+            write: spent.write,
+            read_throttles: spent.throttles,
+            write_throttles: 0,
+        };
     }
-    let since_ms = spent.map(|spent| spent.since_ms).or(metrics.tables.iter().map(|table| table.since_ms).min());
+    let since_ms = spent.map(|spent| spent.since_ms).or(metrics
+        .tables
+        .iter()
+        .map(|table| table.since_ms)
+        .min());
     json!({
         "since": since_ms.map(calendar::iso),
         "since_start": load(&all),
@@ -82,12 +99,23 @@ pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable)
 /// What the backfill of a global index took, which is beside the units of writes; provisioned units are paid for already.
 fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
     let units = source.usage.total.online_write.sum;
-    let cost = if source.billing == Billing::OnDemand { prices.of_writes(units) } else { 0.0 };
-    source.usage.total.online_percent.map_or(Value::Null, |_| json!({ "write_units": units, "cost": cents(cost) }))
+    let cost = if source.billing == Billing::OnDemand {
+        prices.of_writes(units)
+    } else {
+        0.0
+    };
+    source.usage.total.online_percent.map_or(
+        Value::Null,
+        |_| json!({ "write_units": units, "cost": cents(cost) }),
+    )
 }
 
 fn per_second(load: &Load, seconds: f64) -> Load {
-    Load { read: load.read / seconds, write: load.write / seconds, ..*load }
+    Load {
+        read: load.read / seconds,
+        write: load.write / seconds,
+        ..*load
+    }
 }
 
 fn load(load: &Load) -> Value {
@@ -101,7 +129,12 @@ fn reads(reads: &Reads) -> Value {
 /// The running minute, and the whole one before it.
 fn newest<'t>(metrics: &Metrics, table: &'t TableMetrics) -> impl Iterator<Item = &'t TableCounts> {
     let from = (metrics.now_ms / MINUTE_MS).saturating_sub(1);
-    table.counts.minutes.iter().filter(move |(minute, _)| *minute >= from).map(|(_, counts)| counts)
+    table
+        .counts
+        .minutes
+        .iter()
+        .filter(move |(minute, _)| *minute >= from)
+        .map(|(_, counts)| counts)
 }
 
 /// `SuccessfulRequestLatency` of all operations together.

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::with_local_indexes;
 use crate::codec::calendar;
-use crate::model::layout::{MeteredOperation, OperationCounts, SourceMetrics, Statistic, TableCounts, TableMetrics, Usage};
+use crate::model::layout::{
+    MeteredOperation, OperationCounts, SourceMetrics, Statistic, TableCounts, TableMetrics, Usage,
+};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -14,23 +16,42 @@ const MINUTE_MS: u64 = 60_000;
 #[must_use]
 pub fn render(table: &TableMetrics, now_ms: u64) -> String {
     let mut points = Vec::new();
-    let mut minutes: Vec<u64> =
-        table.sources.iter().flat_map(|source| source.usage.minutes.iter().map(|(minute, _)| *minute)).collect();
+    let mut minutes: Vec<u64> = table
+        .sources
+        .iter()
+        .flat_map(|source| source.usage.minutes.iter().map(|(minute, _)| *minute))
+        .collect();
     minutes.extend(table.counts.minutes.iter().map(|(minute, _)| *minute));
     // Units and backfills are told of the running minute, whether anything was counted in it or not.
     minutes.push(now_ms / MINUTE_MS);
     minutes.sort_unstable();
     minutes.dedup();
     for minute in minutes {
-        let mut at = Minute { points: &mut points, minute, table };
-        at.usage(None, &with_local_indexes(table, |source| usage_at(source, minute)));
+        let mut at = Minute {
+            points: &mut points,
+            minute,
+            table,
+        };
+        at.usage(
+            None,
+            &with_local_indexes(table, |source| usage_at(source, minute)),
+        );
         for source in table.sources.iter().filter(|source| !source.is_of_table()) {
-            at.usage(source.index.as_ref().map(|name| name.as_str()), &usage_at(source, minute));
+            at.usage(
+                source.index.as_ref().map(|name| name.as_str()),
+                &usage_at(source, minute),
+            );
         }
         if minute == now_ms / MINUTE_MS {
-            table.sources.iter().for_each(|source| at.provisioned(source));
+            table
+                .sources
+                .iter()
+                .for_each(|source| at.provisioned(source));
         }
-        table.sources.iter().for_each(|source| at.backfill(source, minute == now_ms / MINUTE_MS));
+        table
+            .sources
+            .iter()
+            .for_each(|source| at.backfill(source, minute == now_ms / MINUTE_MS));
         if let Some((_, counts)) = table.counts.minutes.iter().find(|(of, _)| *of == minute) {
             at.counts(counts);
         }
@@ -43,7 +64,13 @@ pub fn render(table: &TableMetrics, now_ms: u64) -> String {
 }
 
 fn usage_at(source: &SourceMetrics, minute: u64) -> Usage {
-    source.usage.minutes.iter().find(|(of, _)| *of == minute).map(|(_, usage)| *usage).unwrap_or_default()
+    source
+        .usage
+        .minutes
+        .iter()
+        .find(|(of, _)| *of == minute)
+        .map(|(_, usage)| *usage)
+        .unwrap_or_default()
 }
 
 /// The points of one minute.
@@ -57,16 +84,35 @@ impl Minute<'_> {
     fn usage(&mut self, index: Option<&str>, usage: &Usage) {
         let dimension = index.map(|name| ("GlobalSecondaryIndexName", name));
         self.statistic("ConsumedReadCapacityUnits", dimension, &usage.read, "Count");
-        self.statistic("ConsumedWriteCapacityUnits", dimension, &usage.write, "Count");
+        self.statistic(
+            "ConsumedWriteCapacityUnits",
+            dimension,
+            &usage.write,
+            "Count",
+        );
         self.sum("ReadThrottleEvents", dimension, usage.read_throttles);
         self.sum("WriteThrottleEvents", dimension, usage.write_throttles);
-        self.statistic("OnlineIndexConsumedWriteCapacity", dimension, &usage.online_write, "Count");
-        self.sum("OnlineIndexThrottleEvents", dimension, usage.online_throttles);
+        self.statistic(
+            "OnlineIndexConsumedWriteCapacity",
+            dimension,
+            &usage.online_write,
+            "Count",
+        );
+        self.sum(
+            "OnlineIndexThrottleEvents",
+            dimension,
+            usage.online_throttles,
+        );
     }
 
     fn provisioned(&mut self, source: &SourceMetrics) {
-        let Some(units) = source.provisioned() else { return };
-        let dimension = source.index.as_ref().map(|name| ("GlobalSecondaryIndexName", name.as_str()));
+        let Some(units) = source.provisioned() else {
+            return;
+        };
+        let dimension = source
+            .index
+            .as_ref()
+            .map(|name| ("GlobalSecondaryIndexName", name.as_str()));
         for (name, value) in [
             ("ProvisionedReadCapacityUnits", units.read_capacity_units),
             ("ProvisionedWriteCapacityUnits", units.write_capacity_units),
@@ -79,28 +125,56 @@ impl Minute<'_> {
 
     /// How far an index is that is being made, or was at the end of a minute.
     fn backfill(&mut self, source: &SourceMetrics, is_now: bool) {
-        let going = source.backfill.filter(|_| is_now).map(|backfill| backfill.percent());
+        let going = source
+            .backfill
+            .filter(|_| is_now)
+            .map(|backfill| backfill.percent());
         let percent = going.or(usage_at(source, self.minute).online_percent);
-        let (Some(percent), Some(index)) = (percent, &source.index) else { return };
+        let (Some(percent), Some(index)) = (percent, &source.index) else {
+            return;
+        };
         let dimension = Some(("GlobalSecondaryIndexName", index.as_str()));
         let mut statistic = Statistic::default();
         statistic.add(number(percent));
-        self.statistic("OnlineIndexPercentageProgress", dimension, &statistic, "Percent");
+        self.statistic(
+            "OnlineIndexPercentageProgress",
+            dimension,
+            &statistic,
+            "Percent",
+        );
     }
 
     fn counts(&mut self, counts: &TableCounts) {
         for operation in MeteredOperation::ALL {
             self.operation(operation.name(), &counts.operations[operation as usize]);
         }
-        self.sum("ConditionalCheckFailedRequests", None, counts.conditional_check_failed);
+        self.sum(
+            "ConditionalCheckFailedRequests",
+            None,
+            counts.conditional_check_failed,
+        );
         self.sum("TransactionConflict", None, counts.transaction_conflicts);
-        self.sum("TimeToLiveDeletedItemCount", None, counts.time_to_live_deleted);
+        self.sum(
+            "TimeToLiveDeletedItemCount",
+            None,
+            counts.time_to_live_deleted,
+        );
     }
 
     fn operation(&mut self, operation: &str, counts: &OperationCounts) {
         let dimension = Some(("Operation", operation));
-        self.statistic("SuccessfulRequestLatency", dimension, &counts.latency_ms, "Milliseconds");
-        self.statistic("ReturnedItemCount", dimension, &counts.returned_items, "Count");
+        self.statistic(
+            "SuccessfulRequestLatency",
+            dimension,
+            &counts.latency_ms,
+            "Milliseconds",
+        );
+        self.statistic(
+            "ReturnedItemCount",
+            dimension,
+            &counts.returned_items,
+            "Count",
+        );
         self.sum("ThrottledRequests", dimension, counts.throttled);
         self.sum("SystemErrors", dimension, counts.system_errors);
     }
@@ -108,12 +182,23 @@ impl Minute<'_> {
     fn sum(&mut self, name: &str, dimension: Option<(&str, &str)>, events: u64) {
         if events > 0 {
             // Each event is a sample of 1.
-            let statistic = Statistic { count: events, sum: number(events), min: 1.0, max: 1.0 };
+            let statistic = Statistic {
+                count: events,
+                sum: number(events),
+                min: 1.0,
+                max: 1.0,
+            };
             self.statistic(name, dimension, &statistic, "Count");
         }
     }
 
-    fn statistic(&mut self, name: &str, dimension: Option<(&str, &str)>, statistic: &Statistic, unit: &str) {
+    fn statistic(
+        &mut self,
+        name: &str,
+        dimension: Option<(&str, &str)>,
+        statistic: &Statistic,
+        unit: &str,
+    ) {
         if statistic.count == 0 {
             return;
         }

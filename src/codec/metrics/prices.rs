@@ -25,13 +25,17 @@ pub fn built_in() -> PriceTable {
 /// # Errors
 /// A sentence that says what is wrong.
 pub fn parse(text: &str) -> Result<PriceTable, String> {
-    let json: Value = serde_json::from_str(text).map_err(|error| format!("the price table is not JSON: {error}"))?;
+    let json: Value = serde_json::from_str(text)
+        .map_err(|error| format!("the price table is not JSON: {error}"))?;
     let word = |name: &str| {
         let value = json.get(name).and_then(Value::as_str).map(str::to_owned);
         value.ok_or_else(|| format!("the price table needs the string {name:?}"))
     };
     let price = |name: &str| {
-        let value = json.get(name).and_then(Value::as_f64).filter(|price| *price >= 0.0);
+        let value = json
+            .get(name)
+            .and_then(Value::as_f64)
+            .filter(|price| *price >= 0.0);
         value.ok_or_else(|| format!("the price table needs {name:?}, a number of at least 0"))
     };
     Ok(PriceTable {

@@ -3,10 +3,17 @@
 use std::fmt::Write as _;
 
 use super::with_local_indexes;
-use crate::model::layout::{MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics, Usage};
+use crate::model::layout::{
+    MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics, Usage,
+};
 
 /// A metric of a table or global index, of the service's name in words and its value.
-type OfSource = (&'static str, &'static str, &'static str, fn(&Reading<'_>) -> Option<f64>);
+type OfSource = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Reading<'_>) -> Option<f64>,
+);
 /// A metric of a table and operation.
 type OfOperation = (&'static str, &'static str, fn(&OperationCounts) -> f64);
 
@@ -17,41 +24,134 @@ struct Reading<'m> {
 }
 
 const OF_SOURCE: &[OfSource] = &[
-    ("consumed_read_capacity_units_total", "counter", "ConsumedReadCapacityUnits", |r| Some(r.usage.read.sum)),
-    ("consumed_write_capacity_units_total", "counter", "ConsumedWriteCapacityUnits", |r| Some(r.usage.write.sum)),
-    ("provisioned_read_capacity_units", "gauge", "ProvisionedReadCapacityUnits", |r| {
-        r.source.provisioned().map(|units| number(units.read_capacity_units))
+    (
+        "consumed_read_capacity_units_total",
+        "counter",
+        "ConsumedReadCapacityUnits",
+        |r| Some(r.usage.read.sum),
+    ),
+    (
+        "consumed_write_capacity_units_total",
+        "counter",
+        "ConsumedWriteCapacityUnits",
+        |r| Some(r.usage.write.sum),
+    ),
+    (
+        "provisioned_read_capacity_units",
+        "gauge",
+        "ProvisionedReadCapacityUnits",
+        |r| {
+            r.source
+                .provisioned()
+                .map(|units| number(units.read_capacity_units))
+        },
+    ),
+    (
+        "provisioned_write_capacity_units",
+        "gauge",
+        "ProvisionedWriteCapacityUnits",
+        |r| {
+            r.source
+                .provisioned()
+                .map(|units| number(units.write_capacity_units))
+        },
+    ),
+    (
+        "read_throttle_events_total",
+        "counter",
+        "ReadThrottleEvents",
+        |r| Some(number(r.usage.read_throttles)),
+    ),
+    (
+        "write_throttle_events_total",
+        "counter",
+        "WriteThrottleEvents",
+        |r| Some(number(r.usage.write_throttles)),
+    ),
+    (
+        "online_index_percentage_progress",
+        "gauge",
+        "OnlineIndexPercentageProgress; 100 after a backfill",
+        |r| {
+            r.source
+                .backfill
+                .map(|backfill| backfill.percent())
+                .or(r.usage.online_percent)
+                .map(number)
+        },
+    ),
+    (
+        "online_index_consumed_write_capacity",
+        "gauge",
+        "OnlineIndexConsumedWriteCapacity, since the backfill began",
+        |r| {
+            let over = r.usage.online_percent.map(|_| r.usage.online_write.sum);
+            r.source
+                .backfill
+                .map(|backfill| number(backfill.write_units))
+                .or(over)
+        },
+    ),
+    (
+        "online_index_throttle_events",
+        "gauge",
+        "OnlineIndexThrottleEvents",
+        |r| {
+            let is_known = r.source.backfill.is_some() || r.usage.online_percent.is_some();
+            is_known.then(|| number(r.usage.online_throttles))
+        },
+    ),
+    ("query_requests_total", "counter", "pages of Query", |r| {
+        Some(number(r.usage.queries.requests))
     }),
-    ("provisioned_write_capacity_units", "gauge", "ProvisionedWriteCapacityUnits", |r| {
-        r.source.provisioned().map(|units| number(units.write_capacity_units))
+    (
+        "query_evaluated_items_total",
+        "counter",
+        "ScannedCount of Query",
+        |r| Some(number(r.usage.queries.evaluated)),
+    ),
+    (
+        "query_returned_items_total",
+        "counter",
+        "Count of Query",
+        |r| Some(number(r.usage.queries.returned)),
+    ),
+    ("scan_requests_total", "counter", "pages of Scan", |r| {
+        Some(number(r.usage.scans.requests))
     }),
-    ("read_throttle_events_total", "counter", "ReadThrottleEvents", |r| Some(number(r.usage.read_throttles))),
-    ("write_throttle_events_total", "counter", "WriteThrottleEvents", |r| Some(number(r.usage.write_throttles))),
-    ("online_index_percentage_progress", "gauge", "OnlineIndexPercentageProgress; 100 after a backfill", |r| {
-        r.source.backfill.map(|backfill| backfill.percent()).or(r.usage.online_percent).map(number)
+    (
+        "scan_evaluated_items_total",
+        "counter",
+        "ScannedCount of Scan",
+        |r| Some(number(r.usage.scans.evaluated)),
+    ),
+    (
+        "scan_returned_items_total",
+        "counter",
+        "Count of Scan",
+        |r| Some(number(r.usage.scans.returned)),
+    ),
+    ("items", "gauge", "items or index entries", |r| {
+        Some(number(r.source.entries))
     }),
-    ("online_index_consumed_write_capacity", "gauge", "OnlineIndexConsumedWriteCapacity, since the backfill began", |r| {
-        let over = r.usage.online_percent.map(|_| r.usage.online_write.sum);
-        r.source.backfill.map(|backfill| number(backfill.write_units)).or(over)
-    }),
-    ("online_index_throttle_events", "gauge", "OnlineIndexThrottleEvents", |r| {
-        let is_known = r.source.backfill.is_some() || r.usage.online_percent.is_some();
-        is_known.then(|| number(r.usage.online_throttles))
-    }),
-    ("query_requests_total", "counter", "pages of Query", |r| Some(number(r.usage.queries.requests))),
-    ("query_evaluated_items_total", "counter", "ScannedCount of Query", |r| Some(number(r.usage.queries.evaluated))),
-    ("query_returned_items_total", "counter", "Count of Query", |r| Some(number(r.usage.queries.returned))),
-    ("scan_requests_total", "counter", "pages of Scan", |r| Some(number(r.usage.scans.requests))),
-    ("scan_evaluated_items_total", "counter", "ScannedCount of Scan", |r| Some(number(r.usage.scans.evaluated))),
-    ("scan_returned_items_total", "counter", "Count of Scan", |r| Some(number(r.usage.scans.returned))),
-    ("items", "gauge", "items or index entries", |r| Some(number(r.source.entries))),
-    ("size_bytes", "gauge", "bytes with the overhead of each item", |r| Some(number(r.source.billed_bytes))),
+    (
+        "size_bytes",
+        "gauge",
+        "bytes with the overhead of each item",
+        |r| Some(number(r.source.billed_bytes)),
+    ),
 ];
 
 const OF_OPERATION: &[OfOperation] = &[
-    ("throttled_requests_total", "ThrottledRequests", |counts| number(counts.throttled)),
-    ("system_errors_total", "SystemErrors", |counts| number(counts.system_errors)),
-    ("returned_item_count_total", "ReturnedItemCount", |counts| counts.returned_items.sum),
+    ("throttled_requests_total", "ThrottledRequests", |counts| {
+        number(counts.throttled)
+    }),
+    ("system_errors_total", "SystemErrors", |counts| {
+        number(counts.system_errors)
+    }),
+    ("returned_item_count_total", "ReturnedItemCount", |counts| {
+        counts.returned_items.sum
+    }),
 ];
 
 /// What a cache before the database answered, and what not.
@@ -59,10 +159,20 @@ const OF_OPERATION: &[OfOperation] = &[
 pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
     let mut out = String::new();
     for (name, value) in [("cache_hits_total", 0), ("cache_misses_total", 1)] {
-        head(&mut out, name, "counter", "reads answered, or not, by the cache before the tables");
+        head(
+            &mut out,
+            name,
+            "counter",
+            "reads answered, or not, by the cache before the tables",
+        );
         for (cache, hits, misses) in hits_and_misses {
             let count = if value == 0 { *hits } else { *misses };
-            line(&mut out, name, &format!("{{cache=\"{cache}\"}}"), number(count));
+            line(
+                &mut out,
+                name,
+                &format!("{{cache=\"{cache}\"}}"),
+                number(count),
+            );
         }
     }
     out
@@ -84,37 +194,89 @@ pub fn render(metrics: &Metrics) -> String {
     }
     for (name, help, value) in OF_OPERATION {
         head(&mut out, name, "counter", help);
-        of_operations(metrics, |labels, counts| line(&mut out, name, labels, value(counts)));
+        of_operations(metrics, |labels, counts| {
+            line(&mut out, name, labels, value(counts))
+        });
     }
     let latency = "successful_request_latency_seconds";
     head(&mut out, latency, "summary", "SuccessfulRequestLatency");
     of_operations(metrics, |labels, counts| {
-        line(&mut out, &format!("{latency}_sum"), labels, counts.latency_ms.sum / 1e3);
-        line(&mut out, &format!("{latency}_count"), labels, number(counts.latency_ms.count));
+        line(
+            &mut out,
+            &format!("{latency}_sum"),
+            labels,
+            counts.latency_ms.sum / 1e3,
+        );
+        line(
+            &mut out,
+            &format!("{latency}_count"),
+            labels,
+            number(counts.latency_ms.count),
+        );
     });
     type OfTable = (&'static str, &'static str, fn(&TableMetrics) -> u64);
     let of_table: [OfTable; 3] = [
-        ("conditional_check_failed_requests_total", "ConditionalCheckFailedRequests", |t| t.counts.total.conditional_check_failed),
-        ("transaction_conflict_total", "TransactionConflict", |t| t.counts.total.transaction_conflicts),
-        ("time_to_live_deleted_item_count_total", "TimeToLiveDeletedItemCount", |t| t.counts.total.time_to_live_deleted),
+        (
+            "conditional_check_failed_requests_total",
+            "ConditionalCheckFailedRequests",
+            |t| t.counts.total.conditional_check_failed,
+        ),
+        ("transaction_conflict_total", "TransactionConflict", |t| {
+            t.counts.total.transaction_conflicts
+        }),
+        (
+            "time_to_live_deleted_item_count_total",
+            "TimeToLiveDeletedItemCount",
+            |t| t.counts.total.time_to_live_deleted,
+        ),
     ];
     for (name, help, value) in of_table {
         head(&mut out, name, "counter", help);
         for table in &metrics.tables {
-            line(&mut out, name, &labels(table, "", None), number(value(table)));
+            line(
+                &mut out,
+                name,
+                &labels(table, "", None),
+                number(value(table)),
+            );
         }
     }
     head(&mut out, "user_errors_total", "counter", "UserErrors");
-    line(&mut out, "user_errors_total", "", number(metrics.user_errors));
-    head(&mut out, "log_bytes", "gauge", "bytes of the log behind the last checkpoint");
+    line(
+        &mut out,
+        "user_errors_total",
+        "",
+        number(metrics.user_errors),
+    );
+    head(
+        &mut out,
+        "log_bytes",
+        "gauge",
+        "bytes of the log behind the last checkpoint",
+    );
     line(&mut out, "log_bytes", "", number(metrics.log_bytes));
     if let Some(age) = metrics.checkpoint_age {
-        head(&mut out, "checkpoint_age_seconds", "gauge", "since this process made its last checkpoint");
+        head(
+            &mut out,
+            "checkpoint_age_seconds",
+            "gauge",
+            "since this process made its last checkpoint",
+        );
         line(&mut out, "checkpoint_age_seconds", "", age);
     }
-    head(&mut out, "since_seconds", "gauge", "when the counting of the table began, seconds since the epoch");
+    head(
+        &mut out,
+        "since_seconds",
+        "gauge",
+        "when the counting of the table began, seconds since the epoch",
+    );
     for table in &metrics.tables {
-        line(&mut out, "since_seconds", &labels(table, "", None), number(table.since_ms) / 1e3);
+        line(
+            &mut out,
+            "since_seconds",
+            &labels(table, "", None),
+            number(table.since_ms) / 1e3,
+        );
     }
     out
 }
@@ -122,10 +284,20 @@ pub fn render(metrics: &Metrics) -> String {
 /// The table with its local indexes, then each global index.
 fn readings(table: &TableMetrics) -> Vec<(Option<&str>, Reading<'_>)> {
     let usage = with_local_indexes(table, |source| source.usage.total);
-    let base = table.sources.first().map(|source| (None, Reading { usage, source }));
+    let base = table
+        .sources
+        .first()
+        .map(|source| (None, Reading { usage, source }));
     let global = table.sources.iter().filter(|source| !source.is_of_table());
-    let global =
-        global.map(|source| (source.index.as_ref().map(|name| name.as_str()), Reading { usage: source.usage.total, source }));
+    let global = global.map(|source| {
+        (
+            source.index.as_ref().map(|name| name.as_str()),
+            Reading {
+                usage: source.usage.total,
+                source,
+            },
+        )
+    });
     base.into_iter().chain(global).collect()
 }
 
@@ -143,7 +315,10 @@ fn of_operations(metrics: &Metrics, mut visit: impl FnMut(&str, &OperationCounts
 
 fn head(out: &mut String, name: &str, kind: &str, help: &str) {
     // Writing to a string does not fail.
-    let _ = writeln!(out, "# HELP ddbfs_{name} {help}\n# TYPE ddbfs_{name} {kind}");
+    let _ = writeln!(
+        out,
+        "# HELP ddbfs_{name} {help}\n# TYPE ddbfs_{name} {kind}"
+    );
 }
 
 fn line(out: &mut String, name: &str, labels: &str, value: f64) {

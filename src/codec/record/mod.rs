@@ -62,10 +62,13 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`StoreError::Format`] for a record of a newer format, [`StoreError::Corrupt`] for what is no record.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
-        let (header, content) = bytes.split_at_checked(HEADER_BYTES).ok_or(match bytes.first() {
-            Some(&format) if format > FORMAT => StoreError::Format(format),
-            _ => StoreError::Corrupt("a record is too short"),
-        })?;
+        let (header, content) =
+            bytes
+                .split_at_checked(HEADER_BYTES)
+                .ok_or(match bytes.first() {
+                    Some(&format) if format > FORMAT => StoreError::Format(format),
+                    _ => StoreError::Corrupt("a record is too short"),
+                })?;
         let mut header = Cursor::new(header);
         match header.byte()? {
             FORMAT => {}
@@ -138,7 +141,10 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] in what had to be read.
-    pub fn each_attribute(&self, each: impl FnMut(&'a str, StoredValue<'a>)) -> Result<(), StoreError> {
+    pub fn each_attribute(
+        &self,
+        each: impl FnMut(&'a str, StoredValue<'a>),
+    ) -> Result<(), StoreError> {
         read::each_attribute(self.content, each)
     }
 
@@ -155,7 +161,11 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] in what had to be read.
-    pub fn attribute_into(&self, name: &str, into: &mut AttributeValue) -> Result<bool, StoreError> {
+    pub fn attribute_into(
+        &self,
+        name: &str,
+        into: &mut AttributeValue,
+    ) -> Result<bool, StoreError> {
         read::attribute_into(self.content, name, into)
     }
 
@@ -167,7 +177,11 @@ impl<'a> Record<'a> {
         let start = out.len();
         // A wrong length costs at most this room: the real one is at most six times the record, plus names of types.
         out.reserve((self.plain_json_bytes as usize).min(64 + 16 * self.content.len()));
-        let done = read::walk(self.content, &|_| true, &mut ItemWriter::<PlainJson, _>::new(out));
+        let done = read::walk(
+            self.content,
+            &|_| true,
+            &mut ItemWriter::<PlainJson, _>::new(out),
+        );
         done.inspect_err(|_| out.truncate(start))
     }
 
@@ -175,9 +189,17 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and then nothing is appended.
-    pub fn write_dynamodb_json(&self, keep: &dyn Fn(&str) -> bool, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    pub fn write_dynamodb_json(
+        &self,
+        keep: &dyn Fn(&str) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
         let start = out.len();
-        let done = read::walk(self.content, keep, &mut ItemWriter::<DynamodbJson, _>::new(out));
+        let done = read::walk(
+            self.content,
+            keep,
+            &mut ItemWriter::<DynamodbJson, _>::new(out),
+        );
         done.inspect_err(|_| out.truncate(start))
     }
 }
@@ -263,15 +285,27 @@ pub fn encode(item: &Item, first: &[&str], version: Version, modified_ms: u64) -
 /// # Errors
 /// [`StoreError::Corrupt`]
 pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
-    let (head, content) = record.split_at_checked(HEADER_BYTES).ok_or(StoreError::Corrupt("a record is too short"))?;
+    let (head, content) = record
+        .split_at_checked(HEADER_BYTES)
+        .ok_or(StoreError::Corrupt("a record is too short"))?;
     let mut attributes = Vec::with_capacity(16);
     read::each_span(content, |name, span| attributes.push((name, span)))?;
     // Those that were first and are not any more go to their place among the others.
-    attributes.sort_unstable_by_key(|(name, _)| (first.iter().position(|of_first| of_first == name).unwrap_or(first.len()), *name));
+    attributes.sort_unstable_by_key(|(name, _)| {
+        (
+            first
+                .iter()
+                .position(|of_first| of_first == name)
+                .unwrap_or(first.len()),
+            *name,
+        )
+    });
     let mut out = Vec::with_capacity(record.len());
     out.extend_from_slice(head);
     out.extend_from_slice(&u32_of(attributes.len()).to_le_bytes());
-    attributes.iter().for_each(|(_, span)| out.extend_from_slice(span));
+    attributes
+        .iter()
+        .for_each(|(_, span)| out.extend_from_slice(span));
     Ok(out)
 }
 
@@ -333,10 +367,18 @@ fn put_value(value: &AttributeValue, out: &mut Vec<u8>) {
         }
         AttributeValue::Bool(value) => out.push(if *value { tag::TRUE } else { tag::FALSE }),
         AttributeValue::Null => out.push(tag::NULL),
-        AttributeValue::Ss(set) => put_sized(tag::SS, out, |out| set.iter().for_each(|text| put_text(text.as_bytes(), out))),
-        AttributeValue::Ns(set) => put_sized(tag::NS, out, |out| set.iter().for_each(|number| put_number(number, out))),
-        AttributeValue::Bs(set) => put_sized(tag::BS, out, |out| set.iter().for_each(|bytes| put_text(bytes, out))),
-        AttributeValue::L(list) => put_sized(tag::L, out, |out| list.iter().for_each(|element| put_value(element, out))),
+        AttributeValue::Ss(set) => put_sized(tag::SS, out, |out| {
+            set.iter().for_each(|text| put_text(text.as_bytes(), out))
+        }),
+        AttributeValue::Ns(set) => put_sized(tag::NS, out, |out| {
+            set.iter().for_each(|number| put_number(number, out))
+        }),
+        AttributeValue::Bs(set) => put_sized(tag::BS, out, |out| {
+            set.iter().for_each(|bytes| put_text(bytes, out))
+        }),
+        AttributeValue::L(list) => put_sized(tag::L, out, |out| {
+            list.iter().for_each(|element| put_value(element, out))
+        }),
         AttributeValue::M(map) => put_sized(tag::M, out, |out| {
             for (name, member) in map {
                 put_text(name.as_bytes(), out);

@@ -10,8 +10,10 @@ use crate::model::{AttributeType, AttributeValue, Item, Number};
 const SHORT: StoreError = StoreError::Corrupt("a record ends within a value");
 const LENGTH: StoreError = StoreError::Corrupt("a record has a length that cannot be read");
 const TAG: StoreError = StoreError::Corrupt("a record has an unknown value tag");
-const ORDER: StoreError = StoreError::Corrupt("a record has attributes or elements twice or out of order");
-const COUNT: StoreError = StoreError::Corrupt("a record has another number of attributes than it says");
+const ORDER: StoreError =
+    StoreError::Corrupt("a record has attributes or elements twice or out of order");
+const COUNT: StoreError =
+    StoreError::Corrupt("a record has another number of attributes than it says");
 const NUMBER: StoreError = StoreError::Corrupt("a record has a number that cannot be read");
 
 /// What begins each value.
@@ -76,7 +78,11 @@ impl<'a> Cursor<'a> {
             if byte & 0x80 == 0 {
                 // One spelling only: whether two records are equal is asked of their bytes.
                 let shortest = byte != 0 || shift == 0;
-                return if shortest { usize::try_from(length).map_err(|_| SHORT) } else { Err(LENGTH) };
+                return if shortest {
+                    usize::try_from(length).map_err(|_| SHORT)
+                } else {
+                    Err(LENGTH)
+                };
             }
         }
         Err(LENGTH)
@@ -89,7 +95,8 @@ impl<'a> Cursor<'a> {
     }
 
     fn text(&mut self) -> Result<&'a str, StoreError> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| StoreError::Corrupt("a record has a text that is not UTF-8"))
+        std::str::from_utf8(self.bytes()?)
+            .map_err(|_| StoreError::Corrupt("a record has a text that is not UTF-8"))
     }
 
     /// The text of a number, known to be made of digits, `-` and `.` only.
@@ -106,7 +113,11 @@ impl<'a> Cursor<'a> {
         let text = std::str::from_utf8(self.number_text()?).map_err(|_| NUMBER)?;
         let number: Number = text.parse().map_err(|_| NUMBER)?;
         // Only the canonical text: whether two items are equal is asked of their bytes.
-        if number.text(&mut [0; TEXT_BYTES_MAX]) == text { Ok(number) } else { Err(NUMBER) }
+        if number.text(&mut [0; TEXT_BYTES_MAX]) == text {
+            Ok(number)
+        } else {
+            Err(NUMBER)
+        }
     }
 
     /// The inside of a set, list or map.
@@ -150,8 +161,15 @@ impl<'a> StoredValue<'a> {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`]
-    pub fn each_member(&self, mut each: impl FnMut(&'a str, StoredValue<'a>)) -> Result<(), StoreError> {
-        let mut inside = Cursor::new(if self.kind == AttributeType::M { self.bytes } else { &[] });
+    pub fn each_member(
+        &self,
+        mut each: impl FnMut(&'a str, StoredValue<'a>),
+    ) -> Result<(), StoreError> {
+        let mut inside = Cursor::new(if self.kind == AttributeType::M {
+            self.bytes
+        } else {
+            &[]
+        });
         while !inside.is_empty() {
             let name = inside.text()?;
             each(name, StoredValue::read(&mut inside)?);
@@ -161,7 +179,10 @@ impl<'a> StoredValue<'a> {
 }
 
 /// Calls `each` with every attribute in stored order.
-pub fn each_attribute<'a>(content: &'a [u8], mut each: impl FnMut(&'a str, StoredValue<'a>)) -> Result<(), StoreError> {
+pub fn each_attribute<'a>(
+    content: &'a [u8],
+    mut each: impl FnMut(&'a str, StoredValue<'a>),
+) -> Result<(), StoreError> {
     attributes(content, |name, cursor| {
         each(name, StoredValue::read(cursor)?);
         Ok(true)
@@ -181,11 +202,18 @@ fn attributes<'a>(
             return Ok(());
         }
     }
-    if cursor.is_empty() { Ok(()) } else { Err(COUNT) }
+    if cursor.is_empty() {
+        Ok(())
+    } else {
+        Err(COUNT)
+    }
 }
 
 /// Calls `each` with every name and all bytes of its attribute, in stored order.
-pub fn each_span<'a>(content: &'a [u8], mut each: impl FnMut(&'a str, &'a [u8])) -> Result<(), StoreError> {
+pub fn each_span<'a>(
+    content: &'a [u8],
+    mut each: impl FnMut(&'a str, &'a [u8]),
+) -> Result<(), StoreError> {
     let mut cursor = Cursor::new(content);
     for _ in 0..cursor.u32()? {
         let begun = cursor.rest;
@@ -193,7 +221,11 @@ pub fn each_span<'a>(content: &'a [u8], mut each: impl FnMut(&'a str, &'a [u8]))
         cursor.skip_value()?;
         each(name, &begun[..begun.len() - cursor.rest.len()]);
     }
-    if cursor.is_empty() { Ok(()) } else { Err(COUNT) }
+    if cursor.is_empty() {
+        Ok(())
+    } else {
+        Err(COUNT)
+    }
 }
 
 /// A value in a list that grew, and around its text in an answer.
@@ -252,7 +284,11 @@ pub fn item(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreEr
     attributes(content, |name, cursor| {
         if !keep(name) {
             cursor.skip_value()?;
-        } else if item.0.insert(name.to_owned(), value(cursor, NESTING_LEVELS_MAX)?).is_some() {
+        } else if item
+            .0
+            .insert(name.to_owned(), value(cursor, NESTING_LEVELS_MAX)?)
+            .is_some()
+        {
             return Err(ORDER);
         }
         Ok(true)
@@ -261,7 +297,11 @@ pub fn item(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreEr
 }
 
 /// One attribute, into a value of before, whose room a text or bytes take again; was it there?
-pub fn attribute_into(content: &[u8], wanted: &str, into: &mut AttributeValue) -> Result<bool, StoreError> {
+pub fn attribute_into(
+    content: &[u8],
+    wanted: &str,
+    into: &mut AttributeValue,
+) -> Result<bool, StoreError> {
     let mut found = false;
     attributes(content, |name, cursor| {
         if name != wanted {
@@ -331,7 +371,10 @@ fn map(cursor: &mut Cursor<'_>, levels: usize) -> Result<Map, StoreError> {
     let mut map = Map::new();
     while !body.is_empty() {
         let name = body.text()?;
-        if map.last_key_value().is_some_and(|(last, _)| last.as_str() >= name) {
+        if map
+            .last_key_value()
+            .is_some_and(|(last, _)| last.as_str() >= name)
+        {
             return Err(ORDER);
         }
         map.insert(name.to_owned(), value(&mut body, levels)?);
@@ -352,7 +395,11 @@ fn set<'a, T: Ord>(
         }
         set.push(next);
     }
-    if set.is_empty() { Err(StoreError::Corrupt("a record has an empty set")) } else { Ok(set) }
+    if set.is_empty() {
+        Err(StoreError::Corrupt("a record has an empty set"))
+    } else {
+        Ok(set)
+    }
 }
 
 /// Writes the attributes that `keep` accepts, straight from the bytes.
@@ -423,7 +470,11 @@ fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
     Ok(body.is_empty())
 }
 
-fn walk_set<N: Notation, S: Sink>(tag: u8, mut body: Cursor<'_>, writer: &mut ItemWriter<'_, N, S>) -> Result<(), StoreError> {
+fn walk_set<N: Notation, S: Sink>(
+    tag: u8,
+    mut body: Cursor<'_>,
+    writer: &mut ItemWriter<'_, N, S>,
+) -> Result<(), StoreError> {
     writer.set_begin(match tag {
         tag::NS => AttributeType::Ns,
         tag::BS => AttributeType::Bs,

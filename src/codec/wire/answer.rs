@@ -5,8 +5,8 @@ use super::shape::Members;
 use super::{WireError, attribute_value, json_type};
 use crate::codec::json::document::{Document, Json, List};
 use crate::model::error::{
-    Cancellation, CancellationReason, InUseError, KeyError, LimitError, RemoteError, StatementError, StreamError, UpdateError,
-    ValueError,
+    Cancellation, CancellationReason, InUseError, KeyError, LimitError, RemoteError,
+    StatementError, StreamError, UpdateError, ValueError,
 };
 use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{Error, IndexName, Item, TableName, arn};
@@ -53,7 +53,10 @@ pub fn text<'a>(members: Members<'a>, name: &str) -> Result<&'a str, Error> {
 
 /// The whole number `name`; one that is not there is 0.
 pub fn whole(members: Members<'_>, name: &str) -> u64 {
-    members.integer(name).and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
+    members
+        .integer(name)
+        .and_then(|value| u64::try_from(value).ok())
+        .unwrap_or(0)
 }
 
 /// A member that must be there.
@@ -78,7 +81,9 @@ pub fn item_of(json: Json<'_>) -> Result<Item, Error> {
     let item = attribute_value::item(json).map_err(unreadable)?;
     match item.size() {
         ..=ITEM_BYTES_TAKEN => Ok(item),
-        bytes => Err(unreadable(format_args!("it has an item of {bytes} bytes, which is larger than any of DynamoDB's"))),
+        bytes => Err(unreadable(format_args!(
+            "it has an item of {bytes} bytes, which is larger than any of DynamoDB's"
+        ))),
     }
 }
 
@@ -87,12 +92,20 @@ pub fn item_of(json: Json<'_>) -> Result<Item, Error> {
 /// # Errors
 /// It is another's.
 pub fn check_key(item: &Item, key: &Item, is_whole: bool) -> Result<(), Error> {
-    if has_key(item, key, is_whole) { Ok(()) } else { Err(unreadable("it has the item of another key than was asked for")) }
+    if has_key(item, key, is_whole) {
+        Ok(())
+    } else {
+        Err(unreadable(
+            "it has the item of another key than was asked for",
+        ))
+    }
 }
 
 /// Is it the item under `key`, as far as it can be seen?
 pub fn has_key(item: &Item, key: &Item, is_whole: bool) -> bool {
-    key.0.iter().all(|(name, value)| item.get(name).map_or(!is_whole, |found| found == value))
+    key.0
+        .iter()
+        .all(|(name, value)| item.get(name).map_or(!is_whole, |found| found == value))
 }
 
 /// The items of `list`.
@@ -108,7 +121,8 @@ pub fn items(list: Option<List<'_>>) -> Result<Vec<Item>, Error> {
 /// # Errors
 /// It is no name.
 pub fn table_name(text: &str) -> Result<TableName, Error> {
-    arn::table_named(text).map_err(|fault| unreadable(format_args!("{text:?} names no table: {fault}")))
+    arn::table_named(text)
+        .map_err(|fault| unreadable(format_args!("{text:?} names no table: {fault}")))
 }
 
 /// An index's name.
@@ -116,7 +130,8 @@ pub fn table_name(text: &str) -> Result<TableName, Error> {
 /// # Errors
 /// It is none.
 pub fn index_name(text: &str) -> Result<IndexName, Error> {
-    IndexName::new(text).map_err(|fault| unreadable(format_args!("{text:?} names no index: {fault}")))
+    IndexName::new(text)
+        .map_err(|fault| unreadable(format_args!("{text:?} names no index: {fault}")))
 }
 
 /// Of a body that is no JSON, as a proxy's.
@@ -126,38 +141,61 @@ const SHOWN_CHARS_MAX: usize = 200;
 #[must_use]
 pub fn read_error(status: u16, body: &[u8]) -> Error {
     let document = Document::parse(body.to_vec()).ok();
-    let members = document.as_ref().and_then(|document| Members::of(document.root()));
-    let Some(members) = members else { return of_no_service(status, body) };
+    let members = document
+        .as_ref()
+        .and_then(|document| Members::of(document.root()));
+    let Some(members) = members else {
+        return of_no_service(status, body);
+    };
     let name = members.string("__type").unwrap_or_default();
     let name = name.rsplit_once('#').map_or(name, |(_, name)| name);
-    let message = members.string("message").or(members.string("Message")).unwrap_or(name);
-    by_name(name, members).or_else(|| by_text(name, message)).unwrap_or_else(|| {
-        let message = format!("{message}{}", throttling(members));
-        RemoteError::new(name, status, message).into()
-    })
+    let message = members
+        .string("message")
+        .or(members.string("Message"))
+        .unwrap_or(name);
+    by_name(name, members)
+        .or_else(|| by_text(name, message))
+        .unwrap_or_else(|| {
+            let message = format!("{message}{}", throttling(members));
+            RemoteError::new(name, status, message).into()
+        })
 }
 
 /// Which limits were met, of what: ` (TableReadProvisionedThroughputExceeded of arn:…)`; nothing where that is not told.
 fn throttling(members: Members<'_>) -> String {
-    let reasons = members.list("throttlingReasons").or(members.list("ThrottlingReasons")).unwrap_or_default();
+    let reasons = members
+        .list("throttlingReasons")
+        .or(members.list("ThrottlingReasons"))
+        .unwrap_or_default();
     let told = |json: Json<'_>| {
         let member = |name: &str| json.get(name).and_then(Json::as_str);
-        let of = member("resource").map(|resource| format!(" of {resource}")).unwrap_or_default();
+        let of = member("resource")
+            .map(|resource| format!(" of {resource}"))
+            .unwrap_or_default();
         Some(format!("{}{of}", member("reason")?))
     };
     let told: Vec<String> = reasons.filter_map(told).collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", told.join(", "))
+    }
 }
 
 fn of_no_service(status: u16, body: &[u8]) -> Error {
-    let text: String = String::from_utf8_lossy(body).chars().take(SHOWN_CHARS_MAX).collect();
+    let text: String = String::from_utf8_lossy(body)
+        .chars()
+        .take(SHOWN_CHARS_MAX)
+        .collect();
     RemoteError::new("", status, format!("HTTP status {status}: {}", text.trim())).into()
 }
 
 /// Where the name says it all.
 fn by_name(name: &str, members: Members<'_>) -> Option<Error> {
     Some(match name {
-        "ConditionalCheckFailedException" => Error::ConditionalCheckFailed { item: existing(members) },
+        "ConditionalCheckFailedException" => Error::ConditionalCheckFailed {
+            item: existing(members),
+        },
         "TransactionCanceledException" => Cancellation(reasons(members)?).into(),
         "ItemCollectionSizeLimitExceededException" => Error::ItemCollectionSizeLimitExceeded,
         "IdempotentParameterMismatchException" => Error::IdempotentParameterMismatch,
@@ -178,12 +216,17 @@ fn reasons(members: Members<'_>) -> Option<Vec<CancellationReason>> {
 }
 
 fn reason(json: Json<'_>) -> CancellationReason {
-    let Some(members) = Members::of(json).filter(|members| members.string("Code") != Some("None")) else {
+    let Some(members) = Members::of(json).filter(|members| members.string("Code") != Some("None"))
+    else {
         return CancellationReason::None;
     };
     match of_code(members) {
-        Error::ConditionalCheckFailed { item } => CancellationReason::ConditionalCheckFailed { item },
-        Error::ItemCollectionSizeLimitExceeded => CancellationReason::ItemCollectionSizeLimitExceeded,
+        Error::ConditionalCheckFailed { item } => {
+            CancellationReason::ConditionalCheckFailed { item }
+        }
+        Error::ItemCollectionSizeLimitExceeded => {
+            CancellationReason::ItemCollectionSizeLimitExceeded
+        }
         Error::Statement(StatementError::Duplicate) => CancellationReason::DuplicateItem,
         Error::Remote(remote) => CancellationReason::Remote(remote),
         typed => CancellationReason::ValidationError(Box::new(typed)),
@@ -194,7 +237,9 @@ fn reason(json: Json<'_>) -> CancellationReason {
 #[must_use]
 pub fn of_code(members: Members<'_>) -> Error {
     match members.string("Code").unwrap_or_default() {
-        "ConditionalCheckFailed" => Error::ConditionalCheckFailed { item: existing(members) },
+        "ConditionalCheckFailed" => Error::ConditionalCheckFailed {
+            item: existing(members),
+        },
         "ItemCollectionSizeLimitExceeded" => Error::ItemCollectionSizeLimitExceeded,
         "DuplicateItem" => StatementError::Duplicate.into(),
         code => {
@@ -217,7 +262,9 @@ fn by_text(name: &str, message: &str) -> Option<Error> {
         StreamError::Iterator.into(),
         StreamError::ShardNotFound.into(),
     ];
-    let found = plain.into_iter().find(|error| error.exception() == name && message.ends_with(&error.to_string()));
+    let found = plain
+        .into_iter()
+        .find(|error| error.exception() == name && message.ends_with(&error.to_string()));
     found.or_else(|| named(name, message))
 }
 
@@ -227,17 +274,42 @@ type OfName = fn(String) -> Error;
 /// The same of texts with a name in them.
 fn named(exception: &str, message: &str) -> Option<Error> {
     let within: [(&str, &str, OfName); 6] = [
-        ("Requested resource not found: Table: ", " not found", Error::TableNotFound),
-        ("Requested resource not found: Stream: ", " not found", |arn| StreamError::NotFound(arn).into()),
+        (
+            "Requested resource not found: Table: ",
+            " not found",
+            Error::TableNotFound,
+        ),
+        (
+            "Requested resource not found: Stream: ",
+            " not found",
+            |arn| StreamError::NotFound(arn).into(),
+        ),
         ("Table already exists: ", "", Error::TableAlreadyExists),
-        ("Attempt to change a resource which is still in use: Table is being deleted: ", "", Error::TableBeingDeleted),
-        ("Attempt to change a resource which is still in use: Table is being created: ", "", |table| {
-            InUseError::Creating(table).into()
+        (
+            "Attempt to change a resource which is still in use: Table is being deleted: ",
+            "",
+            Error::TableBeingDeleted,
+        ),
+        (
+            "Attempt to change a resource which is still in use: Table is being created: ",
+            "",
+            |table| InUseError::Creating(table).into(),
+        ),
+        ("Cannot do operations on a non-existent table", "", |_| {
+            Error::ResourceNotFound
         }),
-        ("Cannot do operations on a non-existent table", "", |_| Error::ResourceNotFound),
     ];
-    let name_in = |before: &str, behind: &str| Some(message.strip_prefix(before)?.strip_suffix(behind)?.to_owned());
-    let found = within.iter().find_map(|(before, behind, error)| Some(error(name_in(before, behind)?)));
+    let name_in = |before: &str, behind: &str| {
+        Some(
+            message
+                .strip_prefix(before)?
+                .strip_suffix(behind)?
+                .to_owned(),
+        )
+    };
+    let found = within
+        .iter()
+        .find_map(|(before, behind, error)| Some(error(name_in(before, behind)?)));
     found.filter(|error| error.exception() == exception)
 }
 
@@ -249,17 +321,28 @@ mod tests {
 
     #[track_caller]
     fn check(status: u16, body: &str, expected: impl Into<Error>) {
-        assert_eq!(read_error(status, body.as_bytes()), expected.into(), "{body}");
+        assert_eq!(
+            read_error(status, body.as_bytes()),
+            expected.into(),
+            "{body}"
+        );
     }
 
     #[test]
     fn what_is_decided_by_is_typed() {
-        let own = |name: &str, rest: &str| format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{name}"{rest}}}"#);
+        let own = |name: &str, rest: &str| {
+            format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{name}"{rest}}}"#)
+        };
         let item = Item([("a".to_owned(), AttributeValue::S("x".to_owned()))].into());
         check(
             400,
-            &own("ConditionalCheckFailedException", r#","message":"The conditional request failed","Item":{"a":{"S":"x"}}"#),
-            Error::ConditionalCheckFailed { item: Some(Box::new(item.clone())) },
+            &own(
+                "ConditionalCheckFailedException",
+                r#","message":"The conditional request failed","Item":{"a":{"S":"x"}}"#,
+            ),
+            Error::ConditionalCheckFailed {
+                item: Some(Box::new(item.clone())),
+            },
         );
         check(
             400,
@@ -271,21 +354,51 @@ mod tests {
             ),
             Cancellation(vec![
                 CancellationReason::None,
-                CancellationReason::ConditionalCheckFailed { item: Some(Box::new(item)) },
-                CancellationReason::Remote(Box::new(RemoteError::new("TransactionConflictException", 400, "busy"))),
+                CancellationReason::ConditionalCheckFailed {
+                    item: Some(Box::new(item)),
+                },
+                CancellationReason::Remote(Box::new(RemoteError::new(
+                    "TransactionConflictException",
+                    400,
+                    "busy",
+                ))),
                 CancellationReason::ValidationError(Box::new(ValueError::ItemTooLarge.into())),
             ]),
         );
-        let not_found = |text: &str| own("ResourceNotFoundException", &format!(r#","message":"{text}""#));
-        check(400, &not_found("Requested resource not found"), Error::ResourceNotFound);
-        check(400, &not_found("Cannot do operations on a non-existent table"), Error::ResourceNotFound);
-        check(400, &not_found("Requested resource not found: Table: abc not found"), Error::TableNotFound("abc".to_owned()));
+        let not_found = |text: &str| {
+            own(
+                "ResourceNotFoundException",
+                &format!(r#","message":"{text}""#),
+            )
+        };
         check(
             400,
-            &own("ResourceInUseException", r#","message":"Table already exists: abc""#),
+            &not_found("Requested resource not found"),
+            Error::ResourceNotFound,
+        );
+        check(
+            400,
+            &not_found("Cannot do operations on a non-existent table"),
+            Error::ResourceNotFound,
+        );
+        check(
+            400,
+            &not_found("Requested resource not found: Table: abc not found"),
+            Error::TableNotFound("abc".to_owned()),
+        );
+        check(
+            400,
+            &own(
+                "ResourceInUseException",
+                r#","message":"Table already exists: abc""#,
+            ),
             Error::TableAlreadyExists("abc".to_owned()),
         );
-        check(400, &own("ExpiredIteratorException", ""), StreamError::ExpiredIterator);
+        check(
+            400,
+            &own("ExpiredIteratorException", ""),
+            StreamError::ExpiredIterator,
+        );
         check(
             400,
             r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"1 validation error detected: Item size has exceeded the maximum allowed size"}"#,
@@ -295,17 +408,51 @@ mod tests {
 
     #[test]
     fn the_rest_is_told_in_the_service_s_words() {
-        let remote = |exception, status, message: &str| RemoteError { exception, status, message: message.to_owned() };
-        check(400, r#"{"__type":"ThrottlingException","message":"slow"}"#, remote("ThrottlingException", 400, "slow"));
+        let remote = |exception, status, message: &str| RemoteError {
+            exception,
+            status,
+            message: message.to_owned(),
+        };
+        check(
+            400,
+            r#"{"__type":"ThrottlingException","message":"slow"}"#,
+            remote("ThrottlingException", 400, "slow"),
+        );
         let reasons = r#"[{"reason":"TableReadKeyRangeThroughputExceeded","resource":"arn:t"},{"reason":"x"}]"#;
         check(
             400,
-            &format!(r#"{{"__type":"ThrottlingException","message":"slow","throttlingReasons":{reasons}}}"#),
-            remote("ThrottlingException", 400, "slow (TableReadKeyRangeThroughputExceeded of arn:t, x)"),
+            &format!(
+                r#"{{"__type":"ThrottlingException","message":"slow","throttlingReasons":{reasons}}}"#
+            ),
+            remote(
+                "ThrottlingException",
+                400,
+                "slow (TableReadKeyRangeThroughputExceeded of arn:t, x)",
+            ),
         );
-        check(400, r#"{"__type":"a#ValidationException","message":"odd"}"#, remote(VALIDATION, 400, "odd"));
-        check(400, r#"{"__type":"a#AccessDeniedException","Message":"no"}"#, remote("AccessDeniedException", 400, "no"));
-        check(500, r#"{"__type":"a#InternalServerError"}"#, remote("InternalServerError", 500, "InternalServerError"));
-        check(502, "<html>bad gateway</html>", remote("InternalServerError", 502, "HTTP status 502: <html>bad gateway</html>"));
+        check(
+            400,
+            r#"{"__type":"a#ValidationException","message":"odd"}"#,
+            remote(VALIDATION, 400, "odd"),
+        );
+        check(
+            400,
+            r#"{"__type":"a#AccessDeniedException","Message":"no"}"#,
+            remote("AccessDeniedException", 400, "no"),
+        );
+        check(
+            500,
+            r#"{"__type":"a#InternalServerError"}"#,
+            remote("InternalServerError", 500, "InternalServerError"),
+        );
+        check(
+            502,
+            "<html>bad gateway</html>",
+            remote(
+                "InternalServerError",
+                502,
+                "HTTP status 502: <html>bad gateway</html>",
+            ),
+        );
     }
 }

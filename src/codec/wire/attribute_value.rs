@@ -19,16 +19,37 @@ pub static ATTRIBUTE_VALUE: Structure = Structure {
         Member::new("N", Shape::String),
         Member::new("BOOL", Shape::Boolean),
         Member::new("NULL", Shape::Boolean),
-        Member::new("BS", Shape::List(&Element { shape: Shape::Blob, rules: &[] })),
-        Member::new("NS", Shape::List(&Element { shape: Shape::String, rules: &[] })),
-        Member::new("SS", Shape::List(&Element { shape: Shape::String, rules: &[] })),
+        Member::new(
+            "BS",
+            Shape::List(&Element {
+                shape: Shape::Blob,
+                rules: &[],
+            }),
+        ),
+        Member::new(
+            "NS",
+            Shape::List(&Element {
+                shape: Shape::String,
+                rules: &[],
+            }),
+        ),
+        Member::new(
+            "SS",
+            Shape::List(&Element {
+                shape: Shape::String,
+                rules: &[],
+            }),
+        ),
         Member::new("L", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
         Member::new("M", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT)),
     ],
 };
 
 /// A value in a list or map.
-pub static ATTRIBUTE_VALUE_ELEMENT: Element = Element { shape: Shape::Structure(&ATTRIBUTE_VALUE), rules: &[] };
+pub static ATTRIBUTE_VALUE_ELEMENT: Element = Element {
+    shape: Shape::Structure(&ATTRIBUTE_VALUE),
+    rules: &[],
+};
 
 /// Base64 with padding, the bits after the last byte zero.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
@@ -40,17 +61,27 @@ pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// The first bad attribute in the order sent.
 pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
-    let Some(members) = json.as_object() else { return Ok(Item::default()) };
-    map(members, 1).map(Item).map_err(|fault| first_of_item(members, fault))
+    let Some(members) = json.as_object() else {
+        return Ok(Item::default());
+    };
+    map(members, 1)
+        .map(Item)
+        .map_err(|fault| first_of_item(members, fault))
 }
 
 /// The names of an item's attributes are told of before its depth, and its depth before the names within (docs/dynamodb.md 15.1).
 fn first_of_item(members: Object<'_>, fault: ValueError) -> ValueError {
-    let bad_name = members.keys().find_map(|name| attribute_value::check_attribute_name(name).err());
+    let bad_name = members
+        .keys()
+        .find_map(|name| attribute_value::check_attribute_name(name).err());
     match fault {
         ValueError::Nesting => bad_name.unwrap_or(fault),
         ValueError::EmptyAttributeName | ValueError::AttributeNameTooLong if bad_name.is_none() => {
-            if members.values().any(|json| is_too_deep(json, 1)) { ValueError::Nesting } else { fault }
+            if members.values().any(|json| is_too_deep(json, 1)) {
+                ValueError::Nesting
+            } else {
+                fault
+            }
         }
         other => other,
     }
@@ -66,7 +97,9 @@ fn is_too_deep(json: Json<'_>, level: usize) -> bool {
         Kind::Object(members) => members.values().any(|json| is_too_deep(json, level + 1)),
         _ => false,
     };
-    ["L", "M"].iter().any(|tag| json.get(tag).is_some_and(values))
+    ["L", "M"]
+        .iter()
+        .any(|tag| json.get(tag).is_some_and(values))
 }
 
 /// One value. `json` passed the type walk.
@@ -94,7 +127,9 @@ fn value_at(json: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> 
     }
     // A `null` where a value should be is a value without a type.
     let members = Members::of(json).ok_or(ValueError::NoType)?;
-    let mut tags = members.iter().filter(|(tag, json)| !json.is_null() && is_tag(tag));
+    let mut tags = members
+        .iter()
+        .filter(|(tag, json)| !json.is_null() && is_tag(tag));
     let (tag, content) = tags.next().ok_or(ValueError::NoType)?;
     if tags.next().is_some() {
         return Err(several(members));
@@ -138,8 +173,12 @@ fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueEr
     match tag {
         "S" => Ok(AttributeValue::S(text().to_owned())),
         "N" => Ok(AttributeValue::N(text().parse()?)),
-        "B" => Ok(AttributeValue::B(decode_base64(text()).ok_or(ValueError::NoType)?)),
-        "BOOL" => super::shape::boolean(content).map(AttributeValue::Bool).ok_or(ValueError::NoType),
+        "B" => Ok(AttributeValue::B(
+            decode_base64(text()).ok_or(ValueError::NoType)?,
+        )),
+        "BOOL" => super::shape::boolean(content)
+            .map(AttributeValue::Bool)
+            .ok_or(ValueError::NoType),
         "NULL" => match super::shape::boolean(content) {
             Some(true) => Ok(AttributeValue::Null),
             Some(false) => Err(ValueError::NullFalse),
@@ -154,20 +193,31 @@ fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueEr
 
 /// The texts of a set; `kind` names it in the error of a `null` among them.
 fn texts<'a>(elements: List<'a>, kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
-    elements.map(|json| json.as_str().ok_or(ValueError::NullInSet(kind))).collect()
+    elements
+        .map(|json| json.as_str().ok_or(ValueError::NullInSet(kind)))
+        .collect()
 }
 
 fn string_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
-    AttributeValue::string_set(texts(elements, "string")?.into_iter().map(str::to_owned).collect())
+    AttributeValue::string_set(
+        texts(elements, "string")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 fn number_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
-    let numbers = texts(elements, "number")?.into_iter().map(|text| text.parse::<Number>());
+    let numbers = texts(elements, "number")?
+        .into_iter()
+        .map(|text| text.parse::<Number>());
     AttributeValue::number_set(numbers.collect::<Result<_, _>>()?)
 }
 
 fn binary_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
-    let decoded = texts(elements, "binary")?.into_iter().map(|text| decode_base64(text).ok_or(ValueError::NoType));
+    let decoded = texts(elements, "binary")?
+        .into_iter()
+        .map(|text| decode_base64(text).ok_or(ValueError::NoType));
     AttributeValue::binary_set(decoded.collect::<Result<_, _>>()?)
 }
 
@@ -180,8 +230,10 @@ mod tests {
 
     #[track_caller]
     fn refused(json: Value, expected: &str) {
-        let found =
-            value(Document::of(&json).root()).map_or_else(|error| error.to_string(), |found| format!("accepted: {found:?}"));
+        let found = value(Document::of(&json).root()).map_or_else(
+            |error| error.to_string(),
+            |found| format!("accepted: {found:?}"),
+        );
         assert_eq!(found, expected, "{json}");
     }
 
@@ -193,35 +245,68 @@ mod tests {
     #[test]
     fn every_type_is_read() {
         accepted(json!({"S": ""}), AttributeValue::S(String::new()));
-        accepted(json!({"N": "1.50"}), AttributeValue::N("1.5".parse().unwrap_or(Number::ZERO)));
+        accepted(
+            json!({"N": "1.50"}),
+            AttributeValue::N("1.5".parse().unwrap_or(Number::ZERO)),
+        );
         accepted(json!({"B": "YWI="}), AttributeValue::B(b"ab".to_vec()));
         accepted(json!({"BOOL": "true"}), AttributeValue::Bool(true));
         accepted(json!({"NULL": true}), AttributeValue::Null);
-        accepted(json!({"SS": ["b", "a"]}), AttributeValue::Ss(vec!["a".into(), "b".into()]));
-        accepted(json!({"BS": ["Yg==", "YQ=="]}), AttributeValue::Bs(vec![b"a".to_vec(), b"b".to_vec()]));
+        accepted(
+            json!({"SS": ["b", "a"]}),
+            AttributeValue::Ss(vec!["a".into(), "b".into()]),
+        );
+        accepted(
+            json!({"BS": ["Yg==", "YQ=="]}),
+            AttributeValue::Bs(vec![b"a".to_vec(), b"b".to_vec()]),
+        );
         accepted(json!({"L": []}), AttributeValue::L(vec![]));
         accepted(
             json!({"M": {"a": {"L": [{"S": "x"}]}}, "unknown": 1}),
-            AttributeValue::M([("a".to_owned(), AttributeValue::L(vec![AttributeValue::S("x".into())]))].into()),
+            AttributeValue::M(
+                [(
+                    "a".to_owned(),
+                    AttributeValue::L(vec![AttributeValue::S("x".into())]),
+                )]
+                .into(),
+            ),
         );
     }
 
     #[test]
     fn bad_values_are_refused_in_the_service_s_words() {
-        refused(json!({}), "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
-        refused(json!({"X": 1}), "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
+        refused(
+            json!({}),
+            "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        );
+        refused(
+            json!({"X": 1}),
+            "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+        );
         refused(
             json!({"S": "a", "N": "1"}),
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
         );
-        refused(json!({"S": "a", "N": "b"}), "The parameter cannot be converted to a numeric value: b");
+        refused(
+            json!({"S": "a", "N": "b"}),
+            "The parameter cannot be converted to a numeric value: b",
+        );
         refused(
             json!({"NULL": false}),
             "One or more parameter values were invalid: Null attribute value types must have the value of true",
         );
-        refused(json!({"SS": []}), "One or more parameter values were invalid: An string set  may not be empty");
-        refused(json!({"NS": []}), "One or more parameter values were invalid: An number set  may not be empty");
-        refused(json!({"BS": []}), "One or more parameter values were invalid: Binary sets should not be empty");
+        refused(
+            json!({"SS": []}),
+            "One or more parameter values were invalid: An string set  may not be empty",
+        );
+        refused(
+            json!({"NS": []}),
+            "One or more parameter values were invalid: An number set  may not be empty",
+        );
+        refused(
+            json!({"BS": []}),
+            "One or more parameter values were invalid: Binary sets should not be empty",
+        );
         refused(
             json!({"SS": ["a", "b", "a"]}),
             "One or more parameter values were invalid: Input collection [a, b, a] contains duplicates.",
@@ -230,16 +315,32 @@ mod tests {
             json!({"BS": ["YQ==", "YQ=="]}),
             "One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates.",
         );
-        refused(json!({"NS": ["1", "1.0"]}), "Input collection contains duplicates");
-        refused(json!({"N": ""}), "The parameter cannot be converted to a numeric value");
-        refused(json!({"L": [{"N": "x"}]}), "The parameter cannot be converted to a numeric value: x");
-        refused(json!({"M": {"": {"S": "a"}}}), "One or more parameter values were invalid: Empty attribute name");
+        refused(
+            json!({"NS": ["1", "1.0"]}),
+            "Input collection contains duplicates",
+        );
+        refused(
+            json!({"N": ""}),
+            "The parameter cannot be converted to a numeric value",
+        );
+        refused(
+            json!({"L": [{"N": "x"}]}),
+            "The parameter cannot be converted to a numeric value: x",
+        );
+        refused(
+            json!({"M": {"": {"S": "a"}}}),
+            "One or more parameter values were invalid: Empty attribute name",
+        );
     }
 
     #[test]
     fn nesting_ends_at_32_levels() {
-        let nested = |levels: usize| (1..levels).fold(json!({"S": "x"}), |inner, _| json!({ "L": [inner] }));
+        let nested =
+            |levels: usize| (1..levels).fold(json!({"S": "x"}), |inner, _| json!({ "L": [inner] }));
         assert!(value(Document::of(&nested(32)).root()).is_ok());
-        assert_eq!(value(Document::of(&nested(33)).root()), Err(ValueError::Nesting));
+        assert_eq!(
+            value(Document::of(&nested(33)).root()),
+            Err(ValueError::Nesting)
+        );
     }
 }

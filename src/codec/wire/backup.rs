@@ -13,7 +13,9 @@ use crate::model::api::backup::*;
 use crate::model::api::{Failure, IndexDefinition, TableDescription};
 use crate::model::arn;
 use crate::model::error::RecoveryError;
-use crate::model::schema::{BillingMode, Encryption, IndexKind, OnDemandThroughput, ProvisionedThroughput};
+use crate::model::schema::{
+    BillingMode, Encryption, IndexKind, OnDemandThroughput, ProvisionedThroughput,
+};
 
 backup!(wire);
 
@@ -23,12 +25,16 @@ pub struct RestoreSource;
 
 impl Group<TableName> for RestoreSource {
     const MEMBERS: &'static [Member] = &[
-        Member::new("SourceTableArn", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(1024)]),
+        Member::new("SourceTableArn", Shape::String)
+            .rules(&[Rule::LengthMin(1), Rule::LengthMax(1024)]),
         Member::new("SourceTableName", Shape::String).rules(NAME_RULES),
     ];
 
     fn read(members: Members<'_>, _: Sender) -> Result<TableName, WireError> {
-        match (members.string("SourceTableName"), members.string("SourceTableArn")) {
+        match (
+            members.string("SourceTableName"),
+            members.string("SourceTableArn"),
+        ) {
             (Some(text), None) | (None, Some(text)) => names::table(text),
             (Some(_), Some(_)) | (None, None) => Err(RecoveryError::RestoreSourceChoice.into()),
         }
@@ -40,8 +46,10 @@ impl Group<TableName> for RestoreSource {
 pub struct RestoreTime;
 
 impl Group<Option<u64>> for RestoreTime {
-    const MEMBERS: &'static [Member] =
-        &[Member::new("UseLatestRestorableTime", Shape::Boolean), Member::new("RestoreDateTime", Shape::Long)];
+    const MEMBERS: &'static [Member] = &[
+        Member::new("UseLatestRestorableTime", Shape::Boolean),
+        Member::new("RestoreDateTime", Shape::Long),
+    ];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Option<u64>, WireError> {
         let time_ms = members.time_ms("RestoreDateTime");
@@ -61,12 +69,23 @@ impl Form<Option<RecoveryWindow>> for Recovery {
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Option<RecoveryWindow>>, WireError> {
         let is_on = json.get("PointInTimeRecoveryStatus").and_then(Json::as_str) == Some("ENABLED");
-        if is_on { Ok(RecoveryWindow::read(json, sender)?.map(Some)) } else { Ok(Some(None)) }
+        if is_on {
+            Ok(RecoveryWindow::read(json, sender)?.map(Some))
+        } else {
+            Ok(Some(None))
+        }
     }
 
     fn write(value: &Option<RecoveryWindow>, out: &mut Vec<u8>) {
         let mut object = ObjectWriter::start(out);
-        object.text("PointInTimeRecoveryStatus", if value.is_some() { "ENABLED" } else { "DISABLED" });
+        object.text(
+            "PointInTimeRecoveryStatus",
+            if value.is_some() {
+                "ENABLED"
+            } else {
+                "DISABLED"
+            },
+        );
         if let Some(window) = value {
             window.write_members(&mut object);
         }
@@ -90,7 +109,9 @@ fn description_to_json(backup: &Backup) -> Value {
 
 fn source_details(table: &TableDescription) -> Value {
     let schema = &table.schema;
-    let units = schema.throughput.map_or((0, 0), |units| (units.read_capacity_units, units.write_capacity_units));
+    let units = schema.throughput.map_or((0, 0), |units| {
+        (units.read_capacity_units, units.write_capacity_units)
+    });
     object! {
         "TableName": schema.name.as_str(),
         "TableId": table.table_id,
@@ -107,7 +128,10 @@ fn source_details(table: &TableDescription) -> Value {
 
 fn feature_details(schema: &TableSchema) -> Value {
     let indexes = |kind| {
-        let indexes: Vec<Value> = schema.indexes_of(kind).map(|index| Value::Object(tables::index_to_json(index))).collect();
+        let indexes: Vec<Value> = schema
+            .indexes_of(kind)
+            .map(|index| Value::Object(tables::index_to_json(index)))
+            .collect();
         (!indexes.is_empty()).then_some(indexes)
     };
     object! {

@@ -17,7 +17,9 @@ batches!(wire);
 
 /// The tables of a batch, if there are any.
 fn tables(members: Members<'_>) -> Option<Members<'_>> {
-    members.structure("RequestItems").filter(|tables| tables.iter().next().is_some())
+    members
+        .structure("RequestItems")
+        .filter(|tables| tables.iter().next().is_some())
 }
 
 /// What `read` makes of each table, and how many requests that are: at most so many in all.
@@ -40,9 +42,13 @@ fn read_tables<T>(
 
 fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     // Before the constraints: one that is missing and one that is empty get the same text.
-    let Some(tables) = tables(members) else { return Err(BatchError::NoRequestItems.into()) };
+    let Some(tables) = tables(members) else {
+        return Err(BatchError::NoRequestItems.into());
+    };
     members::constrained(json, structure)?;
-    tables.iter().try_for_each(|(name, table)| check_count(name, table))?;
+    tables
+        .iter()
+        .try_for_each(|(name, table)| check_count(name, table))?;
     check_mix_of_tables(tables).map(|()| None)
 }
 
@@ -60,22 +66,32 @@ static KEYS_AND_ATTRIBUTES: Element = Element {
     rules: &[],
 };
 
-static KEY: Element = Element { shape: Shape::Map(&attribute_value::ATTRIBUTE_VALUE_ELEMENT), rules: &[] };
+static KEY: Element = Element {
+    shape: Shape::Map(&attribute_value::ATTRIBUTE_VALUE_ELEMENT),
+    rules: &[],
+};
 
 /// `RequestItems` of BatchGetItem.
 #[derive(Debug)]
 pub struct Gets;
 
 impl Group<Vec<TableKeys>> for Gets {
-    const MEMBERS: &'static [Member] = &[Member::new("RequestItems", Shape::Map(&KEYS_AND_ATTRIBUTES))
-        .rules(&[Rule::MapTableNames, Rule::LengthMax(BATCH_GET_KEYS_MAX)])];
+    const MEMBERS: &'static [Member] =
+        &[
+            Member::new("RequestItems", Shape::Map(&KEYS_AND_ATTRIBUTES))
+                .rules(&[Rule::MapTableNames, Rule::LengthMax(BATCH_GET_KEYS_MAX)]),
+        ];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableKeys>, WireError> {
-        read_tables(members, ("BatchGetItem", BATCH_GET_KEYS_MAX), |name, json| {
-            let table = table_keys(name, json)?;
-            let count = table.keys.len();
-            Ok((table, count))
-        })
+        read_tables(
+            members,
+            ("BatchGetItem", BATCH_GET_KEYS_MAX),
+            |name, json| {
+                let table = table_keys(name, json)?;
+                let count = table.keys.len();
+                Ok((table, count))
+            },
+        )
     }
 
     fn write(value: &Vec<TableKeys>, object: &mut ObjectWriter<'_>) {
@@ -93,30 +109,50 @@ pub struct Duplicates;
 
 impl Group<Option<Box<Error>>> for Duplicates {
     fn read(members: Members<'_>, _: Sender) -> Result<Option<Box<Error>>, WireError> {
-        let is_twice = tables(members).into_iter().flat_map(Members::iter).any(|(_, table)| has_duplicates(table));
+        let is_twice = tables(members)
+            .into_iter()
+            .flat_map(Members::iter)
+            .any(|(_, table)| has_duplicates(table));
         Ok(is_twice.then(|| Box::new(BatchError::DuplicateKeys.into())))
     }
 }
 
 fn keys_of(table: Json<'_>) -> List<'_> {
-    Members::of(table).and_then(|table| table.list("Keys")).unwrap_or_default()
+    Members::of(table)
+        .and_then(|table| table.list("Keys"))
+        .unwrap_or_default()
 }
 
 fn check_count(name: &str, table: Json<'_>) -> Result<(), BatchError> {
     match keys_of(table).len() {
         0 => Err(BatchError::NoKeys(name.to_owned())),
         1..=BATCH_GET_KEYS_MAX => Ok(()),
-        _ => Err(BatchError::TooManyKeys { table: name.to_owned(), max: BATCH_GET_KEYS_MAX }),
+        _ => Err(BatchError::TooManyKeys {
+            table: name.to_owned(),
+            max: BATCH_GET_KEYS_MAX,
+        }),
     }
 }
 
 /// An expression of one table does not go with the list of another either.
 fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
-    let with = |name: &str| tables.iter().filter_map(|(_, table)| Members::of(table)).find(|table| table.has(name));
+    let with = |name: &str| {
+        tables
+            .iter()
+            .filter_map(|(_, table)| Members::of(table))
+            .find(|table| table.has(name))
+    };
     match (with("AttributesToGet"), with("ProjectionExpression")) {
         (Some(_), Some(_)) => {
-            let (legacy, expressions) = ("AttributesToGet".to_owned(), "ProjectionExpression".to_owned());
-            Err(ExpressionError::Mixed { legacy, expressions }.into())
+            let (legacy, expressions) = (
+                "AttributesToGet".to_owned(),
+                "ProjectionExpression".to_owned(),
+            );
+            Err(ExpressionError::Mixed {
+                legacy,
+                expressions,
+            }
+            .into())
         }
         _ => Ok(()),
     }
@@ -125,7 +161,8 @@ fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
 /// As written: 1 and 1.0 are two keys here, and both bring the item.
 fn has_duplicates(table: Json<'_>) -> bool {
     let keys = keys_of(table);
-    keys.enumerate().any(|(place, key)| keys.take(place).any(|other| other == key))
+    keys.enumerate()
+        .any(|(place, key)| keys.take(place).any(|other| other == key))
 }
 
 fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
@@ -133,7 +170,9 @@ fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     members::check_placeholders_wanted(members, &[])?;
     let attributes_to_get = members::attributes_to_get(members)?;
-    let keys = keys_of(json).map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
+    let keys = keys_of(json)
+        .map(attribute_value::item)
+        .collect::<Result<Vec<Item>, _>>()?;
     Ok(TableKeys {
         table_name,
         keys,
@@ -163,18 +202,30 @@ pub struct BatchWriter<'r> {
 impl<'r> BatchWriter<'r> {
     pub fn new(request: &'r BatchGetItemRequest, context: Context) -> Self {
         let begin = |(place, name): (usize, &String)| {
-            let mut out = if place == 0 { br#"{"Responses":{"#.to_vec() } else { b",".to_vec() };
+            let mut out = if place == 0 {
+                br#"{"Responses":{"#.to_vec()
+            } else {
+                b",".to_vec()
+            };
             write::string(name, &mut out);
             out.extend_from_slice(b":[");
             out
         };
         let items = context.named.iter().enumerate().map(begin).collect();
-        Self { request, items, context, bytes: 0, failed: None }
+        Self {
+            request,
+            items,
+            context,
+            bytes: 0,
+            failed: None,
+        }
     }
 
     /// Appends an item of the table at `place` in the request; whether there is room for another one.
     pub fn row(&mut self, place: usize, row: Row<'_>) -> bool {
-        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else { return false };
+        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else {
+            return false;
+        };
         let before = out.len();
         if out.last() != Some(&b'[') {
             out.push(b',');
@@ -194,7 +245,9 @@ impl<'r> BatchWriter<'r> {
         }
         let mut tables = self.items.into_iter();
         // As it is: most batches are of one table.
-        let mut out = tables.next().unwrap_or_else(|| br#"{"Responses":{"#.to_vec());
+        let mut out = tables
+            .next()
+            .unwrap_or_else(|| br#"{"Responses":{"#.to_vec());
         for items in tables {
             out.push(b']');
             out.extend_from_slice(&items);
@@ -203,13 +256,24 @@ impl<'r> BatchWriter<'r> {
         let mut rest = Vec::new();
         let mut object = ObjectWriter::start_in(&self.context, &mut rest);
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
-        for ((name, table), keys) in self.context.named.iter().zip(&self.request.request_items).zip(&page.unprocessed_keys) {
+        for ((name, table), keys) in self
+            .context
+            .named
+            .iter()
+            .zip(&self.request.request_items)
+            .zip(&page.unprocessed_keys)
+        {
             if !keys.is_empty() {
                 keys_and_attributes(table, keys, unprocessed.member(name));
             }
         }
         unprocessed.end();
-        let consumed = self.context.named.iter().map(String::as_str).zip(&page.consumed_capacity);
+        let consumed = self
+            .context
+            .named
+            .iter()
+            .map(String::as_str)
+            .zip(&page.consumed_capacity);
         capacity::write_list(Units::Plain, consumed, &mut object);
         object.end();
         // Without its brace: the object was opened before the items.
@@ -234,40 +298,72 @@ fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// It is none; rows may have been given.
-pub fn read_got(json: Json<'_>, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+pub fn read_got(
+    json: Json<'_>,
+    request: &BatchGetItemRequest,
+    rows: &mut BatchRows<'_>,
+) -> Result<BatchGetItemPage, Error> {
     let members = answer::members(json)?;
     let place_of = |name: &str| {
         let table = answer::table_name(name)?;
-        let place = request.request_items.iter().position(|asked| asked.table_name == table);
+        let place = request
+            .request_items
+            .iter()
+            .position(|asked| asked.table_name == table);
         place.ok_or_else(|| answer::unreadable(format_args!("table {name} was not asked for")))
     };
-    for (name, items) in members.structure("Responses").into_iter().flat_map(Members::iter) {
+    for (name, items) in members
+        .structure("Responses")
+        .into_iter()
+        .flat_map(Members::iter)
+    {
         let place = place_of(name)?;
         let asked = &request.request_items[place];
         let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
         for json in items.as_list().unwrap_or_default() {
             let item = answer::item_of(json)?;
-            if !asked.keys.iter().any(|key| answer::has_key(&item, key, is_whole)) {
-                return Err(answer::unreadable("it has an item of a key that was not asked for"));
+            if !asked
+                .keys
+                .iter()
+                .any(|key| answer::has_key(&item, key, is_whole))
+            {
+                return Err(answer::unreadable(
+                    "it has an item of a key that was not asked for",
+                ));
             }
             rows(place, Row::Item(&item));
         }
     }
     let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in members.structure("UnprocessedKeys").into_iter().flat_map(Members::iter) {
+    for (name, json) in members
+        .structure("UnprocessedKeys")
+        .into_iter()
+        .flat_map(Members::iter)
+    {
         let (place, keys) = (place_of(name)?, answer::items(Some(keys_of(json)))?);
-        if !keys.iter().all(|key| request.request_items[place].keys.contains(key)) {
-            return Err(answer::unreadable("it leaves a key unprocessed that was not asked for"));
+        if !keys
+            .iter()
+            .all(|key| request.request_items[place].keys.contains(key))
+        {
+            return Err(answer::unreadable(
+                "it leaves a key unprocessed that was not asked for",
+            ));
         }
         unprocessed_keys[place] = keys;
     }
     let tables = request.request_items.iter().map(|table| &table.table_name);
-    Ok(BatchGetItemPage { unprocessed_keys, consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables) })
+    Ok(BatchGetItemPage {
+        unprocessed_keys,
+        consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables),
+    })
 }
 
 fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     if tables(members).is_none() {
-        return Err(BatchError::RequestItemsMissing { operation: "BatchWriteItem" }.into());
+        return Err(BatchError::RequestItemsMissing {
+            operation: "BatchWriteItem",
+        }
+        .into());
     }
     members::constrained(json, &ENUMS)?;
     members::constrained(json, structure).map(|()| None)
@@ -276,11 +372,20 @@ fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
 /// A bad enum is told alone (docs/dynamodb.md 2.5).
 static ENUMS: Structure = Structure {
     name: "BatchWriteItemInput",
-    members: &[members::RETURN_CONSUMED_CAPACITY, members::RETURN_ITEM_COLLECTION_METRICS],
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::RETURN_ITEM_COLLECTION_METRICS,
+    ],
 };
 
-static TABLE: Element = Element { shape: Shape::List(&WRITE_REQUEST_ELEMENT), rules: &[] };
-static WRITE_REQUEST_ELEMENT: Element = Element { shape: Shape::Structure(&WRITE_REQUEST), rules: &[] };
+static TABLE: Element = Element {
+    shape: Shape::List(&WRITE_REQUEST_ELEMENT),
+    rules: &[],
+};
+static WRITE_REQUEST_ELEMENT: Element = Element {
+    shape: Shape::Structure(&WRITE_REQUEST),
+    rules: &[],
+};
 static WRITE_REQUEST: Structure = Structure {
     name: "WriteRequest",
     members: &[
@@ -288,8 +393,18 @@ static WRITE_REQUEST: Structure = Structure {
         Member::new("PutRequest", Shape::Structure(&PUT_REQUEST)),
     ],
 };
-static DELETE_REQUEST: Structure = Structure { name: "DeleteRequest", members: &[members::KEY.required()] };
-static PUT_REQUEST: Structure = Structure { name: "PutRequest", members: &[Member { name: "Item", ..members::KEY }.required()] };
+static DELETE_REQUEST: Structure = Structure {
+    name: "DeleteRequest",
+    members: &[members::KEY.required()],
+};
+static PUT_REQUEST: Structure = Structure {
+    name: "PutRequest",
+    members: &[Member {
+        name: "Item",
+        ..members::KEY
+    }
+    .required()],
+};
 
 /// `RequestItems` of BatchWriteItem.
 #[derive(Debug)]
@@ -303,19 +418,35 @@ impl Group<Vec<TableWrites>> for Writes {
     ])];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableWrites>, WireError> {
-        read_tables(members, ("BatchWriteItem", BATCH_WRITE_REQUESTS_MAX), |name, json| {
-            let table_name = names::table_at("requestItems", name)?;
-            let writes = json.as_list().unwrap_or_default();
-            let requests = writes.map(write_request_of).collect::<Result<Vec<_>, _>>()?;
-            let count = requests.len();
-            Ok((TableWrites { table_name, requests }, count))
-        })
+        read_tables(
+            members,
+            ("BatchWriteItem", BATCH_WRITE_REQUESTS_MAX),
+            |name, json| {
+                let table_name = names::table_at("requestItems", name)?;
+                let writes = json.as_list().unwrap_or_default();
+                let requests = writes
+                    .map(write_request_of)
+                    .collect::<Result<Vec<_>, _>>()?;
+                let count = requests.len();
+                Ok((
+                    TableWrites {
+                        table_name,
+                        requests,
+                    },
+                    count,
+                ))
+            },
+        )
     }
 
     fn write(value: &Vec<TableWrites>, object: &mut ObjectWriter<'_>) {
         let mut tables = ObjectWriter::start(object.member("RequestItems"));
         for table in value {
-            write::list(table.requests.iter(), tables.member(table.table_name.as_str()), write_one);
+            write::list(
+                table.requests.iter(),
+                tables.member(table.table_name.as_str()),
+                write_one,
+            );
         }
         tables.end();
     }
@@ -323,7 +454,10 @@ impl Group<Vec<TableWrites>> for Writes {
 
 fn write_request_of(json: Json<'_>) -> Result<WriteRequest, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    match (members.structure("PutRequest"), members.structure("DeleteRequest")) {
+    match (
+        members.structure("PutRequest"),
+        members.structure("DeleteRequest"),
+    ) {
         (Some(put), None) => Ok(WriteRequest::Put(members::item(put, "Item")?)),
         (None, Some(delete)) => Ok(WriteRequest::Delete(members::item(delete, "Key")?)),
         _ => Err(ValueError::SeveralTypes.into()),
@@ -348,11 +482,18 @@ impl Body for BatchWriteItemResponse {
         let names = || context.named.iter().map(String::as_str);
         let mut object = ObjectWriter::start_in(context, out);
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
-        for (name, writes) in names().zip(&self.unprocessed_items).filter(|(_, writes)| !writes.is_empty()) {
+        for (name, writes) in names()
+            .zip(&self.unprocessed_items)
+            .filter(|(_, writes)| !writes.is_empty())
+        {
             write::list(writes.iter(), unprocessed.member(name), write_one);
         }
         unprocessed.end();
-        capacity::write_list(Units::Plain, names().zip(&self.consumed_capacity), &mut object);
+        capacity::write_list(
+            Units::Plain,
+            names().zip(&self.consumed_capacity),
+            &mut object,
+        );
         let metrics = self.item_collection_metrics.iter().map(Vec::as_slice);
         capacity::write_metrics_by_table(names().zip(metrics), &mut object);
         object.end();
@@ -363,26 +504,50 @@ impl Body for BatchWriteItemResponse {
 ///
 /// # Errors
 /// It is none.
-pub fn read_written(json: Json<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+pub fn read_written(
+    json: Json<'_>,
+    request: &BatchWriteItemRequest,
+) -> Result<BatchWriteItemResponse, Error> {
     let members = answer::members(json)?;
     let tables = || request.request_items.iter().map(|table| &table.table_name);
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in members.structure("UnprocessedItems").into_iter().flat_map(Members::iter) {
+    for (name, json) in members
+        .structure("UnprocessedItems")
+        .into_iter()
+        .flat_map(Members::iter)
+    {
         let table = answer::table_name(name)?;
         let place = tables().position(|asked| *asked == table);
-        let place = place.ok_or_else(|| answer::unreadable(format_args!("nothing of table {name} was to be written")))?;
-        let writes = json.as_list().unwrap_or_default().map(|json| write_request_of(json).map_err(answer::unreadable));
+        let place = place.ok_or_else(|| {
+            answer::unreadable(format_args!("nothing of table {name} was to be written"))
+        })?;
+        let writes = json
+            .as_list()
+            .unwrap_or_default()
+            .map(|json| write_request_of(json).map_err(answer::unreadable));
         let writes = writes.collect::<Result<Vec<_>, _>>()?;
-        if !writes.iter().all(|write| request.request_items[place].requests.contains(write)) {
-            return Err(answer::unreadable("it leaves a write unprocessed that was not asked for"));
+        if !writes
+            .iter()
+            .all(|write| request.request_items[place].requests.contains(write))
+        {
+            return Err(answer::unreadable(
+                "it leaves a write unprocessed that was not asked for",
+            ));
         }
         unprocessed_items[place] = writes;
     }
     let mut metrics = capacity::read_metrics_by_table(members)?;
-    let mut of = |table: &TableName| metrics.iter_mut().find(|(name, _)| name == table).map(|(_, list)| std::mem::take(list));
+    let mut of = |table: &TableName| {
+        metrics
+            .iter_mut()
+            .find(|(name, _)| name == table)
+            .map(|(_, list)| std::mem::take(list))
+    };
     Ok(BatchWriteItemResponse {
         consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables()),
         unprocessed_items,
-        item_collection_metrics: tables().map(|table| of(table).unwrap_or_default()).collect(),
+        item_collection_metrics: tables()
+            .map(|table| of(table).unwrap_or_default())
+            .collect(),
     })
 }

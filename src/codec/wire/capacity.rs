@@ -25,7 +25,12 @@ impl Form<ConsumedCapacity> for Consumed {
     fn write(_: &ConsumedCapacity, _: &mut Vec<u8>) {}
 
     fn put(value: &ConsumedCapacity, name: &str, object: &mut ObjectWriter<'_>) {
-        put_table(object.context.named.first().map_or("", String::as_str), value, name, object);
+        put_table(
+            object.context.named.first().map_or("", String::as_str),
+            value,
+            name,
+            object,
+        );
     }
 }
 
@@ -36,9 +41,19 @@ impl Told for (TableName, ConsumedCapacity) {
     }
 }
 
-fn put_table(table_name: &str, consumed: &ConsumedCapacity, member: &str, object: &mut ObjectWriter<'_>) {
+fn put_table(
+    table_name: &str,
+    consumed: &ConsumedCapacity,
+    member: &str,
+    object: &mut ObjectWriter<'_>,
+) {
     if let Some(indexes) = with_indexes(object.context.detail) {
-        table(table_name, consumed, (indexes, Units::Plain), object.member(member));
+        table(
+            table_name,
+            consumed,
+            (indexes, Units::Plain),
+            object.member(member),
+        );
     }
 }
 
@@ -68,7 +83,10 @@ macro_rules! consumed_by_table {
 consumed_by_table! { PlainUnits Plain; ReadUnits Read; }
 
 /// Only answers have it.
-const TOLD: Shape = Shape::Structure(&Structure { name: "ConsumedCapacity", members: &[] });
+const TOLD: Shape = Shape::Structure(&Structure {
+    name: "ConsumedCapacity",
+    members: &[],
+});
 
 /// Which units a table's entry has beside `CapacityUnits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,9 +99,19 @@ pub enum Units {
 }
 
 /// The member `ConsumedCapacity` of an operation on several tables, if it was asked for.
-pub fn write_by_table(consumed: &[(TableName, ConsumedCapacity)], units: Units, response: &mut ObjectWriter<'_>) {
+pub fn write_by_table(
+    consumed: &[(TableName, ConsumedCapacity)],
+    units: Units,
+    response: &mut ObjectWriter<'_>,
+) {
     let context = response.context;
-    write_list(units, consumed.iter().map(|(name, consumed)| (context.shown(name), consumed)), response);
+    write_list(
+        units,
+        consumed
+            .iter()
+            .map(|(name, consumed)| (context.shown(name), consumed)),
+        response,
+    );
 }
 
 /// The same of tables by their names.
@@ -92,9 +120,13 @@ pub fn write_list<'a>(
     tables: impl Iterator<Item = (&'a str, &'a ConsumedCapacity)>,
     response: &mut ObjectWriter<'_>,
 ) {
-    let Some(indexes) = with_indexes(response.context.detail) else { return };
+    let Some(indexes) = with_indexes(response.context.detail) else {
+        return;
+    };
     let out = response.member("ConsumedCapacity");
-    write::list(tables, out, |(name, consumed), out| table(name, consumed, (indexes, units), out));
+    write::list(tables, out, |(name, consumed), out| {
+        table(name, consumed, (indexes, units), out)
+    });
 }
 
 /// Are the indexes wanted; `None` when nothing is.
@@ -106,14 +138,29 @@ fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
     }
 }
 
-fn table(name: &str, consumed: &ConsumedCapacity, (indexes, units): (bool, Units), out: &mut Vec<u8>) {
+fn table(
+    name: &str,
+    consumed: &ConsumedCapacity,
+    (indexes, units): (bool, Units),
+    out: &mut Vec<u8>,
+) {
     let mut object = ObjectWriter::start(out);
     write::string(name, object.member("TableName"));
     amounts(consumed.total(), units, &mut object);
     if indexes {
         arm(consumed.table, units, object.member("Table"));
-        arms("GlobalSecondaryIndexes", &consumed.global_indexes, units, &mut object);
-        arms("LocalSecondaryIndexes", &consumed.local_indexes, units, &mut object);
+        arms(
+            "GlobalSecondaryIndexes",
+            &consumed.global_indexes,
+            units,
+            &mut object,
+        );
+        arms(
+            "LocalSecondaryIndexes",
+            &consumed.local_indexes,
+            units,
+            &mut object,
+        );
     }
     object.end();
 }
@@ -149,13 +196,19 @@ pub fn write_metrics_by_table<'a>(
     tables: impl Iterator<Item = (&'a str, &'a [ItemCollectionMetrics])>,
     response: &mut ObjectWriter<'_>,
 ) {
-    let mut tables = tables.filter(|(_, collections)| !collections.is_empty()).peekable();
+    let mut tables = tables
+        .filter(|(_, collections)| !collections.is_empty())
+        .peekable();
     if tables.peek().is_none() {
         return;
     }
     let mut object = ObjectWriter::start(response.member("ItemCollectionMetrics"));
     for (name, collections) in tables {
-        write::list(collections.iter(), object.member(name), ItemCollectionMetrics::write);
+        write::list(
+            collections.iter(),
+            object.member(name),
+            ItemCollectionMetrics::write,
+        );
     }
     object.end();
 }
@@ -165,7 +218,10 @@ impl Field for [f64; 2] {
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
         let mut sizes = json.as_list().unwrap_or_default().filter_map(Json::as_f64);
-        Ok(sizes.next().zip(sizes.next()).map(|(least, most)| [least, most]))
+        Ok(sizes
+            .next()
+            .zip(sizes.next())
+            .map(|(least, most)| [least, most]))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -181,7 +237,9 @@ pub type Entry = (TableName, ConsumedCapacity, bool);
 /// # Errors
 /// An entry without the name of its table.
 pub fn read_list(members: Members<'_>) -> Result<Vec<Entry>, Error> {
-    members.get("ConsumedCapacity").map_or(Ok(Vec::new()), entries)
+    members
+        .get("ConsumedCapacity")
+        .map_or(Ok(Vec::new()), entries)
 }
 
 fn entries(json: Json<'_>) -> Result<Vec<Entry>, Error> {
@@ -196,45 +254,84 @@ fn entries(json: Json<'_>) -> Result<Vec<Entry>, Error> {
 /// The entries without what they are units of, and are they those of reads.
 pub fn of_reads(entries: Vec<Entry>) -> (Vec<(TableName, ConsumedCapacity)>, bool) {
     let is_read = entries.iter().any(|(.., is_read)| *is_read);
-    (entries.into_iter().map(|(name, consumed, _)| (name, consumed)).collect(), is_read)
+    (
+        entries
+            .into_iter()
+            .map(|(name, consumed, _)| (name, consumed))
+            .collect(),
+        is_read,
+    )
 }
 
 /// What each of these tables consumed, in their order.
-pub fn of_tables<'t>(entries: &[Entry], tables: impl Iterator<Item = &'t TableName>) -> Vec<ConsumedCapacity> {
-    let of = |table: &TableName| entries.iter().find(|(name, ..)| name == table).map(|(_, consumed, _)| consumed.clone());
+pub fn of_tables<'t>(
+    entries: &[Entry],
+    tables: impl Iterator<Item = &'t TableName>,
+) -> Vec<ConsumedCapacity> {
+    let of = |table: &TableName| {
+        entries
+            .iter()
+            .find(|(name, ..)| name == table)
+            .map(|(_, consumed, _)| consumed.clone())
+    };
     tables.map(|table| of(table).unwrap_or_default()).collect()
 }
 
 fn read_table(members: Members<'_>) -> ConsumedCapacity {
-    let (global_indexes, local_indexes) =
-        (read_arms(members, "GlobalSecondaryIndexes"), read_arms(members, "LocalSecondaryIndexes"));
-    let arms = || global_indexes.values().chain(local_indexes.values()).sum::<f64>();
-    let table = members.structure("Table").map_or_else(|| (read_units(members) - arms()).max(0.0), read_units);
-    ConsumedCapacity { table, global_indexes, local_indexes }
+    let (global_indexes, local_indexes) = (
+        read_arms(members, "GlobalSecondaryIndexes"),
+        read_arms(members, "LocalSecondaryIndexes"),
+    );
+    let arms = || {
+        global_indexes
+            .values()
+            .chain(local_indexes.values())
+            .sum::<f64>()
+    };
+    let table = members
+        .structure("Table")
+        .map_or_else(|| (read_units(members) - arms()).max(0.0), read_units);
+    ConsumedCapacity {
+        table,
+        global_indexes,
+        local_indexes,
+    }
 }
 
 fn read_arms(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {
     let arms = members.structure(name).into_iter().flat_map(Members::iter);
-    arms.filter_map(|(index, json)| Some((index.to_owned(), read_units(Members::of(json)?)))).collect()
+    arms.filter_map(|(index, json)| Some((index.to_owned(), read_units(Members::of(json)?))))
+        .collect()
 }
 
 /// What one request may consume: no budget is to grow or end by what a service only says.
 const UNITS_MAX: f64 = 1e6;
 
 fn read_units(members: Members<'_>) -> f64 {
-    members.get("CapacityUnits").and_then(Json::as_f64).unwrap_or(0.0).clamp(0.0, UNITS_MAX)
+    members
+        .get("CapacityUnits")
+        .and_then(Json::as_f64)
+        .unwrap_or(0.0)
+        .clamp(0.0, UNITS_MAX)
 }
 
 /// The member `ItemCollectionMetrics` by table.
 ///
 /// # Errors
 /// One without key or sizes, or of no table.
-pub fn read_metrics_by_table(members: Members<'_>) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
+pub fn read_metrics_by_table(
+    members: Members<'_>,
+) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let of_table = |(name, json): (&str, Json<'_>)| {
         let collections = Field::read(json, Sender::Service).map_err(answer::of_wire)?;
         Ok((answer::table_name(name)?, collections.unwrap_or_default()))
     };
-    members.structure("ItemCollectionMetrics").into_iter().flat_map(Members::iter).map(of_table).collect()
+    members
+        .structure("ItemCollectionMetrics")
+        .into_iter()
+        .flat_map(Members::iter)
+        .map(of_table)
+        .collect()
 }
 
 #[cfg(test)]
@@ -243,7 +340,11 @@ mod tests {
 
     #[track_caller]
     fn check(detail: ReturnConsumedCapacity, expected: &str) {
-        let consumed = ConsumedCapacity { table: 1.0, global_indexes: [("gsi".to_owned(), 2.5)].into(), ..Default::default() };
+        let consumed = ConsumedCapacity {
+            table: 1.0,
+            global_indexes: [("gsi".to_owned(), 2.5)].into(),
+            ..Default::default()
+        };
         let (mut out, context) = (Vec::new(), write::Context::of_table("Orders", detail));
         let mut object = ObjectWriter::start_in(&context, &mut out);
         Consumed::put(&consumed, "ConsumedCapacity", &mut object);
@@ -254,7 +355,10 @@ mod tests {
     #[test]
     fn capacity_by_the_detail_asked_for() {
         check(ReturnConsumedCapacity::None, "{}");
-        check(ReturnConsumedCapacity::Total, r#"{"ConsumedCapacity":{"TableName":"Orders","CapacityUnits":3.5}}"#);
+        check(
+            ReturnConsumedCapacity::Total,
+            r#"{"ConsumedCapacity":{"TableName":"Orders","CapacityUnits":3.5}}"#,
+        );
         check(
             ReturnConsumedCapacity::Indexes,
             r#"{"ConsumedCapacity":{"TableName":"Orders","CapacityUnits":3.5,"Table":{"CapacityUnits":1.0},"GlobalSecondaryIndexes":{"gsi":{"CapacityUnits":2.5}}}}"#,

@@ -37,14 +37,17 @@ enum Broken {
 }
 
 /// What UpdateItem says of a wrong ReturnValues. The list is the service's own, its spelling too.
-pub const UPDATE_RETURN_VALUES: &str =
-    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
+pub const UPDATE_RETURN_VALUES: &str = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
 
 impl Violations {
     /// One broken rule of a text.
     pub fn of_text(text: &str, path: &str, rule: Rule) -> Self {
         let value = Some(echoed_text(text));
-        Self(vec![Violation { value, path: path.to_owned(), broken: Broken::Rule(rule) }])
+        Self(vec![Violation {
+            value,
+            path: path.to_owned(),
+            broken: Broken::Rule(rule),
+        }])
     }
 
     /// Is there no second one?
@@ -55,7 +58,11 @@ impl Violations {
     /// The first broken rule alone, if there is one; else all missing members.
     #[must_use]
     pub fn first_rule_only(mut self) -> Self {
-        if let Some(at) = self.0.iter().position(|violation| matches!(violation.broken, Broken::Rule(_))) {
+        if let Some(at) = self
+            .0
+            .iter()
+            .position(|violation| matches!(violation.broken, Broken::Rule(_)))
+        {
             self.0 = vec![self.0.swap_remove(at)];
         }
         self
@@ -65,8 +72,13 @@ impl Violations {
     #[must_use]
     pub fn of_write(mut self) -> Self {
         if self.0.len() > 1 {
-            let wrong = |violation: &&mut Violation| violation.path == "returnValues" && violation.broken != Broken::Required;
-            self.0.iter_mut().filter(wrong).for_each(|violation| violation.broken = Broken::UpdateReturnValues);
+            let wrong = |violation: &&mut Violation| {
+                violation.path == "returnValues" && violation.broken != Broken::Required
+            };
+            self.0
+                .iter_mut()
+                .filter(wrong)
+                .for_each(|violation| violation.broken = Broken::UpdateReturnValues);
         }
         self
     }
@@ -88,7 +100,11 @@ impl fmt::Display for Violations {
                 Some(value) => write!(f, "Value '{value}'")?,
                 None => f.write_str("Value null")?,
             }
-            write!(f, " at '{}' failed to satisfy constraint: {}", violation.path, violation.broken)?;
+            write!(
+                f,
+                " at '{}' failed to satisfy constraint: {}",
+                violation.path, violation.broken
+            )?;
         }
         Ok(())
     }
@@ -107,14 +123,25 @@ impl fmt::Display for Broken {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NamePattern => f.write_str("Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
-            Self::OneOf(values) => write!(f, "Member must satisfy enum value set: [{}]", values.join(", ")),
+            Self::NamePattern => {
+                f.write_str("Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
+            }
+            Self::OneOf(values) => write!(
+                f,
+                "Member must satisfy enum value set: [{}]",
+                values.join(", ")
+            ),
             Self::LengthMin(n) => write!(f, "Member must have length greater than or equal to {n}"),
             Self::LengthMax(n) => write!(f, "Member must have length less than or equal to {n}"),
             Self::ValueMin(n) => write!(f, "Member must have value greater than or equal to {n}"),
             Self::ValueMax(n) => write!(f, "Member must have value less than or equal to {n}"),
             Self::MapListLength(min, max) => {
-                write!(f, "Map value must satisfy constraint: [{}, {}]", Self::LengthMax(*max), Self::LengthMin(*min))
+                write!(
+                    f,
+                    "Map value must satisfy constraint: [{}, {}]",
+                    Self::LengthMax(*max),
+                    Self::LengthMin(*min)
+                )
             }
             Self::MapTableNames => write!(
                 f,
@@ -131,7 +158,11 @@ impl fmt::Display for Rule {
 pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), Violations> {
     let mut found = Vec::new();
     structure(json, shape, "", &mut found);
-    if found.is_empty() { Ok(()) } else { Err(Violations(found)) }
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(Violations(found))
+    }
 }
 
 fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Violation>) {
@@ -140,26 +171,54 @@ fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Vi
         // The path is built only where something has to be said or walked.
         let path = || join(path, &lower_first(member.name));
         match value {
-            None if member.required => push(found, Violation { value: None, path: path(), broken: Broken::Required }),
+            None if member.required => push(
+                found,
+                Violation {
+                    value: None,
+                    path: path(),
+                    broken: Broken::Required,
+                },
+            ),
             None => {}
             Some(value) => walk(value, member.shape, member.rules, &path, found),
         }
     }
 }
 
-fn walk(json: Json<'_>, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+fn walk(
+    json: Json<'_>,
+    shape: Shape,
+    rules: &'static [Rule],
+    path: &dyn Fn() -> String,
+    found: &mut Vec<Violation>,
+) {
     for rule in rules {
         if !keeps(json, *rule) {
             // The bound of echoes is for the whole answer, whatever it lists.
-            let shown: usize = found.iter().filter_map(|violation| violation.value.as_ref()).map(String::len).sum();
+            let shown: usize = found
+                .iter()
+                .filter_map(|violation| violation.value.as_ref())
+                .map(String::len)
+                .sum();
             let value = echoed(json, shape, ECHO_BYTES_MAX.saturating_sub(shown));
-            push(found, Violation { value: Some(value), path: path(), broken: Broken::Rule(*rule) });
+            push(
+                found,
+                Violation {
+                    value: Some(value),
+                    path: path(),
+                    broken: Broken::Rule(*rule),
+                },
+            );
         }
     }
     match (shape, json.kind()) {
-        (Shape::Structure(inner), Kind::Object(members)) if has_constraints(shape) => structure(members, inner, &path(), found),
+        (Shape::Structure(inner), Kind::Object(members)) if has_constraints(shape) => {
+            structure(members, inner, &path(), found)
+        }
         (Shape::List(element), Kind::List(values)) => list(values, element, path, found),
-        (Shape::Map(element), Kind::Object(members)) if has_constraints(element.shape) => map(members, element, path, found),
+        (Shape::Map(element), Kind::Object(members)) if has_constraints(element.shape) => {
+            map(members, element, path, found)
+        }
         _ => {}
     }
 }
@@ -168,28 +227,57 @@ fn has_constraints(shape: Shape) -> bool {
     match shape {
         Shape::Structure(structure) => structure.name != ATTRIBUTE_VALUE.name,
         Shape::List(_) => true,
-        Shape::String | Shape::Boolean | Shape::Integer | Shape::Long | Shape::Blob | Shape::Map(_) => false,
+        Shape::String
+        | Shape::Boolean
+        | Shape::Integer
+        | Shape::Long
+        | Shape::Blob
+        | Shape::Map(_) => false,
     }
 }
 
-fn map(members: Object<'_>, element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+fn map(
+    members: Object<'_>,
+    element: &Element,
+    path: &dyn Fn() -> String,
+    found: &mut Vec<Violation>,
+) {
     for (key, value) in members.iter() {
         let path = || format!("{}.{key}.member", path());
         match value.kind() {
-            Kind::Null => push(found, Violation { value: None, path: path(), broken: Broken::Required }),
+            Kind::Null => push(
+                found,
+                Violation {
+                    value: None,
+                    path: path(),
+                    broken: Broken::Required,
+                },
+            ),
             _ => walk(value, element.shape, element.rules, &path, found),
         }
     }
 }
 
-fn list(values: List<'_>, element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+fn list(
+    values: List<'_>,
+    element: &Element,
+    path: &dyn Fn() -> String,
+    found: &mut Vec<Violation>,
+) {
     for (position, value) in values.enumerate() {
         if found.len() >= VIOLATIONS_MAX {
             return;
         }
         let path = || format!("{}.{}.member", path(), position + 1);
         if value.is_null() {
-            push(found, Violation { value: None, path: path(), broken: Broken::Required });
+            push(
+                found,
+                Violation {
+                    value: None,
+                    path: path(),
+                    broken: Broken::Required,
+                },
+            );
             continue;
         }
         walk(value, element.shape, element.rules, &path, found);
@@ -210,16 +298,23 @@ fn keeps(json: Json<'_>, rule: Rule) -> bool {
         Rule::LengthMax(n) => length(json) <= n,
         Rule::ValueMin(n) => integer(json).is_none_or(|value| value >= n),
         Rule::ValueMax(n) => integer(json).is_none_or(|value| value <= n),
-        Rule::MapListLength(min, max) => json
+        Rule::MapListLength(min, max) => json.as_object().is_none_or(|members| {
+            members
+                .values()
+                .all(|list| list.is_null() || (min..=max).contains(&length(list)))
+        }),
+        Rule::MapTableNames => json
             .as_object()
-            .is_none_or(|members| members.values().all(|list| list.is_null() || (min..=max).contains(&length(list)))),
-        Rule::MapTableNames => json.as_object().is_none_or(|members| members.keys().all(|name| arn::table_named(name).is_ok())),
+            .is_none_or(|members| members.keys().all(|name| arn::table_named(name).is_ok())),
     }
 }
 
 /// Is `text` made of the characters of names, and not empty?
 fn fits_pattern(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
 fn length(json: Json<'_>) -> usize {
@@ -232,7 +327,11 @@ fn length(json: Json<'_>) -> usize {
 }
 
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
 }
 
 /// What one answer shows of a request, in bytes: 1 MiB. What is longer ends in `...`.
@@ -241,10 +340,16 @@ const ECHO_BYTES_MAX: usize = 1 << 20;
 /// Members in the order in which the service's classes print them, where that is not the order in which they are checked, or where
 /// a class has members that no request has.
 const PRINTED: &[(&str, &str)] = &[
-    ("AttributeValue", "S N B INT DECIMAL DOUBLE SS NS BS INTSET DECIMALSET DOUBLESET M L NULL BOOL"),
+    (
+        "AttributeValue",
+        "S N B INT DECIMAL DOUBLE SS NS BS INTSET DECIMALSET DOUBLESET M L NULL BOOL",
+    ),
     ("WriteRequest", "PutRequest DeleteRequest"),
     ("PutRequest", "Item WorkloadProfileName"),
-    ("Get", "Key TableName ProjectionExpression ExpressionAttributeNames"),
+    (
+        "Get",
+        "Key TableName ProjectionExpression ExpressionAttributeNames",
+    ),
     (
         "ConditionCheck",
         "Key TableName ConditionExpression ExpressionAttributeNames ExpressionAttributeValues ReturnValuesOnConditionCheckFailure",
@@ -279,7 +384,9 @@ fn echoed_text(text: &str) -> String {
 /// `keySchema` of `KeySchema`: names of members are told with a small first letter.
 fn lower_first(name: &str) -> String {
     let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + chars.as_str())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_ascii_lowercase().to_string() + chars.as_str()
+    })
 }
 
 /// What is shown, and how much more of it may be.
@@ -294,12 +401,19 @@ impl Write for Echo {
         let end = text.floor_char_boundary(self.left);
         self.left -= end;
         self.out.push_str(&text[..end]);
-        if end == text.len() { Ok(()) } else { Err(fmt::Error) }
+        if end == text.len() {
+            Ok(())
+        } else {
+            Err(fmt::Error)
+        }
     }
 }
 
 fn bounded(left: usize, write: impl FnOnce(&mut Echo) -> fmt::Result) -> String {
-    let mut echo = Echo { out: String::new(), left };
+    let mut echo = Echo {
+        out: String::new(),
+        left,
+    };
     if write(&mut echo).is_err() {
         echo.out.push_str("...");
     }
@@ -314,10 +428,16 @@ fn value(json: Json<'_>, shape: Shape, echo: &mut Echo) -> fmt::Result {
                 value(json, element.shape, echo)
             })
         }
-        (Shape::List(element), Kind::List(values)) => listed('[', values, ']', echo, |json, echo| value(json, element.shape, echo)),
+        (Shape::List(element), Kind::List(values)) => {
+            listed('[', values, ']', echo, |json, echo| {
+                value(json, element.shape, echo)
+            })
+        }
         (Shape::Structure(structure), Kind::Object(_)) => members(json, structure, echo),
         (_, Kind::String(text)) => echo.write_str(text),
-        (_, Kind::Number(_)) if integer(json).is_some() => write!(echo, "{}", integer(json).unwrap_or_default()),
+        (_, Kind::Number(_)) if integer(json).is_some() => {
+            write!(echo, "{}", integer(json).unwrap_or_default())
+        }
         _ => write!(echo, "{json}"),
     }
 }
@@ -351,7 +471,11 @@ fn members(json: Json<'_>, structure: &Structure, echo: &mut Echo) -> fmt::Resul
     echo.write_str(structure.name)?;
     listed('(', names.into_iter(), ')', echo, |name, echo| {
         write!(echo, "{}=", lower_first(name))?;
-        let shape = structure.members.iter().find(|member| member.name == name).map(|member| member.shape);
+        let shape = structure
+            .members
+            .iter()
+            .find(|member| member.name == name)
+            .map(|member| member.shape);
         match shape.zip(json.get(name)) {
             Some((shape, json)) => value(json, shape, echo),
             None => echo.write_str("null"),
@@ -372,7 +496,10 @@ mod tests {
     /// What is shown of the one member of a request.
     fn check(body: &Value, request: &Structure, expected: &str) {
         let document = Document::of(body);
-        let shown = request.members.iter().find_map(|member| Some(echoed(document.root().get(member.name)?, member.shape, 900)));
+        let shown = request
+            .members
+            .iter()
+            .find_map(|member| Some(echoed(document.root().get(member.name)?, member.shape, 900)));
         assert_eq!(shown.as_deref(), Some(expected), "{body}");
     }
 
@@ -396,7 +523,11 @@ mod tests {
             &attribute_value::ATTRIBUTE_VALUE,
             &format!("{{x=AttributeValue(s=null, n=null, b=null, {sets}, {nulls})}}"),
         );
-        check(&json!({"RequestItems": {"a b": {"Keys": []}}}), BatchGetItemRequest::STRUCTURE, r#"{"a b":{"Keys":[]}}"#);
+        check(
+            &json!({"RequestItems": {"a b": {"Keys": []}}}),
+            BatchGetItemRequest::STRUCTURE,
+            r#"{"a b":{"Keys":[]}}"#,
+        );
     }
 
     #[test]
@@ -407,8 +538,16 @@ mod tests {
         assert_eq!(shown(json!("aäx"), 2), "a...");
         let many = json!({"L": vec![json!({}); 1_000_000]});
         let document = Document::of(&many);
-        let list = attribute_value::ATTRIBUTE_VALUE.members.iter().find(|member| member.name == "L").map(|member| member.shape);
-        let shown = document.root().get("L").zip(list).map(|(json, shape)| echoed(json, shape, ECHO_BYTES_MAX).len());
+        let list = attribute_value::ATTRIBUTE_VALUE
+            .members
+            .iter()
+            .find(|member| member.name == "L")
+            .map(|member| member.shape);
+        let shown = document
+            .root()
+            .get("L")
+            .zip(list)
+            .map(|(json, shape)| echoed(json, shape, ECHO_BYTES_MAX).len());
         assert_eq!(shown, Some(ECHO_BYTES_MAX + 3));
     }
 }

@@ -33,7 +33,11 @@ pub trait Declared: Sized {
     ///
     /// # Errors
     /// The first member that is missing or wrong.
-    fn read_members(members: Members<'_>, table: Option<TableName>, sender: Sender) -> Result<Self, WireError>;
+    fn read_members(
+        members: Members<'_>,
+        table: Option<TableName>,
+        sender: Sender,
+    ) -> Result<Self, WireError>;
 
     fn write_members(&self, object: &mut ObjectWriter<'_>);
 }
@@ -144,7 +148,12 @@ impl<T: Field> Told for T {
 }
 
 /// Writes the member `name` of what follows from others, if there is any.
-pub fn put_told<S, T: Told>(of: &S, name: &str, told: impl Fn(&S) -> Option<T>, object: &mut ObjectWriter<'_>) {
+pub fn put_told<S, T: Told>(
+    of: &S,
+    name: &str,
+    told: impl Fn(&S) -> Option<T>,
+    object: &mut ObjectWriter<'_>,
+) {
     if let Some(told) = told(of) {
         told.put(name, object);
     }
@@ -166,7 +175,11 @@ pub(super) const fn pascal<const N: usize>(snake: &str) -> [u8; N] {
     while at < snake.len() {
         let byte = snake.as_bytes()[at];
         if byte != b'_' {
-            name[to] = if is_first { byte.to_ascii_uppercase() } else { byte };
+            name[to] = if is_first {
+                byte.to_ascii_uppercase()
+            } else {
+                byte
+            };
             to += 1;
         }
         is_first = byte == b'_';

@@ -83,12 +83,22 @@ pub trait Group<T> {
 }
 
 /// The member `name`, if it is there.
-pub fn optional<T, F: Form<T>>(members: Members<'_>, name: &str, sender: Sender) -> Result<Option<T>, WireError> {
-    members.get(name).map_or(Ok(None), |json| F::read(json, sender))
+pub fn optional<T, F: Form<T>>(
+    members: Members<'_>,
+    name: &str,
+    sender: Sender,
+) -> Result<Option<T>, WireError> {
+    members
+        .get(name)
+        .map_or(Ok(None), |json| F::read(json, sender))
 }
 
 /// The member `name`. In a request it is there.
-pub fn required<T, F: Form<T>>(members: Members<'_>, name: &str, sender: Sender) -> Result<T, WireError> {
+pub fn required<T, F: Form<T>>(
+    members: Members<'_>,
+    name: &str,
+    sender: Sender,
+) -> Result<T, WireError> {
     Ok(optional::<T, F>(members, name, sender)?.ok_or_else(|| answers::missing(name))?)
 }
 
@@ -204,10 +214,17 @@ impl<T: Field> Field for Vec<T> {
 pub struct List<F>(F);
 
 impl<T, F: Form<T>> Form<Vec<T>> for List<F> {
-    const SHAPE: Shape = Shape::List(&Element { shape: F::SHAPE, rules: F::RULES });
+    const SHAPE: Shape = Shape::List(&Element {
+        shape: F::SHAPE,
+        rules: F::RULES,
+    });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Vec<T>>, WireError> {
-        let values = json.as_list().map(|values| values.filter_map(|json| F::read(json, sender).transpose()).collect());
+        let values = json.as_list().map(|values| {
+            values
+                .filter_map(|json| F::read(json, sender).transpose())
+                .collect()
+        });
         values.transpose()
     }
 

@@ -4,7 +4,10 @@
 
 use super::capacity::Consumed;
 use super::declared::*;
-use super::members::{self, ATTRIBUTES_TO_GET, AttributesToGet, CONDITION_EXPRESSION, CONDITIONAL_OPERATOR, Names, NamesAndValues};
+use super::members::{
+    self, ATTRIBUTES_TO_GET, AttributesToGet, CONDITION_EXPRESSION, CONDITIONAL_OPERATOR, Names,
+    NamesAndValues,
+};
 use super::names;
 use crate::model::AttributeValue;
 use crate::model::api::common::*;
@@ -26,7 +29,11 @@ fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Che
 fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     let table = names::data_table(members)?;
     members::constrained_write(json, structure)?;
-    members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
+    members::check_mix(
+        members,
+        &["Expected", "ConditionalOperator"],
+        &["ConditionExpression"],
+    )?;
     members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)?;
     Ok(table)
 }
@@ -37,7 +44,9 @@ static OLDER_CHECKS: Structure = Structure {
     name: "UpdateItemInput",
     members: &[
         members::RETURN_CONSUMED_CAPACITY,
-        Member::new("TableName", Shape::String).required().rules(&[Rule::LengthMin(1)]),
+        Member::new("TableName", Shape::String)
+            .required()
+            .rules(&[Rule::LengthMin(1)]),
         members::CONDITIONAL_OPERATOR,
         members::RETURN_VALUES,
         members::KEY.required(),
@@ -96,7 +105,9 @@ impl Group<UpdateParameter> for Update {
         match value {
             UpdateParameter::None => {}
             UpdateParameter::Expression(text) => object.text("UpdateExpression", text),
-            UpdateParameter::AttributeUpdates(updates) => ByAttribute::put(updates, "AttributeUpdates", object),
+            UpdateParameter::AttributeUpdates(updates) => {
+                ByAttribute::put(updates, "AttributeUpdates", object)
+            }
         }
     }
 }
@@ -117,7 +128,8 @@ impl Group<bool> for Existed {
 legacy!(wire);
 
 pub const EXPECTED: Member = member::<Vec<LegacyCondition>, ByAttribute>("Expected");
-pub const ATTRIBUTE_UPDATES: Member = member::<Vec<AttributeUpdate>, ByAttribute>("AttributeUpdates");
+pub const ATTRIBUTE_UPDATES: Member =
+    member::<Vec<AttributeUpdate>, ByAttribute>("AttributeUpdates");
 
 /// What is said of an attribute, by whose name it stands.
 pub trait OfAttribute: Field + Default {
@@ -146,7 +158,10 @@ of_attribute! { LegacyCondition AttributeUpdate }
 pub struct ByAttribute;
 
 impl<T: OfAttribute> Form<Vec<T>> for ByAttribute {
-    const SHAPE: Shape = Shape::Map(&Element { shape: T::SHAPE, rules: &[] });
+    const SHAPE: Shape = Shape::Map(&Element {
+        shape: T::SHAPE,
+        rules: &[],
+    });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Vec<T>>, WireError> {
         let read = |(attribute, json): (&str, Json<'_>)| {
@@ -155,12 +170,16 @@ impl<T: OfAttribute> Form<Vec<T>> for ByAttribute {
             read.name(attribute);
             Ok(read)
         };
-        Members::of(json).map(|entries| entries.iter().map(read).collect()).transpose()
+        Members::of(json)
+            .map(|entries| entries.iter().map(read).collect())
+            .transpose()
     }
 
     fn write(value: &Vec<T>, out: &mut Vec<u8>) {
         let mut map = ObjectWriter::start(out);
-        value.iter().for_each(|one| one.write(map.member(one.attribute())));
+        value
+            .iter()
+            .for_each(|one| one.write(map.member(one.attribute())));
         map.end();
     }
 }
@@ -172,8 +191,14 @@ pub struct Conditions;
 impl Form<Vec<LegacyCondition>> for Conditions {
     const SHAPE: Shape = {
         const OF_EXPECTED: &[Member] = LegacyCondition::STRUCTURE.members;
-        const CONDITION: Structure = Structure { name: "Condition", members: &[OF_EXPECTED[0], OF_EXPECTED[1].required()] };
-        Shape::Map(&Element { shape: Shape::Structure(&CONDITION), rules: &[] })
+        const CONDITION: Structure = Structure {
+            name: "Condition",
+            members: &[OF_EXPECTED[0], OF_EXPECTED[1].required()],
+        };
+        Shape::Map(&Element {
+            shape: Shape::Structure(&CONDITION),
+            rules: &[],
+        })
     };
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Vec<LegacyCondition>>, WireError> {

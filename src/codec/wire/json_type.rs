@@ -12,7 +12,10 @@ const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SerializationError {
     #[error("{token} cannot be converted to {target}")]
-    Token { token: &'static str, target: &'static str },
+    Token {
+        token: &'static str,
+        target: &'static str,
+    },
     #[error("Unexpected token received from parser")]
     NotBoolean,
     #[error("Unrecognized collection type class {0}")]
@@ -73,7 +76,9 @@ pub fn check_item(json: Json<'_>) -> Result<(), SerializationError> {
 
 fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), SerializationError> {
     match (shape, json.kind()) {
-        (_, Kind::Null) | (Shape::Boolean, Kind::Bool(_)) | (Shape::Integer | Shape::Long, Kind::Number(_)) => Ok(()),
+        (_, Kind::Null)
+        | (Shape::Boolean, Kind::Bool(_))
+        | (Shape::Integer | Shape::Long, Kind::Number(_)) => Ok(()),
         (Shape::String, Kind::String(text)) => {
             json.pay(text_bytes(text));
             Ok(())
@@ -89,17 +94,24 @@ fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), Serializat
             values.try_for_each(|value| value_of(value, element.shape, Place::Element))
         }
         (Shape::Map(element), Kind::Object(members)) => {
-            json.pay(members.len().next_multiple_of(NODE_MEMBERS) * (slot_bytes(element.shape) + NAME_BYTES));
+            json.pay(
+                members.len().next_multiple_of(NODE_MEMBERS)
+                    * (slot_bytes(element.shape) + NAME_BYTES),
+            );
             members.iter().try_for_each(|(name, value)| {
                 json.pay(text_bytes(name));
                 value_of(value, element.shape, Place::Element)
             })
         }
         (Shape::Structure(structure), Kind::Object(members)) => check(members, structure),
-        (Shape::Map(element), Kind::List(_)) => Err(SerializationError::MapCollection(java_name(element.shape))),
+        (Shape::Map(element), Kind::List(_)) => {
+            Err(SerializationError::MapCollection(java_name(element.shape)))
+        }
         (_, Kind::List(_)) => Err(SerializationError::Collection(java_name(shape))),
         (_, Kind::Object(_)) => Err(SerializationError::Structure),
-        (_, Kind::Bool(_) | Kind::Number(_) | Kind::String(_)) => Err(wrong_scalar(json, shape, place)),
+        (_, Kind::Bool(_) | Kind::Number(_) | Kind::String(_)) => {
+            Err(wrong_scalar(json, shape, place))
+        }
     }
 }
 
@@ -119,7 +131,10 @@ fn wrong_scalar(json: Json<'_>, shape: Shape, place: Place) -> SerializationErro
             };
         }
     };
-    SerializationError::Token { token: token(json), target }
+    SerializationError::Token {
+        token: token(json),
+        target,
+    }
 }
 
 /// Memory of a text that is copied: the allocator rounds up.
@@ -136,11 +151,15 @@ const NODE_MEMBERS: usize = 11;
 /// Memory of a value in a list, a set or a map, beside what it refers to: what the request has for a value of that shape.
 fn slot_bytes(shape: Shape) -> usize {
     match shape {
-        Shape::Structure(structure) if structure.name == ATTRIBUTE_VALUE.name => size_of::<AttributeValue>(),
+        Shape::Structure(structure) if structure.name == ATTRIBUTE_VALUE.name => {
+            size_of::<AttributeValue>()
+        }
         Shape::Structure(_) => STRUCTURE_BYTES,
         // Of sets: sorted with a reference to each.
         Shape::String | Shape::Blob => size_of::<String>() + size_of::<&str>(),
-        Shape::List(_) | Shape::Map(_) | Shape::Boolean | Shape::Integer | Shape::Long => size_of::<AttributeValue>(),
+        Shape::List(_) | Shape::Map(_) | Shape::Boolean | Shape::Integer | Shape::Long => {
+            size_of::<AttributeValue>()
+        }
     }
 }
 
@@ -159,9 +178,15 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     let content = text.trim_end_matches('=');
     if content.contains('=') {
         // The service reads from the end: bits that padding leaves over are told before a pad that stands too early.
-        let last = content.get(content.len().saturating_sub(2)..).unwrap_or_default();
+        let last = content
+            .get(content.len().saturating_sub(2)..)
+            .unwrap_or_default();
         let is_whole = super::attribute_value::decode_base64(&format!("A{last}=")).is_some();
-        return Err(if is_whole { SerializationError::Base64Character('=') } else { SerializationError::Base64Last });
+        return Err(if is_whole {
+            SerializationError::Base64Character('=')
+        } else {
+            SerializationError::Base64Last
+        });
     }
     match super::attribute_value::decode_base64(text) {
         Some(_) => Ok(()),
@@ -178,7 +203,10 @@ fn java_name(shape: Shape) -> String {
         Shape::Long => "java.lang.Long".to_owned(),
         Shape::Blob => "java.nio.ByteBuffer".to_owned(),
         Shape::List(element) => format!("java.util.List<{}>", java_name(element.shape)),
-        Shape::Map(element) => format!("java.util.Map<java.lang.String, {}>", java_name(element.shape)),
+        Shape::Map(element) => format!(
+            "java.util.Map<java.lang.String, {}>",
+            java_name(element.shape)
+        ),
     }
 }
 
@@ -204,25 +232,46 @@ mod tests {
 
     fn check_put(body: &Value, expected: &str) {
         let document = Document::of(body);
-        let found = document.root().as_object().map_or(Ok(()), |members| check(members, PutItemRequest::STRUCTURE));
+        let found = document
+            .root()
+            .as_object()
+            .map_or(Ok(()), |members| check(members, PutItemRequest::STRUCTURE));
         let found = found.map_or_else(|error| error.to_string(), |()| String::new());
         assert_eq!(found, expected, "{body}");
     }
 
     #[test]
     fn texts_of_wrong_types() {
-        check_put(&json!({"TableName": 23}), "NUMBER_VALUE cannot be converted to String");
-        check_put(&json!({"TableName": 2.5}), "DECIMAL_VALUE cannot be converted to String");
-        check_put(&json!({"TableName": true}), "TRUE_VALUE cannot be converted to String");
-        check_put(&json!({"TableName": []}), "Unrecognized collection type class java.lang.String");
-        check_put(&json!({"TableName": {}}), "Start of structure or map found where not expected");
+        check_put(
+            &json!({"TableName": 23}),
+            "NUMBER_VALUE cannot be converted to String",
+        );
+        check_put(
+            &json!({"TableName": 2.5}),
+            "DECIMAL_VALUE cannot be converted to String",
+        );
+        check_put(
+            &json!({"TableName": true}),
+            "TRUE_VALUE cannot be converted to String",
+        );
+        check_put(
+            &json!({"TableName": []}),
+            "Unrecognized collection type class java.lang.String",
+        );
+        check_put(
+            &json!({"TableName": {}}),
+            "Start of structure or map found where not expected",
+        );
         check_put(&json!({"TableName": null, "Unknown": 3}), "");
         check_put(&json!({"Item": "a"}), "Unexpected field type");
         check_put(
             &json!({"Item": []}),
             "Unrecognized collection type java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>",
         );
-        check_put(&json!({"Item": {"a": "b"}}), "Unexpected value type in payload");
+        check_put(
+            &json!({"Item": {"a": "b"}}),
+            "Unexpected value type in payload",
+        );
         check_put(
             &json!({"Item": {"a": []}}),
             "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.AttributeValue",
@@ -237,25 +286,58 @@ mod tests {
     fn texts_of_wrong_attribute_values() {
         let check_value = |value: Value, expected: &str| {
             let document = Document::of(&value);
-            let found = document.root().as_object().map_or(Ok(()), |members| check(members, &ATTRIBUTE_VALUE));
+            let found = document
+                .root()
+                .as_object()
+                .map_or(Ok(()), |members| check(members, &ATTRIBUTE_VALUE));
             let found = found.map_or_else(|error| error.to_string(), |()| String::new());
             assert_eq!(found, expected, "{value}");
         };
-        check_value(json!({"N": 123}), "NUMBER_VALUE cannot be converted to String");
-        check_value(json!({"BOOL": "maybe"}), "Unexpected token received from parser");
+        check_value(
+            json!({"N": 123}),
+            "NUMBER_VALUE cannot be converted to String",
+        );
+        check_value(
+            json!({"BOOL": "maybe"}),
+            "Unexpected token received from parser",
+        );
         check_value(json!({"BOOL": "true"}), "");
-        check_value(json!({"BOOL": 1}), "NUMBER_VALUE cannot be converted to Boolean");
-        check_value(json!({"NULL": []}), "Unrecognized collection type class java.lang.Boolean");
+        check_value(
+            json!({"BOOL": 1}),
+            "NUMBER_VALUE cannot be converted to Boolean",
+        );
+        check_value(
+            json!({"NULL": []}),
+            "Unrecognized collection type class java.lang.Boolean",
+        );
         check_value(json!({"SS": "a"}), "Unexpected field type");
-        check_value(json!({"SS": {}}), "Start of structure or map found where not expected");
-        check_value(json!({"B": 1}), "only base-64-encoded strings are convertible to bytes");
-        check_value(json!({"B": []}), "Unrecognized collection type class java.nio.ByteBuffer");
-        check_value(json!({"B": "abc"}), "Base64 encoded length is expected a multiple of 4 bytes but found: 3");
+        check_value(
+            json!({"SS": {}}),
+            "Start of structure or map found where not expected",
+        );
+        check_value(
+            json!({"B": 1}),
+            "only base-64-encoded strings are convertible to bytes",
+        );
+        check_value(
+            json!({"B": []}),
+            "Unrecognized collection type class java.nio.ByteBuffer",
+        );
+        check_value(
+            json!({"B": "abc"}),
+            "Base64 encoded length is expected a multiple of 4 bytes but found: 3",
+        );
         check_value(json!({"B": "ab!="}), "Invalid base64 character: '!'");
         check_value(json!({"B": "a=bc"}), "Invalid base64 character: '='");
-        check_value(json!({"B": "YR=="}), "Invalid last non-pad Base64 character dectected");
+        check_value(
+            json!({"B": "YR=="}),
+            "Invalid last non-pad Base64 character dectected",
+        );
         check_value(json!({"B": "YQ=="}), "");
-        check_value(json!({"L": [{"M": {"x": {"N": 1}}}]}), "NUMBER_VALUE cannot be converted to String");
+        check_value(
+            json!({"L": [{"M": {"x": {"N": 1}}}]}),
+            "NUMBER_VALUE cannot be converted to String",
+        );
         check_value(json!({"L": ["x"]}), "Unexpected value type in payload");
         check_value(json!({"X": 1}), "");
     }

@@ -19,21 +19,41 @@ use crate::model::{Error, Item};
 const PROJECTED_NAME_BYTES: usize = 128;
 
 /// A list of plain texts.
-pub static STRING: Element = Element { shape: Shape::String, rules: &[] };
+pub static STRING: Element = Element {
+    shape: Shape::String,
+    rules: &[],
+};
 
-pub const RETURN_CONSUMED_CAPACITY: Member = member::<ReturnConsumedCapacity, Plain>("ReturnConsumedCapacity");
+pub const RETURN_CONSUMED_CAPACITY: Member =
+    member::<ReturnConsumedCapacity, Plain>("ReturnConsumedCapacity");
 pub const KEY: Member = Member::new("Key", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
-pub const EXCLUSIVE_START_KEY: Member = Member { name: "ExclusiveStartKey", ..KEY };
+pub const EXCLUSIVE_START_KEY: Member = Member {
+    name: "ExclusiveStartKey",
+    ..KEY
+};
 pub const PROJECTION_EXPRESSION: Member = Member::new("ProjectionExpression", Shape::String);
 pub const FILTER_EXPRESSION: Member = Member::new("FilterExpression", Shape::String);
 pub const CONDITION_EXPRESSION: Member = Member::new("ConditionExpression", Shape::String);
-pub const EXPRESSION_ATTRIBUTE_NAMES: Member = Member::new("ExpressionAttributeNames", Shape::Map(&STRING));
-pub const EXPRESSION_ATTRIBUTE_VALUES: Member = Member::new("ExpressionAttributeValues", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
+pub const EXPRESSION_ATTRIBUTE_NAMES: Member =
+    Member::new("ExpressionAttributeNames", Shape::Map(&STRING));
+pub const EXPRESSION_ATTRIBUTE_VALUES: Member = Member::new(
+    "ExpressionAttributeValues",
+    Shape::Map(&ATTRIBUTE_VALUE_ELEMENT),
+);
 pub const RETURN_VALUES: Member =
-    Member::new("ReturnValues", Shape::String).rules(&[Rule::OneOf(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"])]);
-pub const RETURN_ITEM_COLLECTION_METRICS: Member = member::<bool, Size>("ReturnItemCollectionMetrics");
-pub const ATTRIBUTES_TO_GET: Member = Member::new("AttributesToGet", Shape::List(&STRING)).rules(&[Rule::LengthMin(1)]);
-pub const CONDITIONAL_OPERATOR: Member = member::<ConditionalOperator, Plain>("ConditionalOperator");
+    Member::new("ReturnValues", Shape::String).rules(&[Rule::OneOf(&[
+        "ALL_NEW",
+        "UPDATED_OLD",
+        "ALL_OLD",
+        "NONE",
+        "UPDATED_NEW",
+    ])]);
+pub const RETURN_ITEM_COLLECTION_METRICS: Member =
+    member::<bool, Size>("ReturnItemCollectionMetrics");
+pub const ATTRIBUTES_TO_GET: Member =
+    Member::new("AttributesToGet", Shape::List(&STRING)).rules(&[Rule::LengthMin(1)]);
+pub const CONDITIONAL_OPERATOR: Member =
+    member::<ConditionalOperator, Plain>("ConditionalOperator");
 
 /// The body's members, when their types are right.
 pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
@@ -76,13 +96,28 @@ pub fn refuse(members: Members<'_>, refused: &[Member]) -> Result<(), WireError>
 ///
 /// # Errors
 /// [`ExpressionError::Mixed`].
-pub fn check_mix(members: Members<'_>, legacy: &[&str], expressions: &[&str]) -> Result<(), WireError> {
-    let given = |names: &[&str]| names.iter().copied().filter(|name| members.has(name)).collect::<Vec<_>>().join(", ");
+pub fn check_mix(
+    members: Members<'_>,
+    legacy: &[&str],
+    expressions: &[&str],
+) -> Result<(), WireError> {
+    let given = |names: &[&str]| {
+        names
+            .iter()
+            .copied()
+            .filter(|name| members.has(name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let (legacy, expressions) = (given(legacy), given(expressions));
     if legacy.is_empty() || expressions.is_empty() {
         return Ok(());
     }
-    Err(ExpressionError::Mixed { legacy, expressions }.into())
+    Err(ExpressionError::Mixed {
+        legacy,
+        expressions,
+    }
+    .into())
 }
 
 /// `KeyConditions` alone may come with expressions, as long as there is no KeyConditionExpression (docs/dynamodb.md 27).
@@ -90,9 +125,18 @@ pub fn check_mix(members: Members<'_>, legacy: &[&str], expressions: &[&str]) ->
 /// # Errors
 /// [`ExpressionError::Mixed`].
 pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
-    let expressions = &["ProjectionExpression", "FilterExpression", "KeyConditionExpression"];
+    let expressions = &[
+        "ProjectionExpression",
+        "FilterExpression",
+        "KeyConditionExpression",
+    ];
     let legacy: &[&str] = match members.has("KeyConditionExpression") {
-        true => &["AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"],
+        true => &[
+            "AttributesToGet",
+            "QueryFilter",
+            "ConditionalOperator",
+            "KeyConditions",
+        ],
         false => &["AttributesToGet", "QueryFilter", "ConditionalOperator"],
     };
     check_mix(members, legacy, expressions)
@@ -151,10 +195,15 @@ impl Group<Placeholders> for NamesAndValues {
 pub struct Failed;
 
 impl Group<Option<Failure>> for Failed {
-    const MEMBERS: &'static [Member] = &[Member::new("FailureCode", Shape::String), Member::new("FailureMessage", Shape::String)];
+    const MEMBERS: &'static [Member] = &[
+        Member::new("FailureCode", Shape::String),
+        Member::new("FailureMessage", Shape::String),
+    ];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Option<Failure>, WireError> {
-        let failure = members.owned("FailureCode").zip(members.owned("FailureMessage"));
+        let failure = members
+            .owned("FailureCode")
+            .zip(members.owned("FailureMessage"));
         Ok(failure.map(|(code, message)| Failure { code, message }))
     }
 
@@ -171,7 +220,9 @@ impl Group<Option<Failure>> for Failed {
 /// # Errors
 /// A name that no attribute can have.
 pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, WireError> {
-    let Some(names) = members.list("AttributesToGet") else { return Ok(None) };
+    let Some(names) = members.list("AttributesToGet") else {
+        return Ok(None);
+    };
     // Beside the name itself, which was paid for.
     if let Some(json) = members.get("AttributesToGet") {
         json.pay(names.len() * PROJECTED_NAME_BYTES);
@@ -180,18 +231,29 @@ pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, Wi
         }
     }
     let names: Vec<String> = names.filter_map(Json::as_str).map(str::to_owned).collect();
-    names.iter().try_for_each(|name| check_attribute_name(name))?;
+    names
+        .iter()
+        .try_for_each(|name| check_attribute_name(name))?;
     Ok(Some(names))
 }
 
 /// The item under `name`: attributes checked.
 pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
-    Ok(members.get(name).map(attribute_value::item).transpose()?.unwrap_or_default())
+    Ok(members
+        .get(name)
+        .map(attribute_value::item)
+        .transpose()?
+        .unwrap_or_default())
 }
 
 /// `ReturnValues`; another word is the error `other`.
-pub fn return_values<T: Word + Default>(members: Members<'_>, other: WireError) -> Result<T, WireError> {
-    members.string("ReturnValues").map_or(Ok(T::default()), |word| T::of_word(word).ok_or(other))
+pub fn return_values<T: Word + Default>(
+    members: Members<'_>,
+    other: WireError,
+) -> Result<T, WireError> {
+    members
+        .string("ReturnValues")
+        .map_or(Ok(T::default()), |word| T::of_word(word).ok_or(other))
 }
 
 /// Names and values may only come with an expression that can use them. Told before the values of Key, Item and ExclusiveStartKey
@@ -200,12 +262,19 @@ pub fn return_values<T: Word + Default>(members: Members<'_>, other: WireError) 
 ///
 /// # Errors
 /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
-pub fn check_placeholders_wanted(members: Members<'_>, users: &'static [ExpressionParameter]) -> Result<(), WireError> {
+pub fn check_placeholders_wanted(
+    members: Members<'_>,
+    users: &'static [ExpressionParameter],
+) -> Result<(), WireError> {
     let is_used = users.iter().any(|user| members.has(user.name()));
     let has_values = !users.is_empty() && members.has("ExpressionAttributeValues");
     let given = (members.has("ExpressionAttributeNames"), has_values);
     let has_expression = is_used || members.has("ProjectionExpression");
-    Ok(Placeholders::check_wanted(given, has_expression, (!is_used).then_some(users))?)
+    Ok(Placeholders::check_wanted(
+        given,
+        has_expression,
+        (!is_used).then_some(users),
+    )?)
 }
 
 /// `ExpressionAttributeNames` of a request that has no member for values; whether they fit an expression is the operation's to say.
@@ -213,10 +282,16 @@ pub fn names(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = Placeholders::default();
     if let Some(names) = members.structure("ExpressionAttributeNames") {
         // All aliases before the first name, as below before the first value.
-        names.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, '#')).map_err(ExpressionError::NameKey)?;
+        names
+            .iter()
+            .try_for_each(|(key, _)| Placeholders::check_alias(key, '#'))
+            .map_err(ExpressionError::NameKey)?;
         let read = |(key, json): (&str, Json<'_>)| match json.as_str() {
             Some(name) if !name.is_empty() => Ok((key.to_owned(), name.to_owned())),
-            _ => Err(ExpressionError::InvalidName { alias: key.to_owned(), fault: ValueError::EmptyAttributeName }),
+            _ => Err(ExpressionError::InvalidName {
+                alias: key.to_owned(),
+                fault: ValueError::EmptyAttributeName,
+            }),
         };
         placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
     }
@@ -231,7 +306,9 @@ fn write_placeholders(placeholders: &Placeholders, object: &mut ObjectWriter<'_>
     }
     if let Some(values) = &placeholders.values {
         let mut map = ObjectWriter::start(object.member("ExpressionAttributeValues"));
-        values.iter().for_each(|(alias, value)| value.write(map.member(alias)));
+        values
+            .iter()
+            .for_each(|(alias, value)| value.write(map.member(alias)));
         map.end();
     }
 }
@@ -240,10 +317,16 @@ fn write_placeholders(placeholders: &Placeholders, object: &mut ObjectWriter<'_>
 pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = names(members)?;
     if let Some(values) = members.structure("ExpressionAttributeValues") {
-        values.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, ':')).map_err(ExpressionError::ValueKey)?;
+        values
+            .iter()
+            .try_for_each(|(key, _)| Placeholders::check_alias(key, ':'))
+            .map_err(ExpressionError::ValueKey)?;
         let read = |(key, json): (&str, Json<'_>)| match attribute_value::value(json) {
             Ok(value) => Ok((key.to_owned(), value)),
-            Err(fault) => Err(ExpressionError::InvalidValue { alias: key.to_owned(), fault }),
+            Err(fault) => Err(ExpressionError::InvalidValue {
+                alias: key.to_owned(),
+                fault,
+            }),
         };
         placeholders.values = Some(values.iter().map(read).collect::<Result<_, _>>()?);
     }

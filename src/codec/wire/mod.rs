@@ -90,7 +90,9 @@ pub enum WireError {
     #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
     /// Our own bound: ValidationException.
-    #[error("This request needs more than 112 MiB of memory: it has too many values; send them in several requests")]
+    #[error(
+        "This request needs more than 112 MiB of memory: it has too many values; send them in several requests"
+    )]
     TooManyValues,
     /// What an operation could have said too.
     #[error(transparent)]
@@ -112,7 +114,9 @@ impl WireError {
     #[must_use]
     pub fn text(&self, layer: Layer) -> String {
         match self {
-            Self::ReturnValues if layer == Layer::Write => format!("1 validation error detected: {self}"),
+            Self::ReturnValues if layer == Layer::Write => {
+                format!("1 validation error detected: {self}")
+            }
             Self::Request(error) => error.text(layer),
             other => other.to_string(),
         }

@@ -9,7 +9,11 @@ use crate::model::names::NameError;
 use crate::model::{IndexName, TableName};
 
 /// Constraints of members that hold a plain name.
-pub const NAME_RULES: &[Rule] = &[Rule::NamePattern, Rule::LengthMin(NAME_CHARS_MIN), Rule::LengthMax(NAME_CHARS_MAX)];
+pub const NAME_RULES: &[Rule] = &[
+    Rule::NamePattern,
+    Rule::LengthMin(NAME_CHARS_MIN),
+    Rule::LengthMax(NAME_CHARS_MAX),
+];
 
 /// The table of a data operation; `Ok(None)` when the member is missing, which is reported with the other constraints.
 ///
@@ -98,7 +102,10 @@ mod tests {
     #[test]
     fn table_names_of_data_operations() {
         check_data(&json!("Orders"), "Orders");
-        check_data(&json!("arn:aws:dynamodb:eu-west-2:123456789012:table/Orders"), "Orders");
+        check_data(
+            &json!("arn:aws:dynamodb:eu-west-2:123456789012:table/Orders"),
+            "Orders",
+        );
         check_data(&Value::Null, "-");
         check_data(
             &json!(""),
@@ -121,10 +128,15 @@ mod tests {
     #[test]
     fn table_names_of_control_operations() {
         let check = |body: Value, expected: &str| {
-            let found = Members::of(Document::of(&body).root()).map(control_table).map(|found| shown(found.map(Some)));
+            let found = Members::of(Document::of(&body).root())
+                .map(control_table)
+                .map(|found| shown(found.map(Some)));
             assert_eq!(found.as_deref(), Some(expected), "{body}");
         };
-        check(json!({}), "The parameter 'TableName' is required but was not present in the request");
+        check(
+            json!({}),
+            "The parameter 'TableName' is required but was not present in the request",
+        );
         check(json!({"TableName": "Orders"}), "Orders");
         check(
             json!({"TableName": ""}),

@@ -28,7 +28,9 @@ fn check_query(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
 
 /// Another operator between several conditions is told bare and before all else (docs/dynamodb.md 8).
 fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
-    let conditions = members.structure("QueryFilter").map_or(0, |filter| filter.iter().count());
+    let conditions = members
+        .structure("QueryFilter")
+        .map_or(0, |filter| filter.iter().count());
     match members.string("ConditionalOperator") {
         Some(operator) if conditions > 1 && ConditionalOperator::of_word(operator).is_none() => {
             Err(WireError::QueryConditionalOperator)
@@ -38,8 +40,14 @@ fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
 }
 
 /// A limit below 1 has its own text, and only when it is the only violation.
-fn check_constraints(json: Json<'_>, limit: Option<i64>, structure: &Structure) -> Result<(), WireError> {
-    let Err(all) = members::constrained(json, structure) else { return Ok(()) };
+fn check_constraints(
+    json: Json<'_>,
+    limit: Option<i64>,
+    structure: &Structure,
+) -> Result<(), WireError> {
+    let Err(all) = members::constrained(json, structure) else {
+        return Ok(());
+    };
     if limit.is_none_or(|limit| limit >= 1) {
         return Err(all);
     }
@@ -69,7 +77,9 @@ impl Group<Option<Item>> for StartKey {
     const MEMBERS: &'static [Member] = &[EXCLUSIVE_START_KEY];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Option<Item>, WireError> {
-        Ok(members.get("ExclusiveStartKey").and_then(|json| attribute_value::item(json).ok()))
+        Ok(members
+            .get("ExclusiveStartKey")
+            .and_then(|json| attribute_value::item(json).ok()))
     }
 
     fn write(value: &Option<Item>, object: &mut ObjectWriter<'_>) {
@@ -85,7 +95,9 @@ pub struct StartKeyFault;
 
 impl Group<Option<ValueError>> for StartKeyFault {
     fn read(members: Members<'_>, _: Sender) -> Result<Option<ValueError>, WireError> {
-        Ok(members.get("ExclusiveStartKey").and_then(|json| attribute_value::item(json).err()))
+        Ok(members
+            .get("ExclusiveStartKey")
+            .and_then(|json| attribute_value::item(json).err()))
     }
 }
 
@@ -109,15 +121,16 @@ impl Group<bool> for Forward {
 
 const QUERY_FILTER: Member = member::<_, Conditions>("QueryFilter");
 const SCAN_FILTER: Member = member::<_, Conditions>("ScanFilter");
-const SEGMENT: Member = Member::new("Segment", Shape::Integer).rules(&[Rule::ValueMin(0), Rule::ValueMax(SEGMENTS_MAX as i64 - 1)]);
+const SEGMENT: Member = Member::new("Segment", Shape::Integer)
+    .rules(&[Rule::ValueMin(0), Rule::ValueMax(SEGMENTS_MAX as i64 - 1)]);
 
 /// `Segment` and `TotalSegments`, if both are there.
 #[derive(Debug)]
 pub struct OneSegment;
 
 impl Group<Option<Segment>> for OneSegment {
-    const MEMBERS: &'static [Member] =
-        &[Member::new("TotalSegments", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(SEGMENTS_MAX as i64)])];
+    const MEMBERS: &'static [Member] = &[Member::new("TotalSegments", Shape::Integer)
+        .rules(&[Rule::ValueMin(1), Rule::ValueMax(SEGMENTS_MAX as i64)])];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Option<Segment>, WireError> {
         let both = members.count("Segment").zip(members.count("TotalSegments"));
@@ -138,11 +151,13 @@ pub struct SegmentFault;
 
 impl Group<Option<QueryError>> for SegmentFault {
     fn read(members: Members<'_>, _: Sender) -> Result<Option<QueryError>, WireError> {
-        Ok(match (members.has("Segment"), members.has("TotalSegments")) {
-            (false, true) => Some(QueryError::SegmentMissing),
-            (true, false) => Some(QueryError::TotalSegmentsMissing),
-            _ => None,
-        })
+        Ok(
+            match (members.has("Segment"), members.has("TotalSegments")) {
+                (false, true) => Some(QueryError::SegmentMissing),
+                (true, false) => Some(QueryError::TotalSegmentsMissing),
+                _ => None,
+            },
+        )
     }
 }
 
@@ -160,8 +175,17 @@ impl PageWriter {
     /// A body for a request with this `Select`; COUNT has no items.
     pub fn new(select: Option<Select>) -> Self {
         let with_items = select != Some(Select::Count);
-        let out = if with_items { br#"{"Items":["#.to_vec() } else { b"{".to_vec() };
-        Self { out, with_items, empty: true, failed: None }
+        let out = if with_items {
+            br#"{"Items":["#.to_vec()
+        } else {
+            b"{".to_vec()
+        };
+        Self {
+            out,
+            with_items,
+            empty: true,
+            failed: None,
+        }
     }
 
     /// Appends a row.

@@ -20,8 +20,8 @@ use crate::model::{Error, IndexName, TableName};
 
 resource!(wire);
 
-const EXPECTED_REVISION_ID: Member =
-    Member::new("ExpectedRevisionId", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]);
+const EXPECTED_REVISION_ID: Member = Member::new("ExpectedRevisionId", Shape::String)
+    .rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]);
 
 forms! {
     TagKey of String, Shape::String, &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)], Plain::read;
@@ -47,7 +47,11 @@ fn check_untag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
 /// No token is ever given.
 fn check_list(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
-    if members.has("NextToken") { Err(ResourceError::NextToken.into()) } else { is_ours(members, structure) }
+    if members.has("NextToken") {
+        Err(ResourceError::NextToken.into())
+    } else {
+        is_ours(members, structure)
+    }
 }
 
 fn check_put(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
@@ -68,7 +72,11 @@ fn is_ours(members: Members<'_>, structure: &Structure) -> Checked {
     if parts.service == "dynamodb" && parts.account == ACCOUNT {
         return Ok(None);
     }
-    Err(ResourceError::Denied { operation: structure.name.trim_end_matches("Input"), arn: arn.to_owned() }.into())
+    Err(ResourceError::Denied {
+        operation: structure.name.trim_end_matches("Input"),
+        arn: arn.to_owned(),
+    }
+    .into())
 }
 
 fn parts_of(arn: &str) -> Result<arn::Arn<'_>, ResourceError> {
@@ -81,20 +89,35 @@ impl Field for TableResource {
     const RULES: &'static [Rule] = &[Rule::LengthMin(1), Rule::LengthMax(1283)];
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
-        let Some(arn) = json.as_str() else { return Ok(None) };
+        let Some(arn) = json.as_str() else {
+            return Ok(None);
+        };
         let parts = parts_of(arn)?;
         if parts.region != REGION {
             return Err(ResourceError::OtherRegion(arn.to_owned()).into());
         }
         let not_a_table = || ResourceError::NotATable(arn.to_owned());
-        let name = parts.resource.strip_prefix("table/").ok_or_else(not_a_table)?;
+        let name = parts
+            .resource
+            .strip_prefix("table/")
+            .ok_or_else(not_a_table)?;
         let (name, label) = match name.split_once('/') {
             None => (name, None),
-            Some((name, rest)) => (name, Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?)),
+            Some((name, rest)) => (
+                name,
+                Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?),
+            ),
         };
         let table_name = TableName::new(name).map_err(|_| not_a_table())?;
-        let stream = label.map(|label| StreamName { table_name: table_name.clone(), label: label.to_owned() });
-        Ok(Some(Self { arn: arn.to_owned(), table_name, stream }))
+        let stream = label.map(|label| StreamName {
+            table_name: table_name.clone(),
+            label: label.to_owned(),
+        });
+        Ok(Some(Self {
+            arn: arn.to_owned(),
+            table_name,
+            stream,
+        }))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -115,12 +138,20 @@ fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
     members::constrained(json, structure).map(|()| None)
 }
 
-const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String).required().rules(NAME_RULES);
-const STREAM_ARN: Member = Member::new("StreamArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
-const BULK_ARN: Member =
-    Member::new("BulkOperationArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
+const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String)
+    .required()
+    .rules(NAME_RULES);
+const STREAM_ARN: Member = Member::new("StreamArn", Shape::String)
+    .required()
+    .rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
+const BULK_ARN: Member = Member::new("BulkOperationArn", Shape::String)
+    .required()
+    .rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
 
-static GLOBAL_TABLE: Structure = Structure { name: "DescribeGlobalTableInput", members: &[GLOBAL_TABLE_NAME] };
+static GLOBAL_TABLE: Structure = Structure {
+    name: "DescribeGlobalTableInput",
+    members: &[GLOBAL_TABLE_NAME],
+};
 static LIST_GLOBAL_TABLES: Structure = Structure {
     name: "ListGlobalTablesInput",
     members: &[
@@ -129,10 +160,18 @@ static LIST_GLOBAL_TABLES: Structure = Structure {
         Member::new("RegionName", Shape::String),
     ],
 };
-static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[Member::new("TableName", Shape::String)] };
-static KINESIS: Structure =
-    Structure { name: "KinesisStreamingDestinationInput", members: &[Member::new("TableName", Shape::String), STREAM_ARN] };
-static BULK: Structure = Structure { name: "DescribeBulkOperationInput", members: &[BULK_ARN] };
+static TABLE: Structure = Structure {
+    name: "DescribeTableInput",
+    members: &[Member::new("TableName", Shape::String)],
+};
+static KINESIS: Structure = Structure {
+    name: "KinesisStreamingDestinationInput",
+    members: &[Member::new("TableName", Shape::String), STREAM_ARN],
+};
+static BULK: Structure = Structure {
+    name: "DescribeBulkOperationInput",
+    members: &[BULK_ARN],
+};
 static LIST_BULK: Structure = Structure {
     name: "ListBulkOperationsInput",
     members: &[
@@ -147,7 +186,9 @@ type Asks = fn(Option<TableName>, Members<'_>) -> Option<(Request, Value)>;
 /// The operations: their names in the API, the members of their requests.
 pub const NEVER_USED: &[(&str, &Structure, Asks)] = &[
     ("CancelBulkOperation", &BULK, bulk),
-    ("CreateGlobalTable", &GLOBAL_TABLE, |_, _| begin("CreateGlobalTable")),
+    ("CreateGlobalTable", &GLOBAL_TABLE, |_, _| {
+        begin("CreateGlobalTable")
+    }),
     ("DescribeBulkOperation", &BULK, bulk),
     ("DescribeGlobalTable", &GLOBAL_TABLE, global),
     ("DescribeGlobalTableSettings", &GLOBAL_TABLE, global),
@@ -156,16 +197,39 @@ pub const NEVER_USED: &[(&str, &Structure, Asks)] = &[
         let answer = json!({ "TableName": table.as_str(), "KinesisDataStreamDestinations": [] });
         Some((Request::DescribeKinesisStreamingDestination(table), answer))
     }),
-    ("DescribeTableReplicaAutoScaling", &TABLE, |table, _| empty(Request::DescribeTableReplicaAutoScaling(table?))),
-    ("DisableKinesisStreamingDestination", &KINESIS, |table, members| change_kinesis(table, members, "disable")),
-    ("EnableKinesisStreamingDestination", &KINESIS, |_, _| begin("EnableKinesisStreamingDestination")),
-    ("ListBulkOperations", &LIST_BULK, |_, _| Some((Request::ListBulkOperations, json!({ "BulkOperationsSummaryList": [] })))),
-    ("ListGlobalTables", &LIST_GLOBAL_TABLES, |_, _| Some((Request::ListGlobalTables, json!({ "GlobalTables": [] })))),
-    ("StartBulkPutItems", &TABLE, |_, _| begin("StartBulkPutItems")),
+    ("DescribeTableReplicaAutoScaling", &TABLE, |table, _| {
+        empty(Request::DescribeTableReplicaAutoScaling(table?))
+    }),
+    (
+        "DisableKinesisStreamingDestination",
+        &KINESIS,
+        |table, members| change_kinesis(table, members, "disable"),
+    ),
+    ("EnableKinesisStreamingDestination", &KINESIS, |_, _| {
+        begin("EnableKinesisStreamingDestination")
+    }),
+    ("ListBulkOperations", &LIST_BULK, |_, _| {
+        Some((
+            Request::ListBulkOperations,
+            json!({ "BulkOperationsSummaryList": [] }),
+        ))
+    }),
+    ("ListGlobalTables", &LIST_GLOBAL_TABLES, |_, _| {
+        Some((Request::ListGlobalTables, json!({ "GlobalTables": [] })))
+    }),
+    ("StartBulkPutItems", &TABLE, |_, _| {
+        begin("StartBulkPutItems")
+    }),
     ("UpdateGlobalTable", &GLOBAL_TABLE, global),
     ("UpdateGlobalTableSettings", &GLOBAL_TABLE, global),
-    ("UpdateKinesisStreamingDestination", &KINESIS, |table, members| change_kinesis(table, members, "update")),
-    ("UpdateTableReplicaAutoScaling", &TABLE, |_, _| begin("UpdateTableReplicaAutoScaling")),
+    (
+        "UpdateKinesisStreamingDestination",
+        &KINESIS,
+        |table, members| change_kinesis(table, members, "update"),
+    ),
+    ("UpdateTableReplicaAutoScaling", &TABLE, |_, _| {
+        begin("UpdateTableReplicaAutoScaling")
+    }),
 ];
 
 fn empty(request: Request) -> Option<(Request, Value)> {
@@ -184,9 +248,17 @@ fn global(_: Option<TableName>, members: Members<'_>) -> Option<(Request, Value)
     empty(Request::GlobalTable(members.owned("GlobalTableName")?))
 }
 
-fn change_kinesis(table: Option<TableName>, members: Members<'_>, action: &'static str) -> Option<(Request, Value)> {
+fn change_kinesis(
+    table: Option<TableName>,
+    members: Members<'_>,
+    action: &'static str,
+) -> Option<(Request, Value)> {
     let (table, stream_arn) = (table?, members.owned("StreamArn")?);
-    empty(Request::ChangeKinesisStreamingDestination { table, stream_arn, action })
+    empty(Request::ChangeKinesisStreamingDestination {
+        table,
+        stream_arn,
+        action,
+    })
 }
 
 /// Reads the body of one of [`NEVER_USED`]; the answer beside it.
@@ -197,8 +269,13 @@ pub fn never_used_request(operation: &str, json: Json<'_>) -> Result<(Request, V
     let row = NEVER_USED.iter().find(|(name, ..)| *name == operation);
     let (_, shape, asks) = row.ok_or(Error::NotSupported("this operation"))?;
     let members = members::typed(json, shape)?;
-    let has_table = shape.members.iter().any(|member| member.name == "TableName");
-    let table = has_table.then(|| names::control_table(members)).transpose()?;
+    let has_table = shape
+        .members
+        .iter()
+        .any(|member| member.name == "TableName");
+    let table = has_table
+        .then(|| names::control_table(members))
+        .transpose()?;
     members::constrained(json, shape)?;
     asks(table, members).ok_or(WireError::NotAnObject)
 }
@@ -220,20 +297,27 @@ mod tests {
         };
         let iv = "One or more parameter values were invalid: ";
         check("arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tab");
-        check("arn:aws:dynamodb:us-east-1:000000000000:table/Tab/stream/2026-01-01T00:00:00.000", "Tab");
+        check(
+            "arn:aws:dynamodb:us-east-1:000000000000:table/Tab/stream/2026-01-01T00:00:00.000",
+            "Tab",
+        );
         check("Tab", &format!("{iv}ARNs must start with 'arn:': Tab"));
-        for foreign in
-            ["arn:aws:s3:::Tab", "arn:aws:dynamodb:eu-west-1:123456789012:table/Tab", "arn:aws:dynamodb:us-east-1::backup/x"]
-        {
-            let user =
-                "User: arn:aws:iam::000000000000:root is not authorized to perform: dynamodb:ListTagsOfResource on resource: ";
+        for foreign in [
+            "arn:aws:s3:::Tab",
+            "arn:aws:dynamodb:eu-west-1:123456789012:table/Tab",
+            "arn:aws:dynamodb:us-east-1::backup/x",
+        ] {
+            let user = "User: arn:aws:iam::000000000000:root is not authorized to perform: dynamodb:ListTagsOfResource on resource: ";
             check(foreign, &format!("{user}{foreign}"));
         }
         let index = "arn:aws:dynamodb:us-east-1:000000000000:table/Tab/index/I";
         let only = "Invalid resource arn provided, only table or stream is accepted. Provided resource arn";
         check(index, &format!("{iv}{only}: {index}"));
         let other = "arn:aws:dynamodb:eu-west-1:000000000000:table/Tab";
-        check(other, &format!("Invalid TableArn: Invalid ResourceArn provided as input {other}"));
+        check(
+            other,
+            &format!("Invalid TableArn: Invalid ResourceArn provided as input {other}"),
+        );
     }
 
     #[test]
@@ -252,8 +336,17 @@ mod tests {
             json!([{ "Key": "a", "Value": "1" }, { "Key": "a", "Value": "2" }]),
             "Duplicate Tag Keys provided as input: Duplicate Tag Key found a",
         );
-        check(json!([{ "Key": "a!", "Value": "" }]), "The Tag Key provided is invalid, Key: a!");
-        check(json!([{ "Key": "a", "Value": "<" }]), "The Tag Value provided is invalid, Value: <");
-        check(json!([{ "Key": "aws:a", "Value": "" }]), "Tag Key cannot be prefixed with aws:, Key: aws:a");
+        check(
+            json!([{ "Key": "a!", "Value": "" }]),
+            "The Tag Key provided is invalid, Key: a!",
+        );
+        check(
+            json!([{ "Key": "a", "Value": "<" }]),
+            "The Tag Value provided is invalid, Value: <",
+        );
+        check(
+            json!([{ "Key": "aws:a", "Value": "" }]),
+            "Tag Key cannot be prefixed with aws:, Key: aws:a",
+        );
     }
 }

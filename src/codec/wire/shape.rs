@@ -64,12 +64,20 @@ pub enum Rule {
 impl Member {
     /// An optional member without constraints.
     pub const fn new(name: &'static str, shape: Shape) -> Self {
-        Self { name, shape, required: false, rules: &[] }
+        Self {
+            name,
+            shape,
+            required: false,
+            rules: &[],
+        }
     }
 
     /// The same member, but it must be there.
     pub const fn required(self) -> Self {
-        Self { required: true, ..self }
+        Self {
+            required: true,
+            ..self
+        }
     }
 
     /// The same member with constraints.

@@ -31,7 +31,8 @@ pub struct Parameters;
 type Values = Result<Vec<AttributeValue>, ValueError>;
 
 impl Group<Values> for Parameters {
-    const MEMBERS: &'static [Member] = &[Member::new("Parameters", <Vec<AttributeValue>>::SHAPE).rules(&[Rule::LengthMin(1)])];
+    const MEMBERS: &'static [Member] =
+        &[Member::new("Parameters", <Vec<AttributeValue>>::SHAPE).rules(&[Rule::LengthMin(1)])];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Values, WireError> {
         let values = members.list("Parameters").unwrap_or_default();
@@ -51,7 +52,11 @@ pub struct Charged;
 
 impl Group<TableName> for Charged {
     fn read(members: Members<'_>, sender: Sender) -> Result<TableName, WireError> {
-        required::<_, Plain>(answer::structure(members, "ConsumedCapacity")?, "TableName", sender)
+        required::<_, Plain>(
+            answer::structure(members, "ConsumedCapacity")?,
+            "TableName",
+            sender,
+        )
     }
 }
 
@@ -62,7 +67,10 @@ impl Group<ConsumedCapacity> for Charged {
 }
 
 impl Field for BatchStatementResponse {
-    const SHAPE: Shape = Shape::Structure(&Structure { name: "BatchStatementResponse", members: &[] });
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "BatchStatementResponse",
+        members: &[],
+    });
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
         Ok(Some(read_response(json)?))
@@ -103,22 +111,44 @@ fn read_response(json: Json<'_>) -> Result<BatchStatementResponse, Error> {
         Some(error) => Err(answer::of_code(error)),
         None => Ok(answer::item(members, "Item")?),
     };
-    let table_name = members.string("TableName").map(answer::table_name).transpose()?;
-    Ok(BatchStatementResponse { table_name, outcome })
+    let table_name = members
+        .string("TableName")
+        .map(answer::table_name)
+        .transpose()?;
+    Ok(BatchStatementResponse {
+        table_name,
+        outcome,
+    })
 }
 
 impl Declared for ExecuteTransactionResponse {
-    const STRUCTURE: &'static Structure = &Structure { name: "", members: &[] };
+    const STRUCTURE: &'static Structure = &Structure {
+        name: "",
+        members: &[],
+    };
 
-    fn read_members(members: Members<'_>, _: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
+    fn read_members(
+        members: Members<'_>,
+        _: Option<TableName>,
+        sender: Sender,
+    ) -> Result<Self, WireError> {
         let (consumed_capacity, is_read) = capacity::of_reads(capacity::read_list(members)?);
-        let responses = optional::<_, List<Found>>(members, "Responses", sender)?.unwrap_or_default();
-        Ok(Self { responses, consumed_capacity, is_read })
+        let responses =
+            optional::<_, List<Found>>(members, "Responses", sender)?.unwrap_or_default();
+        Ok(Self {
+            responses,
+            consumed_capacity,
+            is_read,
+        })
     }
 
     fn write_members(&self, object: &mut ObjectWriter<'_>) {
         List::<Found>::put(&self.responses, "Responses", object);
-        let units = if self.is_read { Units::Read } else { Units::Write };
+        let units = if self.is_read {
+            Units::Read
+        } else {
+            Units::Write
+        };
         capacity::write_by_table(&self.consumed_capacity, units, object);
     }
 }

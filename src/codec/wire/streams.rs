@@ -27,7 +27,9 @@ impl Form<StreamName> for Arn {
     const RULES: &'static [Rule] = &[Rule::LengthMin(37), Rule::LengthMax(1024)];
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<StreamName>, WireError> {
-        let Some(text) = json.as_str() else { return Ok(None) };
+        let Some(text) = json.as_str() else {
+            return Ok(None);
+        };
         match arn::stream_named(text) {
             None if sender == Sender::Client => Err(WireError::Request(StreamError::Arn.into())),
             None => Err(answer::unreadable(format_args!("{text:?} names no stream")).into()),
@@ -49,7 +51,10 @@ impl Form<StreamName> for Arn {
 
 /// A stream in a list.
 impl Field for StreamName {
-    const SHAPE: Shape = Shape::Structure(&Structure { name: "Stream", members: &[] });
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "Stream",
+        members: &[],
+    });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError> {
         required::<_, Arn>(answer::members(json)?, "StreamArn", sender).map(Some)
@@ -92,14 +97,19 @@ impl Form<String> for ChildShards {
         name: "ShardFilter",
         members: &[
             Member::new("Type", Shape::String).rules(&[Rule::OneOf(&["CHILD_SHARDS"])]),
-            Member::new("ShardId", Shape::String).rules(&[Rule::LengthMin(28), Rule::LengthMax(65)]),
+            Member::new("ShardId", Shape::String)
+                .rules(&[Rule::LengthMin(28), Rule::LengthMax(65)]),
         ],
     });
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<String>, WireError> {
-        let Some(filter) = Members::of(json) else { return Ok(None) };
+        let Some(filter) = Members::of(json) else {
+            return Ok(None);
+        };
         let shard = filter.owned("ShardId").filter(|_| filter.has("Type"));
-        shard.map(Some).ok_or(WireError::Request(StreamError::ShardFilter.into()))
+        shard
+            .map(Some)
+            .ok_or(WireError::Request(StreamError::ShardFilter.into()))
     }
 
     fn write(value: &String, out: &mut Vec<u8>) {
@@ -116,14 +126,17 @@ pub struct Position;
 
 impl Group<ShardPosition> for Position {
     const MEMBERS: &'static [Member] = &[
-        Member::new("ShardIteratorType", Shape::String).required().rules(&[Rule::OneOf(&[
-            "TRIM_HORIZON",
-            "LATEST",
-            "AT_SEQUENCE_NUMBER",
-            "AFTER_SEQUENCE_NUMBER",
-            "AT_TIMESTAMP",
-        ])]),
-        Member::new("SequenceNumber", Shape::String).rules(&[Rule::LengthMin(21), Rule::LengthMax(40)]),
+        Member::new("ShardIteratorType", Shape::String)
+            .required()
+            .rules(&[Rule::OneOf(&[
+                "TRIM_HORIZON",
+                "LATEST",
+                "AT_SEQUENCE_NUMBER",
+                "AFTER_SEQUENCE_NUMBER",
+                "AT_TIMESTAMP",
+            ])]),
+        Member::new("SequenceNumber", Shape::String)
+            .rules(&[Rule::LengthMin(21), Rule::LengthMax(40)]),
         Member::new("Timestamp", Shape::Long),
     ];
 
@@ -142,7 +155,8 @@ impl Group<ShardPosition> for Position {
         object.text("ShardIteratorType", kind);
         match position {
             ShardPosition::TrimHorizon | ShardPosition::Latest => {}
-            ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
+            ShardPosition::AtSequenceNumber(number)
+            | ShardPosition::AfterSequenceNumber(number) => {
                 number.write(object.member("SequenceNumber"));
             }
             ShardPosition::AtTimestamp(ms) => Seconds::put(ms, "Timestamp", object),
@@ -152,18 +166,29 @@ impl Group<ShardPosition> for Position {
 
 fn position(members: Members<'_>) -> Result<ShardPosition, StreamError> {
     match members.string("ShardIteratorType") {
-        Some("AT_SEQUENCE_NUMBER") => sequence_number(members, "AT_SEQUENCE_NUMBER").map(ShardPosition::AtSequenceNumber),
-        Some("AFTER_SEQUENCE_NUMBER") => sequence_number(members, "AFTER_SEQUENCE_NUMBER").map(ShardPosition::AfterSequenceNumber),
+        Some("AT_SEQUENCE_NUMBER") => {
+            sequence_number(members, "AT_SEQUENCE_NUMBER").map(ShardPosition::AtSequenceNumber)
+        }
+        Some("AFTER_SEQUENCE_NUMBER") => sequence_number(members, "AFTER_SEQUENCE_NUMBER")
+            .map(ShardPosition::AfterSequenceNumber),
         Some("AT_TIMESTAMP") => timestamp(members).map(ShardPosition::AtTimestamp),
-        Some("LATEST") => without(members, "LATEST", &["SequenceNumber", "Timestamp"]).map(|()| ShardPosition::Latest),
-        _ => without(members, "TRIM_HORIZON", &["SequenceNumber", "Timestamp"]).map(|()| ShardPosition::TrimHorizon),
+        Some("LATEST") => without(members, "LATEST", &["SequenceNumber", "Timestamp"])
+            .map(|()| ShardPosition::Latest),
+        _ => without(members, "TRIM_HORIZON", &["SequenceNumber", "Timestamp"])
+            .map(|()| ShardPosition::TrimHorizon),
     }
 }
 
-fn sequence_number(members: Members<'_>, iterator_type: &'static str) -> Result<SequenceNumber, StreamError> {
+fn sequence_number(
+    members: Members<'_>,
+    iterator_type: &'static str,
+) -> Result<SequenceNumber, StreamError> {
     without(members, iterator_type, &["Timestamp"])?;
     let text = members.string("SequenceNumber");
-    let text = text.ok_or(StreamError::MemberMissing { member: "SequenceNumber", iterator_type })?;
+    let text = text.ok_or(StreamError::MemberMissing {
+        member: "SequenceNumber",
+        iterator_type,
+    })?;
     SequenceNumber::of_text(text).ok_or(StreamError::SequenceNumber)
 }
 
@@ -171,19 +196,34 @@ fn sequence_number(members: Members<'_>, iterator_type: &'static str) -> Result<
 fn timestamp(members: Members<'_>) -> Result<u64, StreamError> {
     let iterator_type = "AT_TIMESTAMP";
     without(members, iterator_type, &["SequenceNumber"])?;
-    members.time_ms("Timestamp").ok_or(StreamError::MemberMissing { member: "Timestamp", iterator_type })
+    members
+        .time_ms("Timestamp")
+        .ok_or(StreamError::MemberMissing {
+            member: "Timestamp",
+            iterator_type,
+        })
 }
 
-fn without(members: Members<'_>, iterator_type: &'static str, unwanted: &[&'static str]) -> Result<(), StreamError> {
+fn without(
+    members: Members<'_>,
+    iterator_type: &'static str,
+    unwanted: &[&'static str],
+) -> Result<(), StreamError> {
     match unwanted.iter().find(|member| members.has(member)) {
-        Some(member) => Err(StreamError::MemberUnwanted { member, iterator_type }),
+        Some(member) => Err(StreamError::MemberUnwanted {
+            member,
+            iterator_type,
+        }),
         None => Ok(()),
     }
 }
 
 /// A record with what all of them say.
 impl Field for StreamRecord {
-    const SHAPE: Shape = Shape::Structure(&Structure { name: "Record", members: &[] });
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "Record",
+        members: &[],
+    });
 
     /// Times are whole seconds.
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
@@ -212,9 +252,15 @@ impl Field for StreamRecord {
 /// The member `dynamodb`.
 fn write_change(record: &StreamRecord, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
-    write::whole(record.created_ms / 1000, object.member("ApproximateCreationDateTime"));
+    write::whole(
+        record.created_ms / 1000,
+        object.member("ApproximateCreationDateTime"),
+    );
     object.item("Keys", &record.keys);
-    for (name, image) in [("NewImage", &record.new_image), ("OldImage", &record.old_image)] {
+    for (name, image) in [
+        ("NewImage", &record.new_image),
+        ("OldImage", &record.old_image),
+    ] {
         if let Some(image) = image {
             dynamodb_json::write_item(image, object.member(name));
         }
@@ -230,16 +276,30 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
     let change = answer::structure(members, "dynamodb")?;
     let identity = members.structure("userIdentity");
     // The model's spelling, and that of the service's documents.
-    let principal = identity.and_then(|identity| identity.string("PrincipalId").or(identity.string("principalId")));
-    let number = change.string("SequenceNumber").and_then(SequenceNumber::of_digits);
+    let principal = identity.and_then(|identity| {
+        identity
+            .string("PrincipalId")
+            .or(identity.string("principalId"))
+    });
+    let number = change
+        .string("SequenceNumber")
+        .and_then(SequenceNumber::of_digits);
     let image = |name: &str| answer::item(change, name);
     Ok(StreamRecord {
         event_id: members.owned("eventID").unwrap_or_default(),
-        event: members.word("eventName").ok_or_else(|| answer::missing("eventName"))?,
-        origin: if principal == Some(SERVICE) { Origin::TimeToLive } else { Origin::Client },
+        event: members
+            .word("eventName")
+            .ok_or_else(|| answer::missing("eventName"))?,
+        origin: if principal == Some(SERVICE) {
+            Origin::TimeToLive
+        } else {
+            Origin::Client
+        },
         sequence_number: number.ok_or_else(|| answer::missing("SequenceNumber"))?,
         created_ms: change.time_ms("ApproximateCreationDateTime").unwrap_or(0),
-        view_type: change.word("StreamViewType").unwrap_or(StreamViewType::KeysOnly),
+        view_type: change
+            .word("StreamViewType")
+            .unwrap_or(StreamViewType::KeysOnly),
         keys: image("Keys")?.unwrap_or_default(),
         new_image: image("NewImage")?,
         old_image: image("OldImage")?,

@@ -15,11 +15,13 @@ use super::{answer, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::{ProjectionDefinition, ProjectionType};
-use crate::model::api::{IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus};
+use crate::model::api::{
+    IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus,
+};
 use crate::model::arn::{self, ACCOUNT, REGION};
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ON_DEMAND_WARM, OnDemandThroughput,
-    ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ON_DEMAND_WARM,
+    OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
 };
 use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings, Word};
 
@@ -35,7 +37,10 @@ pub fn to_json(table: &TableDescription) -> Value {
     let (schema, settings) = (&table.schema, &table.schema.settings);
     let told = tree_of(settings);
     let label = table.latest_stream_label.as_ref();
-    let stream = label.map(|label| StreamName { table_name: schema.name.clone(), label: label.clone() });
+    let stream = label.map(|label| StreamName {
+        table_name: schema.name.clone(),
+        label: label.clone(),
+    });
     object! {
         "AttributeDefinitions": attribute_definitions(schema),
         "TableName": schema.name.as_str(),
@@ -66,7 +71,11 @@ pub fn to_json(table: &TableDescription) -> Value {
 }
 
 fn encryption_to_json(encryption: &Encryption, state: TableStatus) -> Value {
-    let status = if state == TableStatus::Updating { "UPDATING" } else { "ENABLED" };
+    let status = if state == TableStatus::Updating {
+        "UPDATING"
+    } else {
+        "ENABLED"
+    };
     json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(encryption) })
 }
 
@@ -86,7 +95,9 @@ fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     let mode = table.schema.billing_mode;
     let created_on_demand = (mode == BillingMode::PayPerRequest).then_some(table.created_ms);
     let since = table.control.on_demand_since_ms.or(created_on_demand)?;
-    Some(json!({ "BillingMode": mode.word(), "LastUpdateToPayPerRequestDateTime": timestamp(since) }))
+    Some(
+        json!({ "BillingMode": mode.word(), "LastUpdateToPayPerRequestDateTime": timestamp(since) }),
+    )
 }
 
 /// The description of a table that is going: without keys, definitions, indexes and creation time.
@@ -108,8 +119,15 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
 
 /// The indexes of that kind, if there are any.
 fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
-    let described = table.schema.indexes.iter().zip(&table.indexes).filter(|(index, _)| index.kind == kind);
-    let indexes: Vec<Value> = described.map(|(index, state)| index_to_json(table, index, state)).collect();
+    let described = table
+        .schema
+        .indexes
+        .iter()
+        .zip(&table.indexes)
+        .filter(|(index, _)| index.kind == kind);
+    let indexes: Vec<Value> = described
+        .map(|(index, state)| index_to_json(table, index, state))
+        .collect();
     (!indexes.is_empty()).then_some(indexes)
 }
 
@@ -135,13 +153,19 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
 
 /// `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
-    let definition =
-        |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
-    schema.attribute_definitions().iter().map(definition).collect()
+    let definition = |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
+    schema
+        .attribute_definitions()
+        .iter()
+        .map(definition)
+        .collect()
 }
 
 pub(super) fn table_key_schema(schema: &TableSchema) -> Value {
-    key_schema(std::slice::from_ref(&schema.key.partition), schema.key.sort.as_slice())
+    key_schema(
+        std::slice::from_ref(&schema.key.partition),
+        schema.key.sort.as_slice(),
+    )
 }
 
 pub(super) fn index_key_schema(index: &IndexSchema) -> Value {
@@ -149,22 +173,34 @@ pub(super) fn index_key_schema(index: &IndexSchema) -> Value {
 }
 
 fn key_schema(partition: &[KeyAttribute], sort: &[KeyAttribute]) -> Value {
-    let element =
-        |key_type: &'static str| move |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "KeyType": key_type });
-    partition.iter().map(element("HASH")).chain(sort.iter().map(element("RANGE"))).collect()
+    let element = |key_type: &'static str| move |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "KeyType": key_type });
+    partition
+        .iter()
+        .map(element("HASH"))
+        .chain(sort.iter().map(element("RANGE")))
+        .collect()
 }
 
 pub(super) fn projection(projection: &Projection) -> Value {
     match projection {
         Projection::All => json!({ "ProjectionType": "ALL" }),
         Projection::KeysOnly => json!({ "ProjectionType": "KEYS_ONLY" }),
-        Projection::Include(names) => json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names }),
+        Projection::Include(names) => {
+            json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names })
+        }
     }
 }
 
 /// `ProvisionedThroughputDescription`; all zero on demand.
-fn throughput(throughput: Option<ProvisionedThroughput>, history: &ThroughputHistory, at_ms: u64) -> Value {
-    let units = throughput.unwrap_or(ProvisionedThroughput { read_capacity_units: 0, write_capacity_units: 0 });
+fn throughput(
+    throughput: Option<ProvisionedThroughput>,
+    history: &ThroughputHistory,
+    at_ms: u64,
+) -> Value {
+    let units = throughput.unwrap_or(ProvisionedThroughput {
+        read_capacity_units: 0,
+        write_capacity_units: 0,
+    });
     object! {
         "LastIncreaseDateTime": history.last_increase_ms.map(timestamp),
         "LastDecreaseDateTime": history.last_decrease_ms.map(timestamp),
@@ -211,7 +247,9 @@ const OWN_KEY: &str = ":alias/aws/dynamodb";
 /// A name or the key schema is missing or wrong.
 pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
-    let billing_mode = billing.and_then(|billing| billing.word("BillingMode")).unwrap_or(BillingMode::Provisioned);
+    let billing_mode = billing
+        .and_then(|billing| billing.word("BillingMode"))
+        .unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
     let types = Types::of(members);
@@ -222,11 +260,15 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
         indexes: schemas,
         billing_mode,
         throughput: read_throughput(members),
-        deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
+        deletion_protection: members
+            .boolean("DeletionProtectionEnabled")
+            .unwrap_or(false),
         settings: settings(members, billing_mode),
     };
-    let on_demand_since_ms = billing.and_then(|billing| billing.time_ms("LastUpdateToPayPerRequestDateTime"));
-    let is_created_so = billing_mode == BillingMode::PayPerRequest && on_demand_since_ms == Some(created_ms);
+    let on_demand_since_ms =
+        billing.and_then(|billing| billing.time_ms("LastUpdateToPayPerRequestDateTime"));
+    let is_created_so =
+        billing_mode == BillingMode::PayPerRequest && on_demand_since_ms == Some(created_ms);
     Ok(TableDescription {
         schema,
         status,
@@ -245,7 +287,10 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
 /// What a table answers with when it is going, put over what it was: keys and indexes are not in it.
 #[must_use]
 pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescription {
-    TableDescription { status: status(members, "TableStatus"), ..before }
+    TableDescription {
+        status: status(members, "TableStatus"),
+        ..before
+    }
 }
 
 /// `AttributeDefinitions`.
@@ -257,40 +302,83 @@ impl<'a> Types<'a> {
             let attribute_type = members.word("AttributeType")?;
             Some((members.string("AttributeName")?, attribute_type))
         };
-        Self(members.list("AttributeDefinitions").unwrap_or_default().filter_map(Members::of).filter_map(one).collect())
+        Self(
+            members
+                .list("AttributeDefinitions")
+                .unwrap_or_default()
+                .filter_map(Members::of)
+                .filter_map(one)
+                .collect(),
+        )
     }
 
     /// The attributes of that part of a key.
-    fn of_key(&self, elements: &[KeySchemaElement], part: KeyType) -> Result<Vec<KeyAttribute>, Error> {
+    fn of_key(
+        &self,
+        elements: &[KeySchemaElement],
+        part: KeyType,
+    ) -> Result<Vec<KeyAttribute>, Error> {
         let attribute = |element: &KeySchemaElement| {
             let name = element.attribute_name.clone();
             match self.0.get(name.as_str()) {
-                Some(&attribute_type) => Ok(KeyAttribute { name, attribute_type }),
+                Some(&attribute_type) => Ok(KeyAttribute {
+                    name,
+                    attribute_type,
+                }),
                 None => Err(answer::missing(&format!("AttributeDefinitions of {name}"))),
             }
         };
-        elements.iter().filter(|element| element.key_type == part).map(attribute).collect()
+        elements
+            .iter()
+            .filter(|element| element.key_type == part)
+            .map(attribute)
+            .collect()
     }
 
     fn table_key(&self, members: Members<'_>) -> Result<KeySchema, Error> {
         let elements = table_settings::key_schema(members);
-        let partition = self.of_key(&elements, KeyType::Hash)?.pop().ok_or_else(|| answer::missing("KeySchema"))?;
-        Ok(KeySchema { partition, sort: self.of_key(&elements, KeyType::Range)?.pop() })
+        let partition = self
+            .of_key(&elements, KeyType::Hash)?
+            .pop()
+            .ok_or_else(|| answer::missing("KeySchema"))?;
+        Ok(KeySchema {
+            partition,
+            sort: self.of_key(&elements, KeyType::Range)?.pop(),
+        })
     }
 }
 
 type Indexes = (Vec<IndexSchema>, Vec<IndexDescription>);
 
 /// Local ones, then global ones.
-fn read_indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode, TableStatus)) -> Result<Indexes, Error> {
+fn read_indexes(
+    members: Members<'_>,
+    types: &Types<'_>,
+    (mode, table): (BillingMode, TableStatus),
+) -> Result<Indexes, Error> {
     let mut all = Indexes::default();
-    for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
-        for members in members.list(name).unwrap_or_default().filter_map(Members::of) {
+    for (name, kind) in [
+        ("LocalSecondaryIndexes", IndexKind::Local),
+        ("GlobalSecondaryIndexes", IndexKind::Global),
+    ] {
+        for members in members
+            .list(name)
+            .unwrap_or_default()
+            .filter_map(Members::of)
+        {
             let elements = table_settings::key_schema(members);
             let is_global = kind == IndexKind::Global;
-            let status = if is_global { status(members, "IndexStatus") } else { table };
+            let status = if is_global {
+                status(members, "IndexStatus")
+            } else {
+                table
+            };
             // Some services list one that is going without the definitions of its key, of which nothing can be read any more.
-            if status == TableStatus::Deleting && !elements.iter().all(|element| types.0.contains_key(&*element.attribute_name)) {
+            if status == TableStatus::Deleting
+                && !elements
+                    .iter()
+                    .all(|element| types.0.contains_key(&*element.attribute_name))
+            {
                 continue;
             }
             all.0.push(IndexSchema {
@@ -300,7 +388,11 @@ fn read_indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (Billing
                 sort: types.of_key(&elements, KeyType::Range)?,
                 projection: read_projection(members),
                 throughput: read_throughput(members).filter(|_| is_global),
-                settings: if is_global { throughput_settings(members, mode) } else { ThroughputSettings::default() },
+                settings: if is_global {
+                    throughput_settings(members, mode)
+                } else {
+                    ThroughputSettings::default()
+                },
             });
             all.1.push(IndexDescription {
                 status,
@@ -317,27 +409,37 @@ fn read_indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (Billing
 }
 
 fn read_projection(members: Members<'_>) -> Projection {
-    let projection = table_settings::told::<ProjectionDefinition>(members, "Projection").unwrap_or_default();
+    let projection =
+        table_settings::told::<ProjectionDefinition>(members, "Projection").unwrap_or_default();
     match projection.projection_type {
         Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
-        Some(ProjectionType::Include) => Projection::Include(projection.non_key_attributes.unwrap_or_default()),
+        Some(ProjectionType::Include) => {
+            Projection::Include(projection.non_key_attributes.unwrap_or_default())
+        }
         Some(ProjectionType::All) | None => Projection::All,
     }
 }
 
 /// States that we have none of are those in which a table is not to be changed.
 fn status(members: Members<'_>, name: &str) -> TableStatus {
-    members.string(name).map_or(TableStatus::Active, |word| TableStatus::of_word(word).unwrap_or(TableStatus::Updating))
+    members.string(name).map_or(TableStatus::Active, |word| {
+        TableStatus::of_word(word).unwrap_or(TableStatus::Updating)
+    })
 }
 
 /// On demand the members are there and zero; while a table becomes so, they are what they were.
 fn read_throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
-    table_settings::throughput(members).filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
+    table_settings::throughput(members)
+        .filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
 }
 
 fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
-    let stream = members.structure("StreamSpecification").filter(|stream| stream.boolean("StreamEnabled") == Some(true));
-    let class = members.structure("TableClassSummary").and_then(|class| class.string("TableClass"));
+    let stream = members
+        .structure("StreamSpecification")
+        .filter(|stream| stream.boolean("StreamEnabled") == Some(true));
+    let class = members
+        .structure("TableClassSummary")
+        .and_then(|class| class.string("TableClass"));
     TableSettings {
         stream: stream.and_then(|stream| stream.word("StreamViewType")),
         encryption: members.structure("SSEDescription").and_then(encryption),
@@ -349,17 +451,33 @@ fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
 }
 
 fn encryption(members: Members<'_>) -> Option<Encryption> {
-    let is_on = matches!(members.string("Status"), Some("ENABLED" | "ENABLING" | "UPDATING"));
-    let key = members.owned("KMSMasterKeyArn").filter(|key| !key.ends_with(OWN_KEY));
-    is_on.then_some(Encryption { enabled: true, kms_master_key_id: key })
+    let is_on = matches!(
+        members.string("Status"),
+        Some("ENABLED" | "ENABLING" | "UPDATING")
+    );
+    let key = members
+        .owned("KMSMasterKeyArn")
+        .filter(|key| !key.ends_with(OWN_KEY));
+    is_on.then_some(Encryption {
+        enabled: true,
+        kms_master_key_id: key,
+    })
 }
 
 /// Maxima that are set, which the service tells as -1 where they are not, and warm throughput above what there is without asking.
 fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
     let ThroughputSettings { on_demand, warm } = table_settings::kept(members);
-    let above = |units: Option<i64>, base: u64| units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base));
-    let base = if mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { table_settings::throughput(members) };
-    let (read, write) = base.map_or((0, 0), |base| (base.read_capacity_units, base.write_capacity_units));
+    let above = |units: Option<i64>, base: u64| {
+        units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base))
+    };
+    let base = if mode == BillingMode::PayPerRequest {
+        Some(ON_DEMAND_WARM)
+    } else {
+        table_settings::throughput(members)
+    };
+    let (read, write) = base.map_or((0, 0), |base| {
+        (base.read_capacity_units, base.write_capacity_units)
+    });
     ThroughputSettings {
         on_demand: OnDemandThroughput {
             max_read_request_units: above(on_demand.max_read_request_units, 0),
@@ -380,20 +498,28 @@ fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> TableContro
     };
     TableControl {
         throughput: history(members),
-        indexes: members.list("GlobalSecondaryIndexes").unwrap_or_default().filter_map(of_index).collect(),
+        indexes: members
+            .list("GlobalSecondaryIndexes")
+            .unwrap_or_default()
+            .filter_map(of_index)
+            .collect(),
         on_demand_since_ms,
-        class_changed_ms: members.structure("TableClassSummary").and_then(|class| class.time_ms("LastUpdateDateTime")),
+        class_changed_ms: members
+            .structure("TableClassSummary")
+            .and_then(|class| class.time_ms("LastUpdateDateTime")),
         restored: members.structure("RestoreSummary").map(restored),
         ..TableControl::default()
     }
 }
 
 fn history(members: Members<'_>) -> ThroughputHistory {
-    members.structure("ProvisionedThroughput").map_or_else(ThroughputHistory::default, |members| ThroughputHistory {
-        last_increase_ms: members.time_ms("LastIncreaseDateTime"),
-        last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
-        decreases: answer::whole(members, "NumberOfDecreasesToday"),
-    })
+    members
+        .structure("ProvisionedThroughput")
+        .map_or_else(ThroughputHistory::default, |members| ThroughputHistory {
+            last_increase_ms: members.time_ms("LastIncreaseDateTime"),
+            last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
+            decreases: answer::whole(members, "NumberOfDecreasesToday"),
+        })
 }
 
 fn restored(members: Members<'_>) -> RestoreSummary {

@@ -8,8 +8,8 @@ use crate::model::api::tables::{KeySchemaElement, StreamSpecification};
 use crate::model::error::{ResourceError, SchemaError};
 use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
 use crate::model::schema::{
-    BillingMode, Encryption, ON_DEMAND_WARM, OnDemandThroughput, ProvisionedThroughput, StreamViewType, TableClass,
-    ThroughputSettings, WarmThroughput,
+    BillingMode, Encryption, ON_DEMAND_WARM, OnDemandThroughput, ProvisionedThroughput,
+    StreamViewType, TableClass, ThroughputSettings, WarmThroughput,
 };
 
 wire! {
@@ -69,8 +69,12 @@ impl Field for (String, String) {
     const SHAPE: Shape = Shape::Structure(&Structure {
         name: "Tag",
         members: &[
-            Member::new("Key", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)]),
-            Member::new("Value", Shape::String).required().rules(&[Rule::LengthMax(TAG_VALUE_CHARS_MAX)]),
+            Member::new("Key", Shape::String)
+                .required()
+                .rules(&[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)]),
+            Member::new("Value", Shape::String)
+                .required()
+                .rules(&[Rule::LengthMax(TAG_VALUE_CHARS_MAX)]),
         ],
     });
 
@@ -106,20 +110,28 @@ impl Form<StreamViewType> for EnabledStream {
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<StreamViewType>, WireError> {
         let stream = StreamSpecification::read(json, sender)?;
-        Ok(stream.filter(|stream| stream.enabled).and_then(|stream| stream.view_type))
+        Ok(stream
+            .filter(|stream| stream.enabled)
+            .and_then(|stream| stream.view_type))
     }
 
     fn write(value: &StreamViewType, out: &mut Vec<u8>) {
-        StreamSpecification { enabled: true, view_type: Some(*value) }.write(out);
+        StreamSpecification {
+            enabled: true,
+            view_type: Some(*value),
+        }
+        .write(out);
     }
 }
 
-pub(super) const STREAM_SPECIFICATION: Member = member::<StreamSpecification, Plain>("StreamSpecification");
+pub(super) const STREAM_SPECIFICATION: Member =
+    member::<StreamSpecification, Plain>("StreamSpecification");
 pub(super) const SSE_SPECIFICATION: Member = member::<Encryption, Plain>("SSESpecification");
 pub(super) const TAGS: Member = member::<Vec<(String, String)>, Plain>("Tags");
 pub(super) const TABLE_CLASS: Member = member::<TableClass, KnownClass>("TableClass");
 pub(super) const WARM_THROUGHPUT: Member = member::<WarmThroughput, Plain>("WarmThroughput");
-pub(super) const ON_DEMAND_THROUGHPUT: Member = member::<OnDemandThroughput, Plain>("OnDemandThroughput");
+pub(super) const ON_DEMAND_THROUGHPUT: Member =
+    member::<OnDemandThroughput, Plain>("OnDemandThroughput");
 
 /// The list whose members have settings of their own.
 const INDEXES: &str = "GlobalSecondaryIndexes";
@@ -139,13 +151,23 @@ pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), Wire
     encryption(members)?;
     optional::<TableClass, KnownClass>(members, "TableClass", Sender::Client)?;
     check_tags(members)?;
-    members.string("ResourcePolicy").map_or(Ok(()), |policy| Ok(check_policy(policy)?))
+    members
+        .string("ResourcePolicy")
+        .map_or(Ok(()), |policy| Ok(check_policy(policy)?))
 }
 
-fn check_on_demand(members: Members<'_>, index: Option<&str>, billing_mode: BillingMode) -> Result<(), WireError> {
-    let Some(throughput) = members.structure("OnDemandThroughput") else { return Ok(()) };
+fn check_on_demand(
+    members: Members<'_>,
+    index: Option<&str>,
+    billing_mode: BillingMode,
+) -> Result<(), WireError> {
+    let Some(throughput) = members.structure("OnDemandThroughput") else {
+        return Ok(());
+    };
     for member in ["MaxReadRequestUnits", "MaxWriteRequestUnits"] {
-        let Some(units) = throughput.integer(member) else { continue };
+        let Some(units) = throughput.integer(member) else {
+            continue;
+        };
         if billing_mode == BillingMode::Provisioned {
             return Err(SchemaError::OnDemandOnProvisioned(member).into());
         }
@@ -158,21 +180,46 @@ fn check_on_demand(members: Members<'_>, index: Option<&str>, billing_mode: Bill
 }
 
 /// Warm throughput is never below what the table or index begins with.
-fn check_warm(members: Members<'_>, index: Option<&str>, billing_mode: BillingMode) -> Result<(), WireError> {
-    let Some(warm) = members.structure("WarmThroughput") else { return Ok(()) };
-    let provisioned = |member: &str| members.structure("ProvisionedThroughput").and_then(|units| units.integer(member));
+fn check_warm(
+    members: Members<'_>,
+    index: Option<&str>,
+    billing_mode: BillingMode,
+) -> Result<(), WireError> {
+    let Some(warm) = members.structure("WarmThroughput") else {
+        return Ok(());
+    };
+    let provisioned = |member: &str| {
+        members
+            .structure("ProvisionedThroughput")
+            .and_then(|units| units.integer(member))
+    };
     let (read, write) = match billing_mode {
         BillingMode::PayPerRequest => {
-            let initial = |units: u64| (Some(units.cast_signed()), "initial throughput for OnDemand");
-            (initial(ON_DEMAND_WARM.read_capacity_units), initial(ON_DEMAND_WARM.write_capacity_units))
+            let initial =
+                |units: u64| (Some(units.cast_signed()), "initial throughput for OnDemand");
+            (
+                initial(ON_DEMAND_WARM.read_capacity_units),
+                initial(ON_DEMAND_WARM.write_capacity_units),
+            )
         }
         BillingMode::Provisioned => (
-            (provisioned("ReadCapacityUnits"), "ReadCapacityUnits of ProvisionedThroughput"),
-            (provisioned("WriteCapacityUnits"), "WriteCapacityUnits of ProvisionedThroughput"),
+            (
+                provisioned("ReadCapacityUnits"),
+                "ReadCapacityUnits of ProvisionedThroughput",
+            ),
+            (
+                provisioned("WriteCapacityUnits"),
+                "WriteCapacityUnits of ProvisionedThroughput",
+            ),
         ),
     };
-    for (member, (initial, than)) in [("ReadUnitsPerSecond", read), ("WriteUnitsPerSecond", write)] {
-        if warm.integer(member).zip(initial).is_some_and(|(asked, initial)| asked < initial) {
+    for (member, (initial, than)) in [("ReadUnitsPerSecond", read), ("WriteUnitsPerSecond", write)]
+    {
+        if warm
+            .integer(member)
+            .zip(initial)
+            .is_some_and(|(asked, initial)| asked < initial)
+        {
             let of = index.map_or_else(|| "table".to_owned(), |name| format!("index : {name}"));
             return Err(SchemaError::WarmBelowInitial { member, of, than }.into());
         }
@@ -181,8 +228,13 @@ fn check_warm(members: Members<'_>, index: Option<&str>, billing_mode: BillingMo
 }
 
 fn check_stream(members: Members<'_>) -> Result<(), WireError> {
-    let Some(stream) = members.structure("StreamSpecification") else { return Ok(()) };
-    match (stream.boolean("StreamEnabled"), stream.has("StreamViewType")) {
+    let Some(stream) = members.structure("StreamSpecification") else {
+        return Ok(());
+    };
+    match (
+        stream.boolean("StreamEnabled"),
+        stream.has("StreamViewType"),
+    ) {
         (Some(true), false) => Err(SchemaError::StreamViewTypeMissing.into()),
         (Some(false), true) => Err(SchemaError::StreamViewTypeUnwanted.into()),
         _ => Ok(()),
@@ -194,12 +246,20 @@ fn check_stream(members: Members<'_>) -> Result<(), WireError> {
 /// # Errors
 /// Members that do not go together.
 pub fn encryption(members: Members<'_>) -> Result<Option<Encryption>, SchemaError> {
-    members.structure("SSESpecification").map(encryption_of).transpose()
+    members
+        .structure("SSESpecification")
+        .map(encryption_of)
+        .transpose()
 }
 
 fn encryption_of(sse: Members<'_>) -> Result<Encryption, SchemaError> {
     let enabled = sse.boolean("Enabled").unwrap_or(false);
-    if let (false, Some(member)) = (enabled, ["SSEType", "KMSMasterKeyId"].into_iter().find(|member| sse.has(member))) {
+    if let (false, Some(member)) = (
+        enabled,
+        ["SSEType", "KMSMasterKeyId"]
+            .into_iter()
+            .find(|member| sse.has(member)),
+    ) {
         return Err(SchemaError::EncryptionOff(member));
     }
     if sse.string("SSEType") == Some("AES256") {
@@ -208,7 +268,10 @@ fn encryption_of(sse: Members<'_>) -> Result<Encryption, SchemaError> {
     if sse.has("KMSMasterKeyId") && sse.string("SSEType") != Some("KMS") {
         return Err(SchemaError::EncryptionKeyWithoutKms);
     }
-    Ok(Encryption { enabled, kms_master_key_id: sse.owned("KMSMasterKeyId") })
+    Ok(Encryption {
+        enabled,
+        kms_master_key_id: sse.owned("KMSMasterKeyId"),
+    })
 }
 
 pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
@@ -218,7 +281,10 @@ pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
     }
     let mut seen: Vec<&str> = Vec::new();
     for tag in tags.filter_map(Members::of) {
-        let (key, value) = (tag.string("Key").unwrap_or_default(), tag.string("Value").unwrap_or_default());
+        let (key, value) = (
+            tag.string("Key").unwrap_or_default(),
+            tag.string("Value").unwrap_or_default(),
+        );
         if key.to_ascii_lowercase().starts_with("aws:") {
             return Err(SchemaError::ReservedTag(key.to_owned()).into());
         }
@@ -253,7 +319,10 @@ fn is_tag_character(character: char) -> bool {
 }
 
 fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>> {
-    members.list(INDEXES).unwrap_or_default().filter_map(Members::of)
+    members
+        .list(INDEXES)
+        .unwrap_or_default()
+        .filter_map(Members::of)
 }
 
 /// Settings of a table, or of a global index, that were checked; none, where they are not as they should be.
@@ -263,7 +332,9 @@ pub fn kept<T: Declared + Default>(members: Members<'_>) -> T {
 
 /// The member `name`, if it is there and as it should be.
 pub fn told<T: Field>(members: Members<'_>, name: &str) -> Option<T> {
-    members.get(name).and_then(|json| T::read(json, Sender::Service).ok().flatten())
+    members
+        .get(name)
+        .and_then(|json| T::read(json, Sender::Service).ok().flatten())
 }
 
 /// `KeySchema`.

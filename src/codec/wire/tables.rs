@@ -6,17 +6,20 @@ use serde_json::{Map, Value, json};
 use super::declared::*;
 use super::names;
 use super::table_settings::{
-    self, KnownClass, ON_DEMAND_THROUGHPUT, SSE_SPECIFICATION, STREAM_SPECIFICATION, TABLE_CLASS, TAGS, WARM_THROUGHPUT,
+    self, KnownClass, ON_DEMAND_THROUGHPUT, SSE_SPECIFICATION, STREAM_SPECIFICATION, TABLE_CLASS,
+    TAGS, WARM_THROUGHPUT,
 };
 use super::write::{add, object};
 use super::{answer, members, table_description};
 use crate::model::api::tables::*;
 use crate::model::api::{IndexDefinition, StreamViewType, TableDescription};
 use crate::model::error::UpdateTableError;
-use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, LIST_TABLES_MAX, NON_KEY_ATTRIBUTES_MAX};
+use crate::model::limits::{
+    INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, LIST_TABLES_MAX, NON_KEY_ATTRIBUTES_MAX,
+};
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, OnDemandThroughput, ProvisionedThroughput,
-    TableClass, ThroughputSettings, WarmThroughput,
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType,
+    OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
 };
 use crate::model::{IndexName, IndexSchema, TableSchema, TableSettings};
 
@@ -28,7 +31,10 @@ forms! {
 }
 
 impl Field for TableDescription {
-    const SHAPE: Shape = Shape::Structure(&Structure { name: "TableDescription", members: &[] });
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "TableDescription",
+        members: &[],
+    });
 
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
         Ok(Some(table_description::read(answer::members(json)?)?))
@@ -51,7 +57,11 @@ impl Form<TableDescription> for Going {
     }
 
     fn write(value: &TableDescription, out: &mut Vec<u8>) {
-        out.extend(table_description::deleted_to_json(value).to_string().into_bytes());
+        out.extend(
+            table_description::deleted_to_json(value)
+                .to_string()
+                .into_bytes(),
+        );
     }
 }
 
@@ -75,7 +85,13 @@ const CREATE_REFUSED: &[Member] = &[
     Member::new("GlobalTableSettingsReplicationMode", Shape::String),
     Member::new(
         "VectorIndexes",
-        Shape::List(&Element { shape: Shape::Structure(&Structure { name: "VectorIndex", members: &[] }), rules: &[] }),
+        Shape::List(&Element {
+            shape: Shape::Structure(&Structure {
+                name: "VectorIndex",
+                members: &[],
+            }),
+            rules: &[],
+        }),
     ),
 ];
 
@@ -84,13 +100,21 @@ fn check_create(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
     let table = names::new_table(members)?;
     members::constrained(json, structure)?;
     members::refuse(members, CREATE_REFUSED)?;
-    table_settings::check(members, members.word("BillingMode").unwrap_or(BillingMode::Provisioned))?;
+    table_settings::check(
+        members,
+        members
+            .word("BillingMode")
+            .unwrap_or(BillingMode::Provisioned),
+    )?;
     Ok(Some(table))
 }
 
 const GLOBAL_INDEX: &[Member] = IndexDefinition::STRUCTURE.members;
-const LOCAL_INDEX: &[Member] =
-    &[GLOBAL_INDEX[0], GLOBAL_INDEX[1].rules(&[Rule::LengthMin(1), Rule::LengthMax(2)]), GLOBAL_INDEX[2]];
+const LOCAL_INDEX: &[Member] = &[
+    GLOBAL_INDEX[0],
+    GLOBAL_INDEX[1].rules(&[Rule::LengthMin(1), Rule::LengthMax(2)]),
+    GLOBAL_INDEX[2],
+];
 
 /// An index as it is sent in a member of that name.
 macro_rules! indexes {
@@ -155,9 +179,21 @@ pub fn definition_to_json(schema: &TableSchema) -> Value {
 pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
     let mut out = Map::new();
     add(&mut out, "IndexName", &index.name.as_str());
-    add(&mut out, "KeySchema", &table_description::index_key_schema(index));
-    add(&mut out, "Projection", &table_description::projection(&index.projection));
-    add(&mut out, "ProvisionedThroughput", &index.throughput.map(throughput_to_json));
+    add(
+        &mut out,
+        "KeySchema",
+        &table_description::index_key_schema(index),
+    );
+    add(
+        &mut out,
+        "Projection",
+        &table_description::projection(&index.projection),
+    );
+    add(
+        &mut out,
+        "ProvisionedThroughput",
+        &index.throughput.map(throughput_to_json),
+    );
     out
 }
 
@@ -171,13 +207,23 @@ pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
 update_table!(wire);
 
 /// Refused when present, whatever it holds.
-static ANY: Element = Element { shape: Shape::Structure(&Structure { name: "Update", members: &[] }), rules: &[] };
+static ANY: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "Update",
+        members: &[],
+    }),
+    rules: &[],
+};
 
 /// Members of which this version has nothing.
-const REGIONS: &[Member] =
-    &[Member::new("MultiRegionConsistency", Shape::String), Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY))];
-const UPDATE_REFUSED: &[Member] =
-    &[Member::new("GlobalTableSettingsReplicationMode", Shape::String), Member::new("VectorIndexUpdates", Shape::List(&ANY))];
+const REGIONS: &[Member] = &[
+    Member::new("MultiRegionConsistency", Shape::String),
+    Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY)),
+];
+const UPDATE_REFUSED: &[Member] = &[
+    Member::new("GlobalTableSettingsReplicationMode", Shape::String),
+    Member::new("VectorIndexUpdates", Shape::List(&ANY)),
+];
 
 fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     let table = names::control_table(members)?;
@@ -192,7 +238,8 @@ fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
 pub struct Replicas;
 
 impl Group<bool> for Replicas {
-    const MEMBERS: &'static [Member] = &[Member::new("ReplicaUpdates", Shape::List(&ANY)).rules(&[Rule::LengthMin(1)])];
+    const MEMBERS: &'static [Member] =
+        &[Member::new("ReplicaUpdates", Shape::List(&ANY)).rules(&[Rule::LengthMin(1)])];
 
     fn read(members: Members<'_>, _: Sender) -> Result<bool, WireError> {
         Ok(members.has("ReplicaUpdates"))
@@ -234,11 +281,15 @@ pub struct DeleteIndex;
 impl Form<IndexName> for DeleteIndex {
     const SHAPE: Shape = Shape::Structure(&Structure {
         name: "DeleteGlobalSecondaryIndexAction",
-        members: &[Member::new("IndexName", Shape::String).required().rules(names::NAME_RULES)],
+        members: &[Member::new("IndexName", Shape::String)
+            .required()
+            .rules(names::NAME_RULES)],
     });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<IndexName>, WireError> {
-        Members::of(json).map_or(Ok(None), |members| optional::<_, Plain>(members, "IndexName", sender))
+        Members::of(json).map_or(Ok(None), |members| {
+            optional::<_, Plain>(members, "IndexName", sender)
+        })
     }
 
     fn write(value: &IndexName, out: &mut Vec<u8>) {

@@ -70,7 +70,10 @@ pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {
 pub struct Found;
 
 impl Form<Option<Item>> for Found {
-    const SHAPE: Shape = Shape::Structure(&Structure { name: "ItemResponse", members: &[] });
+    const SHAPE: Shape = Shape::Structure(&Structure {
+        name: "ItemResponse",
+        members: &[],
+    });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Option<Item>>, WireError> {
         if json.is_null() {
@@ -91,7 +94,9 @@ impl Form<Option<Item>> for Found {
 /// The parts of a transaction.
 const fn parts(element: &'static Element) -> Member {
     const RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(TRANSACTION_ITEMS_MAX)];
-    Member::new("TransactItems", Shape::List(element)).required().rules(RULES)
+    Member::new("TransactItems", Shape::List(element))
+        .required()
+        .rules(RULES)
 }
 
 static GET: Element = Element {
@@ -103,25 +108,52 @@ static GET: Element = Element {
 };
 
 impl Declared for TransactGetItemsRequest {
-    const STRUCTURE: &'static Structure =
-        &Structure { name: "TransactGetItemsInput", members: &[members::RETURN_CONSUMED_CAPACITY, parts(&GET)] };
+    const STRUCTURE: &'static Structure = &Structure {
+        name: "TransactGetItemsInput",
+        members: &[members::RETURN_CONSUMED_CAPACITY, parts(&GET)],
+    };
 
-    fn read_members(members: Members<'_>, _: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
+    fn read_members(
+        members: Members<'_>,
+        _: Option<TableName>,
+        sender: Sender,
+    ) -> Result<Self, WireError> {
         let items = members.list("TransactItems").unwrap_or_default();
-        let gets = items.map(|json| Members::of(json).and_then(|members| members.structure("Get")).ok_or(WireError::NotAnObject));
+        let gets = items.map(|json| {
+            Members::of(json)
+                .and_then(|members| members.structure("Get"))
+                .ok_or(WireError::NotAnObject)
+        });
         let gets = gets.collect::<Result<Vec<Members<'_>>, _>>()?;
-        let names = gets.iter().enumerate().map(|(place, get)| table_of_get(place, *get)).collect::<Result<Vec<_>, _>>()?;
-        let (transact_items, fault) = until_fault(gets.into_iter().zip(names).map(|(members, name)| get(members, name)))?;
-        let return_consumed_capacity = optional::<_, Plain>(members, "ReturnConsumedCapacity", sender)?.unwrap_or_default();
-        Ok(Self { transact_items, fault, return_consumed_capacity })
+        let names = gets
+            .iter()
+            .enumerate()
+            .map(|(place, get)| table_of_get(place, *get))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (transact_items, fault) = until_fault(
+            gets.into_iter()
+                .zip(names)
+                .map(|(members, name)| get(members, name)),
+        )?;
+        let return_consumed_capacity =
+            optional::<_, Plain>(members, "ReturnConsumedCapacity", sender)?.unwrap_or_default();
+        Ok(Self {
+            transact_items,
+            fault,
+            return_consumed_capacity,
+        })
     }
 
     fn write_members(&self, object: &mut ObjectWriter<'_>) {
-        write::list(self.transact_items.iter(), object.member("TransactItems"), |get, out| {
-            let mut object = ObjectWriter::start(out);
-            get.write(object.member("Get"));
-            object.end();
-        });
+        write::list(
+            self.transact_items.iter(),
+            object.member("TransactItems"),
+            |get, out| {
+                let mut object = ObjectWriter::start(out);
+                get.write(object.member("Get"));
+                object.end();
+            },
+        );
         put!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
     }
 }
@@ -132,7 +164,10 @@ fn table_of_get(place: usize, get: Members<'_>) -> Result<TableName, WireError> 
     names::table_at(&path, get.string("TableName").unwrap_or_default())
 }
 
-fn get(members: Members<'_>, table_name: TableName) -> Result<(TransactGet, Option<ValueError>), WireError> {
+fn get(
+    members: Members<'_>,
+    table_name: TableName,
+) -> Result<(TransactGet, Option<ValueError>), WireError> {
     members::check_placeholders_wanted(members, &[])?;
     let (key, fault) = item(members, "Key")?;
     let get = TransactGet {
@@ -166,10 +201,19 @@ static WRITE: Element = Element {
     shape: Shape::Structure(&Structure {
         name: "TransactWriteItem",
         members: &[
-            Member::new("ConditionCheck", action!("ConditionCheck": KEY, CONDITION.required())),
-            Member::new("Put", action!("Put": Member { name: "Item", ..KEY }, CONDITION)),
+            Member::new(
+                "ConditionCheck",
+                action!("ConditionCheck": KEY, CONDITION.required()),
+            ),
+            Member::new(
+                "Put",
+                action!("Put": Member { name: "Item", ..KEY }, CONDITION),
+            ),
             Member::new("Delete", action!("Delete": KEY, CONDITION)),
-            Member::new("Update", action!("Update": KEY, Member::new("UpdateExpression", Shape::String).required(), CONDITION)),
+            Member::new(
+                "Update",
+                action!("Update": KEY, Member::new("UpdateExpression", Shape::String).required(), CONDITION),
+            ),
         ],
     }),
     rules: &[],
@@ -179,29 +223,51 @@ impl Declared for TransactWriteItemsRequest {
     const STRUCTURE: &'static Structure = &Structure {
         name: "TransactWriteItemsInput",
         members: &[
-            Member::new("ClientRequestToken", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(CLIENT_TOKEN_CHARS_MAX)]),
+            Member::new("ClientRequestToken", Shape::String)
+                .rules(&[Rule::LengthMin(1), Rule::LengthMax(CLIENT_TOKEN_CHARS_MAX)]),
             members::RETURN_CONSUMED_CAPACITY,
             members::RETURN_ITEM_COLLECTION_METRICS,
             parts(&WRITE),
         ],
     };
 
-    fn read_members(members: Members<'_>, _: Option<TableName>, sender: Sender) -> Result<Self, WireError> {
+    fn read_members(
+        members: Members<'_>,
+        _: Option<TableName>,
+        sender: Sender,
+    ) -> Result<Self, WireError> {
         let items = members.list("TransactItems").unwrap_or_default();
-        let names = items.enumerate().map(|(place, json)| table_name(place, json)).collect::<Result<Vec<_>, _>>()?;
-        let (transact_items, fault) = until_fault(items.zip(names).map(|(json, name)| write(json, name)))?;
+        let names = items
+            .enumerate()
+            .map(|(place, json)| table_name(place, json))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (transact_items, fault) =
+            until_fault(items.zip(names).map(|(json, name)| write(json, name)))?;
         Ok(Self {
             transact_items,
             fault,
             client_request_token: members.owned("ClientRequestToken"),
-            return_consumed_capacity: optional::<_, Plain>(members, "ReturnConsumedCapacity", sender)?.unwrap_or_default(),
-            return_item_collection_metrics: optional::<_, Size>(members, "ReturnItemCollectionMetrics", sender)?
-                .unwrap_or_default(),
+            return_consumed_capacity: optional::<_, Plain>(
+                members,
+                "ReturnConsumedCapacity",
+                sender,
+            )?
+            .unwrap_or_default(),
+            return_item_collection_metrics: optional::<_, Size>(
+                members,
+                "ReturnItemCollectionMetrics",
+                sender,
+            )?
+            .unwrap_or_default(),
         })
     }
 
     fn write_members(&self, object: &mut ObjectWriter<'_>) {
-        write::list(self.transact_items.iter(), object.member("TransactItems"), write_action);
+        write::list(
+            self.transact_items.iter(),
+            object.member("TransactItems"),
+            write_action,
+        );
         object.text_if("ClientRequestToken", self.client_request_token.as_ref());
         put!(default object, "ReturnItemCollectionMetrics", &self.return_item_collection_metrics, bool, (Size));
         put!(default object, "ReturnConsumedCapacity", &self.return_consumed_capacity, ReturnConsumedCapacity, ());
@@ -211,17 +277,29 @@ impl Declared for TransactWriteItemsRequest {
 /// The actions that an element has; one, if it is right.
 fn actions<'a>(json: Json<'a>) -> impl Iterator<Item = (&'static str, Members<'a>)> {
     let member = move |name| Some((name, Members::of(json)?.structure(name)?));
-    ["ConditionCheck", "Put", "Delete", "Update"].into_iter().filter_map(member)
+    ["ConditionCheck", "Put", "Delete", "Update"]
+        .into_iter()
+        .filter_map(member)
 }
 
 /// The table of the element at `place`. Names are constraints: those of all actions are checked before the first action is.
 fn table_name(place: usize, json: Json<'_>) -> Result<Option<TableName>, WireError> {
-    let Some((name, members)) = actions(json).next() else { return Ok(None) };
-    let path = format!("transactItems.{}.member.{}{}.tableName", place + 1, name[..1].to_ascii_lowercase(), &name[1..]);
+    let Some((name, members)) = actions(json).next() else {
+        return Ok(None);
+    };
+    let path = format!(
+        "transactItems.{}.member.{}{}.tableName",
+        place + 1,
+        name[..1].to_ascii_lowercase(),
+        &name[1..]
+    );
     names::table_at(&path, members.string("TableName").unwrap_or_default()).map(Some)
 }
 
-fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<(TransactWrite, Option<ValueError>), WireError> {
+fn write(
+    json: Json<'_>,
+    table_name: Option<TableName>,
+) -> Result<(TransactWrite, Option<ValueError>), WireError> {
     let mut actions = actions(json);
     let (Some((name, members)), Some(table_name)) = (actions.next(), table_name) else {
         return Err(TransactionError::NoAction.into());
@@ -229,19 +307,29 @@ fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<(TransactWrite
     if actions.next().is_some() {
         return Err(TransactionError::OneAction.into());
     }
-    let users = if name == "Update" { ExpressionParameter::OF_UPDATE } else { ExpressionParameter::OF_CONDITION };
+    let users = if name == "Update" {
+        ExpressionParameter::OF_UPDATE
+    } else {
+        ExpressionParameter::OF_CONDITION
+    };
     members::check_placeholders_wanted(members, users)?;
     let (item, fault) = item(members, if name == "Put" { "Item" } else { "Key" })?;
     let action = match name {
         "Put" => TransactAction::Put { item },
         "Delete" => TransactAction::Delete { key: item },
-        "Update" => TransactAction::Update { key: item, update_expression: members.owned("UpdateExpression").unwrap_or_default() },
+        "Update" => TransactAction::Update {
+            key: item,
+            update_expression: members.owned("UpdateExpression").unwrap_or_default(),
+        },
         _ => TransactAction::ConditionCheck { key: item },
     };
     let write = TransactWrite {
-        condition: members.owned("ConditionExpression").map_or(ConditionParameter::None, ConditionParameter::Expression),
+        condition: members
+            .owned("ConditionExpression")
+            .map_or(ConditionParameter::None, ConditionParameter::Expression),
         placeholders: members::placeholders(members)?,
-        return_old_on_condition_failure: members.string("ReturnValuesOnConditionCheckFailure") == Some("ALL_OLD"),
+        return_old_on_condition_failure: members.string("ReturnValuesOnConditionCheckFailure")
+            == Some("ALL_OLD"),
         ..TransactWrite::new(table_name, action)
     };
     Ok((write, fault))
@@ -252,14 +340,21 @@ fn write_action(write: &TransactWrite, out: &mut Vec<u8>) {
         TransactAction::ConditionCheck { key } => ("ConditionCheck", "Key", key),
         TransactAction::Put { item } => ("Put", "Item", item),
         TransactAction::Delete { key } => ("Delete", "Key", key),
-        TransactAction::Update { key, update_expression: _ } => ("Update", "Key", key),
+        TransactAction::Update {
+            key,
+            update_expression: _,
+        } => ("Update", "Key", key),
     };
     let mut object = ObjectWriter::start(out);
     let mut writer = ObjectWriter::start(object.member(action));
     let inner = &mut writer;
     inner.text("TableName", write.table_name.as_str());
     inner.item(member, item);
-    if let TransactAction::Update { key: _, update_expression } = &write.action {
+    if let TransactAction::Update {
+        key: _,
+        update_expression,
+    } = &write.action
+    {
         inner.text("UpdateExpression", update_expression);
     }
     Condition::write(&write.condition, inner);
@@ -270,19 +365,37 @@ fn write_action(write: &TransactWrite, out: &mut Vec<u8>) {
 }
 
 impl Declared for TransactWriteItemsResponse {
-    const STRUCTURE: &'static Structure = &Structure { name: "", members: &[] };
+    const STRUCTURE: &'static Structure = &Structure {
+        name: "",
+        members: &[],
+    };
 
-    fn read_members(members: Members<'_>, _: Option<TableName>, _: Sender) -> Result<Self, WireError> {
+    fn read_members(
+        members: Members<'_>,
+        _: Option<TableName>,
+        _: Sender,
+    ) -> Result<Self, WireError> {
         let (consumed_capacity, is_replay) = capacity::of_reads(capacity::read_list(members)?);
         let item_collection_metrics = capacity::read_metrics_by_table(members)?;
-        Ok(Self { consumed_capacity, item_collection_metrics, is_replay })
+        Ok(Self {
+            consumed_capacity,
+            item_collection_metrics,
+            is_replay,
+        })
     }
 
     fn write_members(&self, object: &mut ObjectWriter<'_>) {
-        let units = if self.is_replay { Units::Read } else { Units::Write };
+        let units = if self.is_replay {
+            Units::Read
+        } else {
+            Units::Write
+        };
         capacity::write_by_table(&self.consumed_capacity, units, object);
         let context = object.context;
-        let metrics = self.item_collection_metrics.iter().map(|(name, list)| (context.shown(name), list.as_slice()));
+        let metrics = self
+            .item_collection_metrics
+            .iter()
+            .map(|(name, list)| (context.shown(name), list.as_slice()));
         capacity::write_metrics_by_table(metrics, object);
     }
 }

@@ -14,7 +14,8 @@ use crate::model::error::{RecoveryError, ResourceError};
 
 transfer!(wire);
 
-const SSE_ALGORITHM: Member = Member::new("S3SseAlgorithm", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]);
+const SSE_ALGORITHM: Member =
+    Member::new("S3SseAlgorithm", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]);
 
 /// The request's own text: descriptions repeat members that nothing here reads.
 #[derive(Debug)]
@@ -24,7 +25,11 @@ impl Group<String> for Whole {
     fn read(members: Members<'_>, _: Sender) -> Result<String, WireError> {
         let mut out = Vec::new();
         let mut object = ObjectWriter::start(&mut out);
-        members.iter().for_each(|(name, json)| object.member(name).extend_from_slice(json.to_string().as_bytes()));
+        members.iter().for_each(|(name, json)| {
+            object
+                .member(name)
+                .extend_from_slice(json.to_string().as_bytes())
+        });
         object.end();
         // Nothing is lost: JSON is text.
         Ok(String::from_utf8_lossy(&out).into_owned())
@@ -33,7 +38,10 @@ impl Group<String> for Whole {
 
 fn check_export(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
-    members.get("S3Bucket").map(|name| Bucket::read(name, Sender::Client)).transpose()?;
+    members
+        .get("S3Bucket")
+        .map(|name| Bucket::read(name, Sender::Client))
+        .transpose()?;
     Ok(None)
 }
 
@@ -50,7 +58,8 @@ static WINDOW: Structure = Structure {
     members: &[
         Member::new("ExportFromTime", Shape::Long),
         Member::new("ExportToTime", Shape::Long),
-        Member::new("ExportViewType", Shape::String).rules(&[Rule::OneOf(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"])]),
+        Member::new("ExportViewType", Shape::String)
+            .rules(&[Rule::OneOf(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"])]),
     ],
 };
 
@@ -60,7 +69,8 @@ pub struct Window;
 
 impl Group<Option<WindowRequest>> for Window {
     const MEMBERS: &'static [Member] = &[
-        Member::new("ExportType", Shape::String).rules(&[Rule::OneOf(&["FULL_EXPORT", "INCREMENTAL_EXPORT"])]),
+        Member::new("ExportType", Shape::String)
+            .rules(&[Rule::OneOf(&["FULL_EXPORT", "INCREMENTAL_EXPORT"])]),
         Member::new("IncrementalExportSpecification", Shape::Structure(&WINDOW)),
     ];
 
@@ -75,24 +85,33 @@ fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> 
     if members.string("ExportType") != Some("INCREMENTAL_EXPORT") {
         return match specification {
             None => Ok(None),
-            Some(_) => Err(RecoveryError::Parameter("IncrementalExportSpecification needs the ExportType INCREMENTAL_EXPORT")),
+            Some(_) => Err(RecoveryError::Parameter(
+                "IncrementalExportSpecification needs the ExportType INCREMENTAL_EXPORT",
+            )),
         };
     }
     if members.has("ExportTime") {
-        return Err(RecoveryError::Parameter("ExportTime is of full exports: give ExportFromTime and ExportToTime"));
+        return Err(RecoveryError::Parameter(
+            "ExportTime is of full exports: give ExportFromTime and ExportToTime",
+        ));
     }
     let from_ms = specification.and_then(|of| of.time_ms("ExportFromTime"));
     Ok(Some(WindowRequest {
-        from_ms: from_ms
-            .ok_or(RecoveryError::Parameter("INCREMENTAL_EXPORT needs IncrementalExportSpecification.ExportFromTime"))?,
+        from_ms: from_ms.ok_or(RecoveryError::Parameter(
+            "INCREMENTAL_EXPORT needs IncrementalExportSpecification.ExportFromTime",
+        ))?,
         to_ms: specification.and_then(|of| of.time_ms("ExportToTime")),
-        view: specification.and_then(|of| of.word("ExportViewType")).unwrap_or(ExportView::NewAndOldImages),
+        view: specification
+            .and_then(|of| of.word("ExportViewType"))
+            .unwrap_or(ExportView::NewAndOldImages),
     }))
 }
 
 /// `^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$`: no name that could leave the directory of buckets.
 fn bucket(name: &str) -> Result<String, WireError> {
-    let inner = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+    let inner = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
     let ends = [name.bytes().next(), name.bytes().next_back()];
     if name.len() < 2 || !inner || !ends.iter().flatten().all(u8::is_ascii_alphanumeric) {
         return Err(RecoveryError::Parameter("S3Bucket is not a bucket name").into());
@@ -140,7 +159,9 @@ fn token(arn: &str) -> String {
 
 fn of_token(token: &str) -> Result<String, ResourceError> {
     let bytes = unhex(token);
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(ResourceError::NextToken)?;
+    let text = bytes
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or(ResourceError::NextToken)?;
     Ok(text.trim_end_matches('\0').to_owned())
 }
 
@@ -150,7 +171,11 @@ pub struct NewTable;
 
 impl Group<CreateTableRequest> for NewTable {
     fn read(members: Members<'_>, _: Sender) -> Result<CreateTableRequest, WireError> {
-        request(members.get("TableCreationParameters").ok_or(WireError::NotAnObject)?)
+        request(
+            members
+                .get("TableCreationParameters")
+                .ok_or(WireError::NotAnObject)?,
+        )
     }
 
     fn write(value: &CreateTableRequest, object: &mut ObjectWriter<'_>) {
@@ -283,16 +308,27 @@ mod tests {
 
     #[test]
     fn tokens_round_trip() {
-        let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/abc/import/01700000000000-01234567";
+        let arn =
+            "arn:aws:dynamodb:us-east-1:000000000000:table/abc/import/01700000000000-01234567";
         assert_eq!(of_token(&token(arn)), Ok(arn.to_owned()));
         assert!(token(arn).len().is_multiple_of(16));
         assert_eq!(of_token("xyz"), Err(ResourceError::NextToken));
-        assert_eq!(table_arn(arn), "arn:aws:dynamodb:us-east-1:000000000000:table/abc");
+        assert_eq!(
+            table_arn(arn),
+            "arn:aws:dynamodb:us-east-1:000000000000:table/abc"
+        );
     }
 
     #[test]
     fn bucket_names_stay_in_their_directory() {
-        for (name, is_good) in [("a.b-c_d", true), ("ab", true), ("..", false), ("a/b", false), (".a", false), ("a", false)] {
+        for (name, is_good) in [
+            ("a.b-c_d", true),
+            ("ab", true),
+            ("..", false),
+            ("a/b", false),
+            (".a", false),
+            ("a", false),
+        ] {
             assert_eq!(bucket(name).is_ok(), is_good, "{name}");
         }
     }

@@ -20,27 +20,46 @@ pub struct Context {
 
 impl Context {
     /// Of a request of which nothing decides anything.
-    pub const PLAIN: Self = Self { named: Vec::new(), detail: ReturnConsumedCapacity::None, home: String::new() };
+    pub const PLAIN: Self = Self {
+        named: Vec::new(),
+        detail: ReturnConsumedCapacity::None,
+        home: String::new(),
+    };
 
     /// Of the answer to a request.
     #[must_use]
     pub fn of(json: Json<'_>) -> Self {
         let detail = json.get("ReturnConsumedCapacity").and_then(Json::as_str);
-        let detail = detail.and_then(ReturnConsumedCapacity::of_word).unwrap_or_default();
-        Self { named: named(json), detail, ..Self::PLAIN }
+        let detail = detail
+            .and_then(ReturnConsumedCapacity::of_word)
+            .unwrap_or_default();
+        Self {
+            named: named(json),
+            detail,
+            ..Self::PLAIN
+        }
     }
 
     /// Of the answer to an operation on one table.
     #[must_use]
     pub fn of_table(table: impl Into<String>, detail: ReturnConsumedCapacity) -> Self {
-        Self { named: vec![table.into()], detail, ..Self::PLAIN }
+        Self {
+            named: vec![table.into()],
+            detail,
+            ..Self::PLAIN
+        }
     }
 
     /// A table as the request named it.
     #[must_use]
     pub fn shown<'n>(&'n self, table: &'n TableName) -> &'n str {
-        let is_it = |sent: &&String| *sent == table.as_str() || arn::table_named(sent).is_ok_and(|named| named == *table);
-        self.named.iter().find(is_it).map_or(table.as_str(), String::as_str)
+        let is_it = |sent: &&String| {
+            *sent == table.as_str() || arn::table_named(sent).is_ok_and(|named| named == *table)
+        };
+        self.named
+            .iter()
+            .find(is_it)
+            .map_or(table.as_str(), String::as_str)
     }
 }
 
@@ -52,11 +71,19 @@ fn named(json: Json<'_>) -> Vec<String> {
     if let Some(tables) = json.get("RequestItems").and_then(Json::as_object) {
         return tables.keys().map(str::to_owned).collect();
     }
-    let actions = json.get("TransactItems").and_then(Json::as_list).unwrap_or_default();
-    let members = actions.filter_map(Json::as_object).flat_map(|action| action.values());
+    let actions = json
+        .get("TransactItems")
+        .and_then(Json::as_list)
+        .unwrap_or_default();
+    let members = actions
+        .filter_map(Json::as_object)
+        .flat_map(|action| action.values());
     let names = members.filter_map(|member| member.get("TableName")?.as_str());
     // A plain name is told by the answer itself.
-    names.filter(|name| name.contains(':')).map(str::to_owned).collect()
+    names
+        .filter(|name| name.contains(':'))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Writes the members of one object.
@@ -77,7 +104,11 @@ impl<'a> ObjectWriter<'a> {
     /// The same of a body.
     pub fn start_in(context: &'a Context, out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
-        Self { out, empty: true, context }
+        Self {
+            out,
+            empty: true,
+            context,
+        }
     }
 
     /// Writes a member's name; the caller writes its value into what it gets.
@@ -124,13 +155,20 @@ pub(super) use object;
 /// Adds a member to a tree, if there is a value.
 pub fn add(members: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
     // What is written here are texts, numbers and trees.
-    if let Some(value) = serde_json::to_value(value).ok().filter(|value| !value.is_null()) {
+    if let Some(value) = serde_json::to_value(value)
+        .ok()
+        .filter(|value| !value.is_null())
+    {
         members.insert(name.to_owned(), value);
     }
 }
 
 /// A JSON array.
-pub fn list<T>(values: impl Iterator<Item = T>, out: &mut Vec<u8>, mut write: impl FnMut(T, &mut Vec<u8>)) {
+pub fn list<T>(
+    values: impl Iterator<Item = T>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(T, &mut Vec<u8>),
+) {
     out.push(b'[');
     for (position, value) in values.enumerate() {
         if position > 0 {

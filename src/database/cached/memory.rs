@@ -50,7 +50,11 @@ pub enum Cached {
 impl ItemCache {
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
         let entries = Timed::new(bytes_max, ttl_ms, clock);
-        Self(Mutex::new(CachedItems { entries, fills: HashMap::new(), last_fill: 0 }))
+        Self(Mutex::new(CachedItems {
+            entries,
+            fills: HashMap::new(),
+            last_fill: 0,
+        }))
     }
 
     /// Hits and misses.
@@ -142,7 +146,11 @@ impl PageKey {
             Self::Query(request) => (&request.placeholders, &request.exclusive_start_key),
             Self::Scan(request) => (&request.placeholders, &request.exclusive_start_key),
         };
-        let values = placeholders.values.iter().flatten().map(|(_, value)| value.size());
+        let values = placeholders
+            .values
+            .iter()
+            .flatten()
+            .map(|(_, value)| value.size());
         values.sum::<usize>() + start.as_ref().map_or(0, Item::size)
     }
 }
@@ -157,7 +165,10 @@ pub struct PageCache {
 impl PageCache {
     /// Answers that are good for `ttl_ms`; 0: not at all.
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
-        Self { answers: Mutex::new(Timed::new(bytes_max, ttl_ms, clock)), is_on: ttl_ms > 0 }
+        Self {
+            answers: Mutex::new(Timed::new(bytes_max, ttl_ms, clock)),
+            is_on: ttl_ms > 0,
+        }
     }
 
     /// Hits and misses.
@@ -183,7 +194,10 @@ impl PageCache {
             let (items, page) = &*answer;
             items.iter().for_each(|item| rows(Row::Item(item)));
             // A hit consumes no units of the table.
-            return Ok(Page { consumed_capacity: ConsumedCapacity::default(), ..page.clone() });
+            return Ok(Page {
+                consumed_capacity: ConsumedCapacity::default(),
+                ..page.clone()
+            });
         }
         // As items: a row is there only while it is visited.
         let (items, page) = gather(&mut |keep| {
@@ -192,14 +206,20 @@ impl PageCache {
                 rows(row);
             })
         })?;
-        let bytes = ANSWER_OVERHEAD_BYTES + request.value_bytes() + items.iter().map(Item::size).sum::<usize>();
-        self.answers.lock().put(request, Arc::new((items, page.clone())), bytes);
+        let bytes = ANSWER_OVERHEAD_BYTES
+            + request.value_bytes()
+            + items.iter().map(Item::size).sum::<usize>();
+        self.answers
+            .lock()
+            .put(request, Arc::new((items, page.clone())), bytes);
         Ok(page)
     }
 
     /// The table is gone.
     pub fn forget_table(&self, table: &TableName) {
-        self.answers.lock().retain(|_, answer| answer.1.table_name != *table);
+        self.answers
+            .lock()
+            .retain(|_, answer| answer.1.table_name != *table);
     }
 }
 
@@ -216,7 +236,13 @@ pub struct Timed<K: Hash + Eq, V> {
 impl<K: Hash + Eq, V: Clone> Timed<K, V> {
     /// Entries that are good for `ttl_ms`; 0: until they are pushed out.
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
-        Self { entries: OfBytes::new(bytes_max), ttl_ms, clock, hits: 0, misses: 0 }
+        Self {
+            entries: OfBytes::new(bytes_max),
+            ttl_ms,
+            clock,
+            hits: 0,
+            misses: 0,
+        }
     }
 
     /// Hits and misses.
@@ -227,8 +253,13 @@ impl<K: Hash + Eq, V: Clone> Timed<K, V> {
     /// What is there and good.
     pub fn get(&mut self, key: &K) -> Option<V> {
         let now_ms = self.clock.now_ms();
-        let is_good = |since_ms: u64| self.ttl_ms == 0 || now_ms < since_ms.saturating_add(self.ttl_ms);
-        let found = self.entries.get(key).filter(|(_, since_ms)| is_good(*since_ms)).map(|(value, _)| value.clone());
+        let is_good =
+            |since_ms: u64| self.ttl_ms == 0 || now_ms < since_ms.saturating_add(self.ttl_ms);
+        let found = self
+            .entries
+            .get(key)
+            .filter(|(_, since_ms)| is_good(*since_ms))
+            .map(|(value, _)| value.clone());
         match &found {
             Some(_) => self.hits += 1,
             None => {

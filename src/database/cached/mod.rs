@@ -18,8 +18,8 @@ use super::prelude::*;
 use super::{BatchRows, Browse, CacheCounters, Done, Rows};
 use crate::codec::record::Row;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse, QueryRequest, ScanRequest,
-    TableKeys,
+    BatchGetItemPage, BatchGetItemRequest, Call, ConsumedCapacity, GetItemRequest, GetItemResponse,
+    QueryRequest, ScanRequest, TableKeys,
 };
 use crate::model::clock::Clock;
 use memory::{Cached, Fill, ItemCache, PageCache, PageKey};
@@ -42,7 +42,11 @@ pub struct CacheOptions {
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { item_ttl_ms: TTL_MS_DEFAULT, query_ttl_ms: TTL_MS_DEFAULT, bytes: CACHE_BYTES_DEFAULT }
+        Self {
+            item_ttl_ms: TTL_MS_DEFAULT,
+            query_ttl_ms: TTL_MS_DEFAULT,
+            bytes: CACHE_BYTES_DEFAULT,
+        }
     }
 }
 
@@ -55,7 +59,9 @@ pub struct CachedDatabase {
 
 impl std::fmt::Debug for CachedDatabase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CachedDatabase").field("counters", &self.counters()).finish_non_exhaustive()
+        f.debug_struct("CachedDatabase")
+            .field("counters", &self.counters())
+            .finish_non_exhaustive()
     }
 }
 
@@ -63,15 +69,29 @@ impl CachedDatabase {
     /// A cache before `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Browse>, options: CacheOptions, clock: Arc<dyn Clock>) -> Self {
-        let items = Arc::new(ItemCache::new(options.bytes, options.item_ttl_ms, Arc::clone(&clock)));
-        Self { inner, items, pages: PageCache::new(options.bytes, options.query_ttl_ms, clock) }
+        let items = Arc::new(ItemCache::new(
+            options.bytes,
+            options.item_ttl_ms,
+            Arc::clone(&clock),
+        ));
+        Self {
+            inner,
+            items,
+            pages: PageCache::new(options.bytes, options.query_ttl_ms, clock),
+        }
     }
 
     /// Since it was made.
     #[must_use]
     pub fn counters(&self) -> CacheCounters {
-        let ((item_hits, item_misses), (query_hits, query_misses)) = (self.items.counts(), self.pages.counts());
-        CacheCounters { item_hits, item_misses, query_hits, query_misses }
+        let ((item_hits, item_misses), (query_hits, query_misses)) =
+            (self.items.counts(), self.pages.counts());
+        CacheCounters {
+            item_hits,
+            item_misses,
+            query_hits,
+            query_misses,
+        }
     }
 }
 
@@ -101,24 +121,37 @@ impl Database for CachedDatabase {
         }
     }
 
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    fn batch_get_rows(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error> {
         if request.fault.is_some() {
             return self.inner.batch_get_rows(request, rows);
         }
-        let mut asked = BatchGetItemRequest { request_items: Vec::new(), ..request.clone() };
+        let mut asked = BatchGetItemRequest {
+            request_items: Vec::new(),
+            ..request.clone()
+        };
         // For each table asked for: its place in the request, and the misses.
         let mut places: Vec<(usize, Vec<(Item, Fill)>)> = Vec::new();
         let mut has_room = true;
         let mut left_over = vec![Vec::new(); request.request_items.len()];
         for (place, table) in request.request_items.iter().enumerate() {
-            let passes = table.consistent_read || table.projection_expression.is_some() || table.attributes_to_get.is_some();
+            let passes = table.consistent_read
+                || table.projection_expression.is_some()
+                || table.attributes_to_get.is_some();
             let (mut keys, mut fills) = (Vec::new(), Vec::new());
             for key in &table.keys {
                 if !has_room {
                     left_over[place].push(key.clone());
                     continue;
                 }
-                let cached = if passes { None } else { Some(self.items.get(&table.table_name, key)) };
+                let cached = if passes {
+                    None
+                } else {
+                    Some(self.items.get(&table.table_name, key))
+                };
                 match cached {
                     Some(Cached::Hit(Some(item))) => has_room = rows(place, Row::Item(&item)),
                     Some(Cached::Hit(None)) => {}
@@ -130,20 +163,27 @@ impl Database for CachedDatabase {
                 }
             }
             if !keys.is_empty() {
-                asked.request_items.push(TableKeys { keys, ..table.clone() });
+                asked.request_items.push(TableKeys {
+                    keys,
+                    ..table.clone()
+                });
                 places.push((place, fills));
             }
         }
         let tables = request.request_items.len();
-        let mut answer =
-            BatchGetItemPage { unprocessed_keys: left_over, consumed_capacity: vec![ConsumedCapacity::default(); tables] };
+        let mut answer = BatchGetItemPage {
+            unprocessed_keys: left_over,
+            consumed_capacity: vec![ConsumedCapacity::default(); tables],
+        };
         if asked.request_items.is_empty() {
             return Ok(answer);
         }
         let mut found: Vec<Vec<Item>> = vec![Vec::new(); places.len()];
         let mut failed = None;
         let read = self.inner.batch_get_rows(&asked, &mut |at, row| {
-            let Some((place, fills)) = places.get(at) else { return true };
+            let Some((place, fills)) = places.get(at) else {
+                return true;
+            };
             if !fills.is_empty() {
                 match row.to_item() {
                     Ok(item) => found[at].push(item),
@@ -164,7 +204,11 @@ impl Database for CachedDatabase {
                     self.items.abandon(&fill);
                     continue;
                 }
-                let is_it = |item: &&Item| key.0.iter().all(|(name, value)| item.get(name) == Some(value));
+                let is_it = |item: &&Item| {
+                    key.0
+                        .iter()
+                        .all(|(name, value)| item.get(name) == Some(value))
+                };
                 self.items.fill(fill, found[at].iter().find(is_it).cloned());
             }
             answer.unprocessed_keys[place].extend_from_slice(unprocessed);
@@ -177,14 +221,20 @@ impl Database for CachedDatabase {
         if request.consistent_read {
             return self.inner.query_rows(request, rows);
         }
-        self.pages.page(PageKey::Query(request.clone()), rows, |rows| self.inner.query_rows(request, rows))
+        self.pages
+            .page(PageKey::Query(request.clone()), rows, |rows| {
+                self.inner.query_rows(request, rows)
+            })
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         if request.consistent_read {
             return self.inner.scan_rows(request, rows);
         }
-        self.pages.page(PageKey::Scan(request.clone()), rows, |rows| self.inner.scan_rows(request, rows))
+        self.pages
+            .page(PageKey::Scan(request.clone()), rows, |rows| {
+                self.inner.scan_rows(request, rows)
+            })
     }
 
     fn layout(&self) -> Option<&dyn Layout> {
@@ -223,7 +273,10 @@ impl CachedDatabase {
         let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
         let written = |write: ItemWrite<'_>| {
             let (key, left) = match write.effect {
-                Effect::Put => (self.key_of(write.table, write.item)?, Some(Left(Some(write.item.clone())))),
+                Effect::Put => (
+                    self.key_of(write.table, write.item)?,
+                    Some(Left(Some(write.item.clone()))),
+                ),
                 Effect::Delete => (write.item.clone(), Some(Left(None))),
                 Effect::Update => (write.item.clone(), None),
             };
@@ -234,11 +287,19 @@ impl CachedDatabase {
 
     /// A read of some attributes passes by: the cache holds whole items.
     fn get(&self, request: GetItemRequest, done: Done<GetItemResponse>) {
-        if request.consistent_read || request.projection_expression.is_some() || request.attributes_to_get.is_some() {
+        if request.consistent_read
+            || request.projection_expression.is_some()
+            || request.attributes_to_get.is_some()
+        {
             return self.inner.start(Call::GetItem(request, done));
         }
         let fill = match self.items.get(&request.table_name, &request.key) {
-            Cached::Hit(item) => return done.tell(Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity::default() })),
+            Cached::Hit(item) => {
+                return done.tell(Ok(GetItemResponse {
+                    item,
+                    consumed_capacity: ConsumedCapacity::default(),
+                }));
+            }
             Cached::Miss(fill) => fill,
         };
         let items = Arc::clone(&self.items);
@@ -257,7 +318,11 @@ impl CachedDatabase {
         self.pages.forget_table(table);
     }
 
-    fn batch_failed(&self, places: Vec<(usize, Vec<(Item, Fill)>)>, error: Error) -> Result<BatchGetItemPage, Error> {
+    fn batch_failed(
+        &self,
+        places: Vec<(usize, Vec<(Item, Fill)>)>,
+        error: Error,
+    ) -> Result<BatchGetItemPage, Error> {
         for (_, fill) in places.iter().flat_map(|(_, fills)| fills) {
             self.items.abandon(fill);
         }

@@ -6,7 +6,10 @@ use super::journal::Counts;
 use super::scan::{Patience, is_throttled, patiently};
 use super::{CopyError, Side};
 use crate::model::api::common::ReturnConsumedCapacity;
-use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, Call, Done, PutItemRequest, TableWrites, WriteRequest};
+use crate::model::api::{
+    BatchWriteItemRequest, BatchWriteItemResponse, Call, Done, PutItemRequest, TableWrites,
+    WriteRequest,
+};
 use crate::model::error::StoreError;
 use crate::model::error::exception::VALIDATION;
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
@@ -25,8 +28,15 @@ type Ended = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
 ///
 /// # Errors
 /// What fails is not the item's fault, or throttling that does not end; [`Error::Interrupted`]
-pub fn put_all(side: &Side, items: Vec<Item>, rejected: &Rejected<'_>) -> Result<Counts, CopyError> {
-    let mut counts = Counts { items: items.len() as u64, ..Counts::default() };
+pub fn put_all(
+    side: &Side,
+    items: Vec<Item>,
+    rejected: &Rejected<'_>,
+) -> Result<Counts, CopyError> {
+    let mut counts = Counts {
+        items: items.len() as u64,
+        ..Counts::default()
+    };
     let (mut waiting, mut patience) = (items, Patience::default());
     while !waiting.is_empty() {
         let before = waiting.len();
@@ -34,7 +44,11 @@ pub fn put_all(side: &Side, items: Vec<Item>, rejected: &Rejected<'_>) -> Result
         if waiting.len() < before {
             patience.renew();
         }
-        if !waiting.is_empty() && !patience.wait(&side.caller).map_err(|error| side.failed(error))? {
+        if !waiting.is_empty()
+            && !patience
+                .wait(&side.caller)
+                .map_err(|error| side.failed(error))?
+        {
             // Alone, the first tells in the service's own words why it is not taken.
             put_one(side, waiting.swap_remove(0), &mut counts, rejected)?;
         }
@@ -43,19 +57,36 @@ pub fn put_all(side: &Side, items: Vec<Item>, rejected: &Rejected<'_>) -> Result
 }
 
 /// Sends all items once; those that were not processed.
-fn put_once(side: &Side, items: Vec<Item>, counts: &mut Counts, rejected: &Rejected<'_>) -> Result<Vec<Item>, CopyError> {
+fn put_once(
+    side: &Side,
+    items: Vec<Item>,
+    counts: &mut Counts,
+    rejected: &Rejected<'_>,
+) -> Result<Vec<Item>, CopyError> {
     let batches = batches(items);
     let mut waiting = Vec::new();
     for (items, outcome) in send(side, batches) {
         match outcome {
             Ok(response) => {
-                counts.write_units += response.consumed_capacity.iter().map(|of| of.total()).sum::<f64>();
-                waiting.extend(response.unprocessed_items.into_iter().flatten().filter_map(put_of));
+                counts.write_units += response
+                    .consumed_capacity
+                    .iter()
+                    .map(|of| of.total())
+                    .sum::<f64>();
+                waiting.extend(
+                    response
+                        .unprocessed_items
+                        .into_iter()
+                        .flatten()
+                        .filter_map(put_of),
+                );
             }
             Err(error) if is_throttled(&error) => waiting.extend(items),
             // One item of it: which, each by itself tells.
             Err(error) if is_of_the_item(&error) => {
-                items.into_iter().try_for_each(|item| put_one(side, item, counts, rejected))?;
+                items
+                    .into_iter()
+                    .try_for_each(|item| put_one(side, item, counts, rejected))?;
             }
             Err(error) => return Err(side.failed(error)),
         }
@@ -71,7 +102,10 @@ fn put_of(write: WriteRequest) -> Option<Item> {
 }
 
 fn is_of_the_item(error: &Error) -> bool {
-    matches!(error.exception(), VALIDATION | "ItemCollectionSizeLimitExceededException")
+    matches!(
+        error.exception(),
+        VALIDATION | "ItemCollectionSizeLimitExceededException"
+    )
 }
 
 /// In order, each with at most 25 items and so many bytes.
@@ -101,7 +135,10 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
         let requests = items.iter().cloned().map(WriteRequest::Put).collect();
         kept.push(Some(items));
         let request = BatchWriteItemRequest {
-            request_items: vec![TableWrites { table_name: side.table.clone(), requests }],
+            request_items: vec![TableWrites {
+                table_name: side.table.clone(),
+                requests,
+            }],
             return_consumed_capacity: ReturnConsumedCapacity::Indexes,
             return_item_collection_metrics: false,
         };
@@ -113,14 +150,27 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
     drop(sender);
     let mut ended: Vec<Ended> = Vec::with_capacity(count);
     for (place, outcome) in receiver {
-        ended.extend(kept.get_mut(place).and_then(Option::take).map(|items| (items, outcome)));
+        ended.extend(
+            kept.get_mut(place)
+                .and_then(Option::take)
+                .map(|items| (items, outcome)),
+        );
     }
     // Of a database that forgot its answer.
-    ended.extend(kept.into_iter().flatten().map(|items| (items, Err(StoreError::Closed.into()))));
+    ended.extend(
+        kept.into_iter()
+            .flatten()
+            .map(|items| (items, Err(StoreError::Closed.into()))),
+    );
     ended
 }
 
-fn put_one(side: &Side, item: Item, counts: &mut Counts, rejected: &Rejected<'_>) -> Result<(), CopyError> {
+fn put_one(
+    side: &Side,
+    item: Item,
+    counts: &mut Counts,
+    rejected: &Rejected<'_>,
+) -> Result<(), CopyError> {
     let mut request = PutItemRequest::new(side.table.clone(), item);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
     match patiently(&side.caller, || side.database.put_item(request.clone())) {

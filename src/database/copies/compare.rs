@@ -34,9 +34,17 @@ impl Difference {
     /// Attributes that are not the same, by name, as the first table has them and as the second.
     #[must_use]
     pub fn attributes(&self) -> BTreeMap<&str, [Option<&AttributeValue>; 2]> {
-        let [one, two] = self.items.each_ref().map(|item| item.as_ref().map(|item| &item.0));
+        let [one, two] = self
+            .items
+            .each_ref()
+            .map(|item| item.as_ref().map(|item| &item.0));
         let names = one.into_iter().chain(two).flat_map(BTreeMap::keys);
-        let values = names.map(|name| (name.as_str(), [one, two].map(|item| item.and_then(|item| item.get(name)))));
+        let values = names.map(|name| {
+            (
+                name.as_str(),
+                [one, two].map(|item| item.and_then(|item| item.get(name))),
+            )
+        });
         values.filter(|(_, [one, two])| one != two).collect()
     }
 }
@@ -57,7 +65,10 @@ pub struct Comparison<'a> {
 }
 
 fn io_failed(source: io::Error) -> CopyError {
-    CopyError::Io { doing: "temporary files for the comparison, in TMPDIR or /tmp", source }
+    CopyError::Io {
+        doing: "temporary files for the comparison, in TMPDIR or /tmp",
+        source,
+    }
 }
 
 impl Comparison<'_> {
@@ -66,17 +77,29 @@ impl Comparison<'_> {
     /// # Errors
     /// Those of the services and of temporary files.
     pub fn run(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
-        let sides = self.sides.clone().map(|side| side.for_caller(&self.tally.caller()));
-        let asking = Self { sides, key: self.key.clone(), ..*self };
+        let sides = self
+            .sides
+            .clone()
+            .map(|side| side.for_caller(&self.tally.caller()));
+        let asking = Self {
+            sides,
+            key: self.key.clone(),
+            ..*self
+        };
         self.tally.work(|| asking.compare(tell))
     }
 
     fn compare(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
         let buckets = buckets(self.items);
-        let spills = [Spill::new(buckets).map_err(io_failed)?, Spill::new(buckets).map_err(io_failed)?];
+        let spills = [
+            Spill::new(buckets).map_err(io_failed)?,
+            Spill::new(buckets).map_err(io_failed)?,
+        ];
         self.read(&spills)?;
         if self.tally.ends() {
-            return Err(CopyError::Refused("stopped before both tables were read".to_owned()));
+            return Err(CopyError::Refused(
+                "stopped before both tables were read".to_owned(),
+            ));
         }
         let [one, two] = spills;
         let mut suspects = Vec::new();
@@ -84,7 +107,11 @@ impl Comparison<'_> {
             let (one, two) = pair.map_err(io_failed)?;
             for key in differing(one, two) {
                 suspects.push(key_of(&self.key, &key).map_err(io_failed)?);
-                if suspects.len() == BATCH_GET_KEYS_MAX && self.look_again(std::mem::take(&mut suspects), tell)?.is_break() {
+                if suspects.len() == BATCH_GET_KEYS_MAX
+                    && self
+                        .look_again(std::mem::take(&mut suspects), tell)?
+                        .is_break()
+                {
                     return Ok(());
                 }
             }
@@ -99,27 +126,43 @@ impl Comparison<'_> {
         thread::scope(|scope| {
             let other = scope.spawn(|| self.read_side(second, two));
             let here = self.read_side(first, one);
-            let there = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let there = other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             here.and(there)
         })
     }
 
     fn read_side(&self, side: &Side, spill: &Spill) -> Result<(), CopyError> {
         let places = vec![Place::Start; self.segments as usize];
-        scan::scan(side, places, self.tally, &|_, items: Vec<Item>, page: &Page| {
-            for item in &items {
-                let key =
-                    item.key(&self.key).ok_or_else(|| CopyError::Refused(format!("{}: an item without its key", side.name)))?;
-                spill.add(&self.key, &key, item).map_err(io_failed)?;
-            }
-            let read_units = page.consumed_capacity.total();
-            self.tally.add(&Counts { items: items.len() as u64, read_units, ..Counts::default() });
-            Ok(())
-        })
+        scan::scan(
+            side,
+            places,
+            self.tally,
+            &|_, items: Vec<Item>, page: &Page| {
+                for item in &items {
+                    let key = item.key(&self.key).ok_or_else(|| {
+                        CopyError::Refused(format!("{}: an item without its key", side.name))
+                    })?;
+                    spill.add(&self.key, &key, item).map_err(io_failed)?;
+                }
+                let read_units = page.consumed_capacity.total();
+                self.tally.add(&Counts {
+                    items: items.len() as u64,
+                    read_units,
+                    ..Counts::default()
+                });
+                Ok(())
+            },
+        )
     }
 
     /// Tells those that still differ.
-    fn look_again(&self, keys: Vec<Key>, tell: &mut Tell<'_>) -> Result<ControlFlow<()>, CopyError> {
+    fn look_again(
+        &self,
+        keys: Vec<Key>,
+        tell: &mut Tell<'_>,
+    ) -> Result<ControlFlow<()>, CopyError> {
         if keys.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
@@ -146,19 +189,31 @@ impl Comparison<'_> {
                 fault: None,
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
             };
-            let read = patiently(&side.caller, || side.database.batch_get_item(&request)).map_err(|error| side.failed(error))?;
-            let read_units = read.page.consumed_capacity.iter().map(|of| of.total()).sum();
-            self.tally.add(&Counts { read_units, ..Counts::default() });
+            let read = patiently(&side.caller, || side.database.batch_get_item(&request))
+                .map_err(|error| side.failed(error))?;
+            let read_units = read
+                .page
+                .consumed_capacity
+                .iter()
+                .map(|of| of.total())
+                .sum();
+            self.tally.add(&Counts {
+                read_units,
+                ..Counts::default()
+            });
             for item in read.responses.into_iter().flatten() {
                 found.extend(item.key(&self.key).map(|key| (key, item)));
             }
             let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
             if left.len() < waiting.len() {
                 patience.renew();
-            } else if !patience.wait(&side.caller).map_err(|error| side.failed(error))? {
-                return Err(
-                    side.failed(Error::Unavailable("the table gives no more items: it has no capacity left, or it is to end"))
-                );
+            } else if !patience
+                .wait(&side.caller)
+                .map_err(|error| side.failed(error))?
+            {
+                return Err(side.failed(Error::Unavailable(
+                    "the table gives no more items: it has no capacity left, or it is to end",
+                )));
             }
             waiting = left;
         }
@@ -169,7 +224,10 @@ impl Comparison<'_> {
 /// Keys that only one has, or that have another digest, in order.
 fn differing(one: Vec<Entry>, two: Vec<Entry>) -> Vec<Vec<u8>> {
     let [one, two] = [one, two].map(BTreeSet::from_iter);
-    let mut keys: Vec<Vec<u8>> = one.symmetric_difference(&two).map(|(key, _)| key.clone()).collect();
+    let mut keys: Vec<Vec<u8>> = one
+        .symmetric_difference(&two)
+        .map(|(key, _)| key.clone())
+        .collect();
     keys.dedup();
     keys
 }
@@ -199,8 +257,15 @@ impl Spill {
     /// # Errors
     /// The directory for temporary files takes none.
     pub fn new(buckets: u64) -> io::Result<Self> {
-        let bucket = |_| Ok(Mutex::new(BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile()?)));
-        Ok(Self((0..buckets.max(1)).map(bucket).collect::<io::Result<_>>()?))
+        let bucket = |_| {
+            Ok(Mutex::new(BufWriter::with_capacity(
+                BUFFER_BYTES,
+                tempfile::tempfile()?,
+            )))
+        };
+        Ok(Self(
+            (0..buckets.max(1)).map(bucket).collect::<io::Result<_>>()?,
+        ))
     }
 
     /// Adds an item of that key.
@@ -209,13 +274,19 @@ impl Spill {
     /// Those of the file.
     pub fn add(&self, schema: &KeySchema, key: &Key, item: &Item) -> io::Result<()> {
         let (bytes, place) = key_bytes(key);
-        let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let first: Vec<&str> = schema
+            .attributes()
+            .map(|attribute| attribute.name.as_str())
+            .collect();
         // Version and time are in the record's header, which is none of the content.
         let record = record::encode(item, &first, 0, 0);
-        let content = record::Record::parse(&record).map(|record| crate::codec::digest::digest(record.content()));
+        let content = record::Record::parse(&record)
+            .map(|record| crate::codec::digest::digest(record.content()));
         let digest = content.map_err(io::Error::other)?;
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        let Some(bucket) = self.0.get(place % self.0.len()) else { return Ok(()) };
+        let Some(bucket) = self.0.get(place % self.0.len()) else {
+            return Ok(());
+        };
         let mut file = bucket.lock();
         file.write_all(&length.to_le_bytes())?;
         file.write_all(&bytes)?;
@@ -224,7 +295,10 @@ impl Spill {
 
     /// The buckets of two tables, one after the other, each in the order of its keys.
     pub fn pairs(self, other: Self) -> impl Iterator<Item = io::Result<(Vec<Entry>, Vec<Entry>)>> {
-        self.0.into_iter().zip(other.0).map(|(one, two)| Ok((entries(one)?, entries(two)?)))
+        self.0
+            .into_iter()
+            .zip(other.0)
+            .map(|(one, two)| Ok((entries(one)?, entries(two)?)))
     }
 }
 
@@ -236,7 +310,10 @@ fn key_bytes(of: &Key) -> (Vec<u8>, usize) {
     if let Some(sort) = &of.sort {
         key::encode(sort, &mut bytes);
     }
-    (bytes, usize::from(u16::from_be_bytes([digest[0], digest[1]])))
+    (
+        bytes,
+        usize::from(u16::from_be_bytes([digest[0], digest[1]])),
+    )
 }
 
 /// The key of such bytes.
@@ -244,13 +321,25 @@ fn key_bytes(of: &Key) -> (Vec<u8>, usize) {
 /// # Errors
 /// They are none.
 pub fn key_of(schema: &KeySchema, bytes: &[u8]) -> io::Result<Key> {
-    let (partition, rest) = key::decode(schema.partition.attribute_type, bytes).map_err(io::Error::other)?;
-    let sort = schema.sort.as_ref().map(|sort| key::decode(sort.attribute_type, rest)).transpose().map_err(io::Error::other)?;
-    Ok(Key { partition, sort: sort.map(|(sort, _)| sort) })
+    let (partition, rest) =
+        key::decode(schema.partition.attribute_type, bytes).map_err(io::Error::other)?;
+    let sort = schema
+        .sort
+        .as_ref()
+        .map(|sort| key::decode(sort.attribute_type, rest))
+        .transpose()
+        .map_err(io::Error::other)?;
+    Ok(Key {
+        partition,
+        sort: sort.map(|(sort, _)| sort),
+    })
 }
 
 fn entries(bucket: Mutex<BufWriter<File>>) -> io::Result<Vec<Entry>> {
-    let mut file = bucket.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
+    let mut file = bucket
+        .into_inner()
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;
     let mut left = file.metadata()?.len();
     let mut file = BufReader::new(file);
@@ -288,7 +377,11 @@ mod tests {
 
     #[test]
     fn sorted_lists_are_merged() {
-        let list = |text: &str| text.bytes().map(|byte| (vec![byte.to_ascii_lowercase()], [byte; 16])).collect();
+        let list = |text: &str| {
+            text.bytes()
+                .map(|byte| (vec![byte.to_ascii_lowercase()], [byte; 16]))
+                .collect()
+        };
         let check = |one: &str, two: &str, expected: &str| {
             let found = differing(list(one), list(two)).concat();
             assert_eq!(found, expected.as_bytes(), "{one} {two}");
@@ -301,10 +394,22 @@ mod tests {
 
     #[test]
     fn buckets_pair_what_has_the_same_key() {
-        let attribute = |name: &str, attribute_type| KeyAttribute { name: name.to_owned(), attribute_type };
-        let schema = KeySchema { partition: attribute("p", KeyAttributeType::S), sort: Some(attribute("s", KeyAttributeType::N)) };
+        let attribute = |name: &str, attribute_type| KeyAttribute {
+            name: name.to_owned(),
+            attribute_type,
+        };
+        let schema = KeySchema {
+            partition: attribute("p", KeyAttributeType::S),
+            sort: Some(attribute("s", KeyAttributeType::N)),
+        };
         let items: Vec<Item> = (0..200_i64)
-            .map(|n| Item::from([("p", V::S(format!("p{}", n % 7))), ("s", V::N(n.into())), ("a", V::Bool(n % 2 == 0))]))
+            .map(|n| {
+                Item::from([
+                    ("p", V::S(format!("p{}", n % 7))),
+                    ("s", V::N(n.into())),
+                    ("a", V::Bool(n % 2 == 0)),
+                ])
+            })
             .collect();
         let (one, two) = (Spill::new(5).unwrap(), Spill::new(5).unwrap());
         for item in &items {

@@ -82,12 +82,27 @@ impl Plan {
     /// `Refused`: one of them is not as it must be; those of the services and of the journal.
     pub fn new(from: Side, to: Side, rules: Rules, journal: &Path) -> Result<Self, CopyError> {
         let source = definition::describe(&from)?;
-        let source = source.ok_or_else(|| CopyError::Refused(format!("{}: there is no such table", from.name)))?;
-        let earlier = if journal.exists() { Some(Journal::open(journal)?) } else { None };
-        let earlier = earlier.and_then(|(journal, state)| Some((journal, state.filter(|_| !rules.restart)?)));
+        let source = source
+            .ok_or_else(|| CopyError::Refused(format!("{}: there is no such table", from.name)))?;
+        let earlier = if journal.exists() {
+            Some(Journal::open(journal)?)
+        } else {
+            None
+        };
+        let earlier =
+            earlier.and_then(|(journal, state)| Some((journal, state.filter(|_| !rules.restart)?)));
         let there = definition::describe(&to)?;
         let expiry = definition::expiry(&from);
-        let plan = Self { from, to, rules, source, expiry, there, path: journal.to_owned(), earlier };
+        let plan = Self {
+            from,
+            to,
+            rules,
+            source,
+            expiry,
+            there,
+            path: journal.to_owned(),
+            earlier,
+        };
         match &plan.earlier {
             Some((_, state)) => plan.check_earlier(state)?,
             None => plan.check_target()?,
@@ -103,18 +118,28 @@ impl Plan {
     fn check_earlier(&self, state: &State) -> Result<(), CopyError> {
         let anew = self.rules.anew;
         if state.head.from != self.from.name {
-            return self.refuse(format!("a copy of {} was begun and is not whole; {anew} begins anew", state.head.from));
+            return self.refuse(format!(
+                "a copy of {} was begun and is not whole; {anew} begins anew",
+                state.head.from
+            ));
         }
         if state.head.from_id != self.source.table_id {
-            return self.refuse(format!("{} is another table than when the copy was begun; {anew} begins anew", self.from.name));
+            return self.refuse(format!(
+                "{} is another table than when the copy was begun; {anew} begins anew",
+                self.from.name
+            ));
         }
         match (&state.to_id, &self.there) {
             (Some(to_id), Some(there)) if *to_id == there.table_id => Ok(()),
-            (Some(_), _) => self.refuse(format!("the table is not the one that the copy was begun with; {anew} begins anew")),
+            (Some(_), _) => self.refuse(format!(
+                "the table is not the one that the copy was begun with; {anew} begins anew"
+            )),
             // It ended before it noted the table.
             (None, Some(there)) if !state.head.makes => self.check_key(&there.schema.key),
             (None, Some(there)) if there.item_count == 0 => self.check_key(&there.schema.key),
-            (None, Some(_)) => self.refuse(format!("a table was made since the copy was begun; {anew} begins anew")),
+            (None, Some(_)) => self.refuse(format!(
+                "a table was made since the copy was begun; {anew} begins anew"
+            )),
             (None, None) => Ok(()),
         }
     }
@@ -147,7 +172,10 @@ impl Plan {
             return Ok(());
         }
         let (here, there) = (key_text(key), key_text(&self.source.schema.key));
-        self.refuse(format!("its key is {here}, that of {} is {there}: the items do not fit", self.from.name))
+        self.refuse(format!(
+            "its key is {here}, that of {} is {there}: the items do not fit",
+            self.from.name
+        ))
     }
 
     /// What an earlier run did.
@@ -161,13 +189,27 @@ impl Plan {
     pub fn estimate(&self) -> Estimate {
         let (items, bytes) = (self.source.item_count, self.source.table_size_bytes);
         let done = self.done().unwrap_or_default().items;
-        let part = if items == 0 { 1.0 } else { items.saturating_sub(done) as f64 / items as f64 };
-        let units = |items: u64, bytes: u64| items as f64 * (bytes as f64 / items.max(1) as f64 / WRITE_UNIT_BYTES as f64).ceil();
-        let indexed = self.there.as_ref().filter(|_| self.rules.existing != Existing::Replace).unwrap_or(&self.source);
+        let part = if items == 0 {
+            1.0
+        } else {
+            items.saturating_sub(done) as f64 / items as f64
+        };
+        let units = |items: u64, bytes: u64| {
+            items as f64 * (bytes as f64 / items.max(1) as f64 / WRITE_UNIT_BYTES as f64).ceil()
+        };
+        let indexed = self
+            .there
+            .as_ref()
+            .filter(|_| self.rules.existing != Existing::Replace)
+            .unwrap_or(&self.source);
         let of_indexes = indexed.schema.indexes.iter().map(|index| {
             let mut known = self.source.schema.indexes.iter().zip(&self.source.indexes);
-            let state = known.find(|(known, _)| known.name == index.name).map(|(_, state)| state);
-            state.map_or(units(items, bytes), |state| units(state.item_count, state.index_size_bytes))
+            let state = known
+                .find(|(known, _)| known.name == index.name)
+                .map(|(_, state)| state);
+            state.map_or(units(items, bytes), |state| {
+                units(state.item_count, state.index_size_bytes)
+            })
         });
         let left = Counts {
             items: items.saturating_sub(done),
@@ -184,16 +226,33 @@ impl Plan {
     ///
     /// # Errors
     /// Those of the services and of the journal; the same copy goes on where it was.
-    pub fn run(self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
+    pub fn run(
+        self,
+        tally: &Tally,
+        rejected: &Rejected<'_>,
+        watch: &mut WatchIndex<'_>,
+    ) -> Result<Ended, CopyError> {
         let caller = tally.caller();
-        let asking = Self { from: self.from.for_caller(&caller), to: self.to.for_caller(&caller), ..self };
+        let asking = Self {
+            from: self.from.for_caller(&caller),
+            to: self.to.for_caller(&caller),
+            ..self
+        };
         match tally.work(|| asking.copy(tally, rejected, watch)) {
-            Err(CopyError::Database { error: Error::Interrupted, .. }) => Ok(Ended::Stopped),
+            Err(CopyError::Database {
+                error: Error::Interrupted,
+                ..
+            }) => Ok(Ended::Stopped),
             ended => ended,
         }
     }
 
-    fn copy(mut self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
+    fn copy(
+        mut self,
+        tally: &Tally,
+        rejected: &Rejected<'_>,
+        watch: &mut WatchIndex<'_>,
+    ) -> Result<Ended, CopyError> {
         let (journal, state) = match self.earlier.take() {
             Some(earlier) => earlier,
             None => self.begin()?,
@@ -231,14 +290,22 @@ impl Plan {
             return Err(JournalError::Busy.into());
         }
         let makes = self.there.is_none() || self.rules.existing == Existing::Replace;
-        let head = Head::new(self.from.name.clone(), self.source.table_id.clone(), self.rules.segments, makes);
+        let head = Head::new(
+            self.from.name.clone(),
+            self.source.table_id.clone(),
+            self.rules.segments,
+            makes,
+        );
         let state = journal.begin(head)?;
         Ok((journal, state))
     }
 
     fn drop_target(&self) -> Result<(), CopyError> {
         let failed = |error| self.to.failed(error);
-        self.to.database.delete_table(DeleteTableRequest::new(self.to.table.clone())).map_err(failed)?;
+        self.to
+            .database
+            .delete_table(DeleteTableRequest::new(self.to.table.clone()))
+            .map_err(failed)?;
         while definition::describe(&self.to)?.is_some() {
             self.to.caller.sleep(GONE_PAUSE).map_err(failed)?;
         }
@@ -256,6 +323,8 @@ impl Plan {
 }
 
 fn key_text(key: &KeySchema) -> String {
-    let attributes = key.attributes().map(|attribute| format!("{} ({:?})", attribute.name, attribute.attribute_type));
+    let attributes = key
+        .attributes()
+        .map(|attribute| format!("{} ({:?})", attribute.name, attribute.attribute_type));
     attributes.collect::<Vec<_>>().join(" and ")
 }

@@ -12,8 +12,8 @@ use crate::codec::wire::{self, tables};
 use crate::database::caller::Pauses;
 use crate::model::api::tables::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
-    CreateTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus, TimeToLiveSpecification,
-    TimeToLiveStatus, UpdateTableRequest, UpdateTimeToLiveRequest,
+    CreateTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus,
+    TimeToLiveSpecification, TimeToLiveStatus, UpdateTableRequest, UpdateTimeToLiveRequest,
 };
 use crate::model::error::StoreError;
 use crate::model::schema::WarmThroughput;
@@ -31,7 +31,9 @@ pub type WatchIndex<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
 /// # Errors
 /// Those of the service.
 pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
-    side.database.described(&side.table).map_err(|error| side.failed(error))
+    side.database
+        .described(&side.table)
+        .map_err(|error| side.failed(error))
 }
 
 /// The attribute that says when an item expires, while that is enabled.
@@ -39,18 +41,32 @@ pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
 /// # Errors
 /// Those of the service.
 pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
-    let described = side.database.describe_time_to_live(DescribeTimeToLiveRequest { table_name: side.table.clone() })?;
-    let is_on = matches!(described.status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);
+    let described = side
+        .database
+        .describe_time_to_live(DescribeTimeToLiveRequest {
+            table_name: side.table.clone(),
+        })?;
+    let is_on = matches!(
+        described.status,
+        TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling
+    );
     Ok(described.attribute_name.filter(|_| is_on))
 }
 
 /// The definition as it is made for `to`.
 fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
-    let mut schema = TableSchema { name: to.table.clone(), deletion_protection: false, ..schema.clone() };
+    let mut schema = TableSchema {
+        name: to.table.clone(),
+        deletion_protection: false,
+        ..schema.clone()
+    };
     schema.settings.resource_policy = None;
     schema.settings.tags.clear();
     schema.settings.throughput.warm = WarmThroughput::default();
-    schema.indexes.iter_mut().for_each(|index| index.settings.warm = WarmThroughput::default());
+    schema
+        .indexes
+        .iter_mut()
+        .for_each(|index| index.settings.warm = WarmThroughput::default());
     schema
 }
 
@@ -67,11 +83,15 @@ fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
 pub fn create(to: &Side, schema: &TableSchema, late: bool) -> Result<TableDescription, CopyError> {
     let mut schema = taken_over(schema, to);
     if late {
-        schema.indexes.retain(|index| index.kind == IndexKind::Local);
+        schema
+            .indexes
+            .retain(|index| index.kind == IndexKind::Local);
         schema.settings.stream = None;
     }
     let request = request(&schema).map_err(|error| to.failed(error))?;
-    to.database.create_table(request).map_err(|error| to.failed(error))?;
+    to.database
+        .create_table(request)
+        .map_err(|error| to.failed(error))?;
     wait(to, &mut |_, _| ())
 }
 
@@ -80,8 +100,15 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
     let mut pauses = Pauses::new(LOOK_MIN, LOOK_MAX);
     loop {
         let table = describe(to)?;
-        let table = table.ok_or_else(|| CopyError::Refused(format!("{}: the table was deleted meanwhile", to.name)))?;
-        let waited_for = table.schema.indexes.iter().zip(&table.indexes).find(|(_, state)| state.status != TableStatus::Active);
+        let table = table.ok_or_else(|| {
+            CopyError::Refused(format!("{}: the table was deleted meanwhile", to.name))
+        })?;
+        let waited_for = table
+            .schema
+            .indexes
+            .iter()
+            .zip(&table.indexes)
+            .find(|(_, state)| state.status != TableStatus::Active);
         match waited_for {
             Some((index, state)) => watch(&index.name, state),
             None if table.status == TableStatus::Active => return Ok(table),
@@ -95,18 +122,28 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
 ///
 /// # Errors
 /// Those of the service.
-pub fn complete(to: &Side, schema: &TableSchema, watch: &mut WatchIndex<'_>) -> Result<(), CopyError> {
+pub fn complete(
+    to: &Side,
+    schema: &TableSchema,
+    watch: &mut WatchIndex<'_>,
+) -> Result<(), CopyError> {
     let schema = taken_over(schema, to);
     let mut there = wait(to, watch)?;
     for index in schema.indexes_of(IndexKind::Global) {
         if there.schema.index(index.name.as_str()).is_none() {
-            update(to, index_request(&schema, index).map_err(|error| to.failed(error))?)?;
+            update(
+                to,
+                index_request(&schema, index).map_err(|error| to.failed(error))?,
+            )?;
             there = wait(to, watch)?;
         }
     }
     if let (Some(view_type), None) = (schema.settings.stream, there.schema.settings.stream) {
         let mut request = UpdateTableRequest::new(to.table.clone());
-        request.stream = Some(StreamSpecification { enabled: true, view_type: Some(view_type) });
+        request.stream = Some(StreamSpecification {
+            enabled: true,
+            view_type: Some(view_type),
+        });
         update(to, request)?;
         wait(to, watch)?;
     }
@@ -114,19 +151,28 @@ pub fn complete(to: &Side, schema: &TableSchema, watch: &mut WatchIndex<'_>) -> 
 }
 
 fn update(to: &Side, request: UpdateTableRequest) -> Result<(), CopyError> {
-    to.database.update_table(request).map(drop).map_err(|error| to.failed(error))
+    to.database
+        .update_table(request)
+        .map(drop)
+        .map_err(|error| to.failed(error))
 }
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
     let definitions = request(schema)?.global_indexes.unwrap_or_default();
-    let create = definitions.into_iter().find(|definition| definition.name == index.name).map(Box::new);
+    let create = definitions
+        .into_iter()
+        .find(|definition| definition.name == index.name)
+        .map(Box::new);
     let mut request = UpdateTableRequest::new(schema.name.clone());
     let key = schema.key.attributes().chain(index.attributes());
     let mut attributes: Vec<_> = key.cloned().collect();
     attributes.sort_by(|one, two| one.name.cmp(&two.name));
     attributes.dedup();
     request.attribute_definitions = Some(attributes);
-    request.index_updates = Some(vec![IndexUpdate { create, ..IndexUpdate::default() }]);
+    request.index_updates = Some(vec![IndexUpdate {
+        create,
+        ..IndexUpdate::default()
+    }]);
     Ok(request)
 }
 
@@ -139,7 +185,16 @@ pub fn set_expiry(to: &Side, attribute_name: &str) -> Result<(), CopyError> {
     if expiry(to).map_err(failed)?.as_deref() == Some(attribute_name) {
         return Ok(());
     }
-    let specification = TimeToLiveSpecification { enabled: true, attribute_name: attribute_name.to_owned() };
-    let request = UpdateTimeToLiveRequest { table_name: to.table.clone(), specification };
-    to.database.update_time_to_live(request).map(drop).map_err(failed)
+    let specification = TimeToLiveSpecification {
+        enabled: true,
+        attribute_name: attribute_name.to_owned(),
+    };
+    let request = UpdateTimeToLiveRequest {
+        table_name: to.table.clone(),
+        specification,
+    };
+    to.database
+        .update_time_to_live(request)
+        .map(drop)
+        .map_err(failed)
 }

@@ -35,7 +35,10 @@ const HEAD_BYTES_MAX: u64 = 64 * 1024;
 /// The journal in a data directory of the copy that these words name.
 #[must_use]
 pub fn path(data: &Path, words: &[&str]) -> PathBuf {
-    data.join(DIRECTORY).join(format!("{}.ndjson", hex(&digest(words.join("\n").as_bytes()))))
+    data.join(DIRECTORY).join(format!(
+        "{}.ndjson",
+        hex(&digest(words.join("\n").as_bytes()))
+    ))
 }
 
 /// Says that a table is not whole if a pull into it has not ended.
@@ -43,9 +46,17 @@ pub fn path(data: &Path, words: &[&str]) -> PathBuf {
 pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
     let name = &table.schema.name;
     let mut text = Vec::new();
-    File::open(path(data, &[PULL, name.as_str()])).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut text).ok()?;
-    let mut lines = text.split(|&byte| byte == b'\n').map(|line| serde_json::from_slice(line).ok());
-    let Some(Line::Head(head)) = lines.next()? else { return None };
+    File::open(path(data, &[PULL, name.as_str()]))
+        .ok()?
+        .take(HEAD_BYTES_MAX)
+        .read_to_end(&mut text)
+        .ok()?;
+    let mut lines = text
+        .split(|&byte| byte == b'\n')
+        .map(|line| serde_json::from_slice(line).ok());
+    let Some(Line::Head(head)) = lines.next()? else {
+        return None;
+    };
     let is_it = match lines.next() {
         Some(Some(Line::Target { to_id })) => to_id == table.table_id,
         // It ended before it noted the table.
@@ -105,7 +116,13 @@ pub struct Head {
 impl Head {
     #[must_use]
     pub fn new(from: String, from_id: String, segments: u32, makes: bool) -> Self {
-        Self { version: VERSION, from, from_id, segments, makes }
+        Self {
+            version: VERSION,
+            from,
+            from_id,
+            segments,
+            makes,
+        }
     }
 }
 
@@ -113,8 +130,14 @@ impl Head {
 #[serde(untagged)]
 enum Line {
     Head(Head),
-    Page { segment: u32, after: Option<Value>, counts: Counts },
-    Target { to_id: String },
+    Page {
+        segment: u32,
+        after: Option<Value>,
+        counts: Counts,
+    },
+    Target {
+        to_id: String,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -140,7 +163,12 @@ pub struct State {
 impl State {
     fn new(head: Head) -> Self {
         let places = vec![Place::Start; head.segments as usize];
-        Self { head, to_id: None, places, counts: Counts::default() }
+        Self {
+            head,
+            to_id: None,
+            places,
+            counts: Counts::default(),
+        }
     }
 }
 
@@ -160,7 +188,12 @@ impl Journal {
         let failed = |source| failed(path, source);
         let directory = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(directory).map_err(failed)?;
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Busy),
@@ -168,12 +201,24 @@ impl Journal {
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let whole = text
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
         file.set_len(whole as u64).map_err(failed)?;
         // Its name is durable before anything is done that only it knows of.
-        File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
-        let state = read(&text[..whole]).ok_or_else(|| JournalError::Damaged(path.display().to_string()))?;
-        Ok((Self { path: path.to_owned(), file: Mutex::new(file) }, state))
+        File::open(directory)
+            .and_then(|directory| directory.sync_all())
+            .map_err(failed)?;
+        let state = read(&text[..whole])
+            .ok_or_else(|| JournalError::Damaged(path.display().to_string()))?;
+        Ok((
+            Self {
+                path: path.to_owned(),
+                file: Mutex::new(file),
+            },
+            state,
+        ))
     }
 
     /// Begins anew.
@@ -181,7 +226,10 @@ impl Journal {
     /// # Errors
     /// Those of the file.
     pub fn begin(&self, head: Head) -> Result<State, JournalError> {
-        self.file.lock().set_len(0).map_err(|source| failed(&self.path, source))?;
+        self.file
+            .lock()
+            .set_len(0)
+            .map_err(|source| failed(&self.path, source))?;
         self.append(&Line::Head(head.clone()))?;
         Ok(State::new(head))
     }
@@ -198,16 +246,28 @@ impl Journal {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn page(&self, segment: u32, last_key: Option<&Item>, counts: Counts) -> Result<(), JournalError> {
+    pub fn page(
+        &self,
+        segment: u32,
+        last_key: Option<&Item>,
+        counts: Counts,
+    ) -> Result<(), JournalError> {
         let after = last_key.map(typed);
-        self.append(&Line::Page { segment, after, counts })
+        self.append(&Line::Page {
+            segment,
+            after,
+            counts,
+        })
     }
 
     fn append(&self, line: &Line) -> Result<(), JournalError> {
-        let mut text = serde_json::to_vec(line).map_err(|error| failed(&self.path, error.into()))?;
+        let mut text =
+            serde_json::to_vec(line).map_err(|error| failed(&self.path, error.into()))?;
         text.push(b'\n');
         let mut file = self.file.lock();
-        file.write_all(&text).and_then(|()| file.sync_data()).map_err(|source| failed(&self.path, source))
+        file.write_all(&text)
+            .and_then(|()| file.sync_data())
+            .map_err(|source| failed(&self.path, source))
     }
 
     /// The copy is whole, or nothing of it is wanted any more.
@@ -220,7 +280,10 @@ impl Journal {
 }
 
 fn failed(path: &Path, source: io::Error) -> JournalError {
-    JournalError::Io { path: path.display().to_string(), source }
+    JournalError::Io {
+        path: path.display().to_string(),
+        source,
+    }
 }
 
 fn typed(key: &Item) -> Value {
@@ -232,16 +295,30 @@ fn typed(key: &Item) -> Value {
 /// What whole lines say; the outer `None` when they are none.
 fn read(text: &[u8]) -> Option<Option<State>> {
     let mut state: Option<State> = None;
-    for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in text
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         match (serde_json::from_slice(line).ok()?, &mut state) {
-            (Line::Head(head), None) if head.version == VERSION && (1..=SEGMENTS_MAX).contains(&head.segments) => {
+            (Line::Head(head), None)
+                if head.version == VERSION && (1..=SEGMENTS_MAX).contains(&head.segments) =>
+            {
                 state = Some(State::new(head));
             }
             (Line::Target { to_id }, Some(state)) => state.to_id = Some(to_id),
-            (Line::Page { segment, after, counts }, Some(state)) => {
+            (
+                Line::Page {
+                    segment,
+                    after,
+                    counts,
+                },
+                Some(state),
+            ) => {
                 let place = match after {
                     None => Place::End,
-                    Some(key) => Place::After(dynamodb_json::parse(key.to_string().as_bytes()).ok()?),
+                    Some(key) => {
+                        Place::After(dynamodb_json::parse(key.to_string().as_bytes()).ok()?)
+                    }
                 };
                 *state.places.get_mut(segment as usize)? = place;
                 state.counts.add(&counts);
@@ -263,13 +340,23 @@ mod tests {
     fn a_journal_tells_after_a_kill_what_it_was_told() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journals/a");
-        let key = Item::from([("k", AttributeValue::B(vec![0, 255])), ("s", AttributeValue::N("-1.50".parse().unwrap()))]);
-        let counts = Counts { items: 3, read_units: 1.5, write_units: 2.0, rejected: 1 };
+        let key = Item::from([
+            ("k", AttributeValue::B(vec![0, 255])),
+            ("s", AttributeValue::N("-1.50".parse().unwrap())),
+        ]);
+        let counts = Counts {
+            items: 3,
+            read_units: 1.5,
+            write_units: 2.0,
+            rejected: 1,
+        };
         {
             let (journal, state) = Journal::open(&path).unwrap();
             assert_eq!(state, None);
             assert!(matches!(Journal::open(&path), Err(JournalError::Busy)));
-            journal.begin(Head::new("A".into(), "id".into(), 3, true)).unwrap();
+            journal
+                .begin(Head::new("A".into(), "id".into(), 3, true))
+                .unwrap();
             journal.target("to".into()).unwrap();
             journal.page(1, Some(&key), counts).unwrap();
             journal.page(2, None, counts).unwrap();
@@ -280,9 +367,20 @@ mod tests {
         fs::write(&path, &text).unwrap();
         let (journal, state) = Journal::open(&path).unwrap();
         let state = state.unwrap();
-        assert_eq!((state.head.segments, state.to_id.as_deref()), (3, Some("to")));
+        assert_eq!(
+            (state.head.segments, state.to_id.as_deref()),
+            (3, Some("to"))
+        );
         assert_eq!(state.places, [Place::Start, Place::After(key), Place::End]);
-        assert_eq!(state.counts, Counts { items: 6, read_units: 3.0, write_units: 4.0, rejected: 2 });
+        assert_eq!(
+            state.counts,
+            Counts {
+                items: 6,
+                read_units: 3.0,
+                write_units: 4.0,
+                rejected: 2
+            }
+        );
         assert_eq!(fs::metadata(&path).unwrap().len(), whole as u64);
         journal.remove().unwrap();
         assert!(!path.exists());
@@ -292,10 +390,16 @@ mod tests {
     fn what_is_no_journal_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        for text in ["x\n", "{\"to_id\":\"a\"}\n", "{\"version\":2,\"from\":\"\",\"from_id\":\"\",\"segments\":1,\"makes\":true}\n"]
-        {
+        for text in [
+            "x\n",
+            "{\"to_id\":\"a\"}\n",
+            "{\"version\":2,\"from\":\"\",\"from_id\":\"\",\"segments\":1,\"makes\":true}\n",
+        ] {
             fs::write(&path, text).unwrap();
-            assert!(matches!(Journal::open(&path), Err(JournalError::Damaged(_))), "{text}");
+            assert!(
+                matches!(Journal::open(&path), Err(JournalError::Damaged(_))),
+                "{text}"
+            );
         }
     }
 }

@@ -44,24 +44,39 @@ pub enum CopyError {
     #[error("{0}")]
     Refused(String),
     #[error("{doing}: {source}")]
-    Io { doing: &'static str, source: std::io::Error },
+    Io {
+        doing: &'static str,
+        source: std::io::Error,
+    },
 }
 
 impl Side {
     #[must_use]
     pub fn new(database: Arc<dyn Database>, table: TableName, name: String) -> Self {
-        Self { database, table, name, caller: Caller::default() }
+        Self {
+            database,
+            table,
+            name,
+            caller: Caller::default(),
+        }
     }
 
     /// The same, asked for a caller who may give up.
     #[must_use]
     pub fn for_caller(self, caller: &Caller) -> Self {
         let database = self.database.for_caller(caller).unwrap_or(self.database);
-        Self { database, caller: caller.clone(), ..self }
+        Self {
+            database,
+            caller: caller.clone(),
+            ..self
+        }
     }
 
     /// An error of this side's.
     pub(super) fn failed(&self, error: impl Into<Error>) -> CopyError {
-        CopyError::Database { side: self.name.clone(), error: error.into() }
+        CopyError::Database {
+            side: self.name.clone(),
+            error: error.into(),
+        }
     }
 }

@@ -18,23 +18,44 @@ type EachPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Syn
 ///
 /// # Errors
 /// The first of any thread; the others end with their page.
-pub fn scan(side: &Side, places: Vec<Place>, tally: &Tally, each: &EachPage<'_>) -> Result<(), CopyError> {
+pub fn scan(
+    side: &Side,
+    places: Vec<Place>,
+    tally: &Tally,
+    each: &EachPage<'_>,
+) -> Result<(), CopyError> {
     let total = u32::try_from(places.len()).unwrap_or(u32::MAX);
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for (index, place) in (0..).zip(places) {
             let segment = Segment { index, total };
             let read = move || tally.work(|| read(side, segment, place, tally, each));
-            let thread = thread::Builder::new().name(format!("segment {index}")).spawn_scoped(scope, read);
-            threads.push(tally.work(|| thread.map_err(|source| CopyError::Io { doing: "no thread for a segment", source }))?);
+            let thread = thread::Builder::new()
+                .name(format!("segment {index}"))
+                .spawn_scoped(scope, read);
+            threads.push(tally.work(|| {
+                thread.map_err(|source| CopyError::Io {
+                    doing: "no thread for a segment",
+                    source,
+                })
+            })?);
         }
         // All have ended before the first error is told.
-        let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
+        let ended: Vec<_> = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect();
         ended.into_iter().collect()
     })
 }
 
-fn read(side: &Side, segment: Segment, mut place: Place, tally: &Tally, each: &EachPage<'_>) -> Result<(), CopyError> {
+fn read(
+    side: &Side,
+    segment: Segment,
+    mut place: Place,
+    tally: &Tally,
+    each: &EachPage<'_>,
+) -> Result<(), CopyError> {
     let mut request = ScanRequest::new(side.table.clone());
     request.segment = Some(segment);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
@@ -44,9 +65,14 @@ fn read(side: &Side, segment: Segment, mut place: Place, tally: &Tally, each: &E
             Place::After(key) => Some(key),
             Place::End => return Ok(()),
         };
-        let page =
-            patiently(&side.caller, || side.database.scan(&request)).map_err(|error| side.failed(error)).and_then(|mut read| {
-                each(segment.index, read.items.take().unwrap_or_default(), &read.page)?;
+        let page = patiently(&side.caller, || side.database.scan(&request))
+            .map_err(|error| side.failed(error))
+            .and_then(|mut read| {
+                each(
+                    segment.index,
+                    read.items.take().unwrap_or_default(),
+                    &read.page,
+                )?;
                 Ok(read.page)
             });
         match page {
@@ -74,7 +100,11 @@ impl std::fmt::Debug for Tally {
 impl Tally {
     /// `watch` hears of every page; `stop` may be set at any time.
     pub fn new(stop: Arc<AtomicBool>, watch: impl Fn(&Counts) + Send + Sync + 'static) -> Self {
-        Self { counts: Mutex::default(), stop, watch: Box::new(watch) }
+        Self {
+            counts: Mutex::default(),
+            stop,
+            watch: Box::new(watch),
+        }
     }
 
     pub fn add(&self, more: &Counts) {
@@ -127,7 +157,10 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { pauses: Pauses::new(DELAY_MIN, DELAY_MAX), rounds: 0 }
+        Self {
+            pauses: Pauses::new(DELAY_MIN, DELAY_MAX),
+            rounds: 0,
+        }
     }
 }
 
@@ -138,7 +171,11 @@ impl Patience {
     /// [`Error::Interrupted`]
     pub fn wait(&mut self, caller: &Caller) -> Result<bool, Error> {
         self.rounds += 1;
-        if self.rounds > ROUNDS_MAX { Ok(false) } else { self.pauses.wait(caller).map(|()| true) }
+        if self.rounds > ROUNDS_MAX {
+            Ok(false)
+        } else {
+            self.pauses.wait(caller).map(|()| true)
+        }
     }
 
     /// Something was done.
@@ -150,14 +187,20 @@ impl Patience {
 /// Was there no capacity left?
 #[must_use]
 pub fn is_throttled(error: &Error) -> bool {
-    matches!(error.exception(), "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded")
+    matches!(
+        error.exception(),
+        "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded"
+    )
 }
 
 /// Calls until it is not throttled, or for long enough.
 ///
 /// # Errors
 /// Those of the call; [`Error::Interrupted`]
-pub fn patiently<T>(caller: &Caller, mut call: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+pub fn patiently<T>(
+    caller: &Caller,
+    mut call: impl FnMut() -> Result<T, Error>,
+) -> Result<T, Error> {
     let mut patience = Patience::default();
     loop {
         match call() {

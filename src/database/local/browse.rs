@@ -10,8 +10,8 @@ use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::copies::journal;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, Visit,
-    VisitEntry, VisitRecord,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows,
+    SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
 };
 use crate::engine::base::counters::CollectionValue;
 use crate::engine::base::keys::{self, EntryAddress, SourceId, Space};
@@ -24,10 +24,14 @@ use crate::engine::runtime::View;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::CommitObserver;
 use crate::model::api::table_control::{
-    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange,
+    SavedQueryOutcome,
 };
 use crate::model::api::tables::{Absence, IndexForecast};
-use crate::model::api::{CreateTableRequest, DeleteItemResponse, IndexDefinition, Segment, TableDescription, UpdateTableRequest};
+use crate::model::api::{
+    CreateTableRequest, DeleteItemResponse, IndexDefinition, Segment, TableDescription,
+    UpdateTableRequest,
+};
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};
 use crate::model::{IndexKind, Key, KeyAttribute, TableSchema};
@@ -35,7 +39,10 @@ use crate::store::{Direction, Keeper, KeyRange, StoreInfo, try_walk};
 
 impl Browse for LocalDatabase {
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
-        Ok(self.engine.table(table)?.map(|entry: Arc<TableEntry>| Arc::clone(&entry.schema)))
+        Ok(self
+            .engine
+            .table(table)?
+            .map(|entry: Arc<TableEntry>| Arc::clone(&entry.schema)))
     }
 
     fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
@@ -47,7 +54,9 @@ impl Browse for LocalDatabase {
     }
 
     fn unfinished(&self, table: &TableName) -> Result<Option<String>, Error> {
-        let Some(data) = &self.data else { return Ok(None) };
+        let Some(data) = &self.data else {
+            return Ok(None);
+        };
         let described = self.engine.describe(table)?;
         Ok(described.and_then(|table| journal::unfinished(data, &table)))
     }
@@ -56,20 +65,35 @@ impl Browse for LocalDatabase {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let counters = view.counters(source.id())?;
-        Ok(SourceStats { entries: counters.entries, bytes: counters.bytes, partition_keys: counters.partition_keys })
+        Ok(SourceStats {
+            entries: counters.entries,
+            bytes: counters.bytes,
+            partition_keys: counters.partition_keys,
+        })
     }
 
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
         self.read(source, |view, source| {
-            let Some(address) = address(source, key) else { return Ok(None) };
+            let Some(address) = address(source, key) else {
+                return Ok(None);
+            };
             Ok(view.entry(&address)?.map(|record| EntryStat::from(&record)))
         })
     }
 
-    fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+    fn text(
+        &self,
+        source: &Source,
+        key: &EntryKey,
+        form: TextForm,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
         self.read(source, |view, source| {
-            let Some(address) = address(source, key) else { return Ok(None) };
-            let Some(record) = view.entry(&address)? else { return Ok(None) };
+            let Some(address) = address(source, key) else {
+                return Ok(None);
+            };
+            let Some(record) = view.entry(&address)? else {
+                return Ok(None);
+            };
             Ok(Some((form.text(&record)?, EntryStat::from(&record))))
         })
     }
@@ -77,12 +101,18 @@ impl Browse for LocalDatabase {
     fn count_get(&self, source: &Source, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
         let view = self.engine.view()?;
         let source = find(&view, source)?;
-        let Some(address) = address(&source, key) else { return Ok(()) };
+        let Some(address) = address(&source, key) else {
+            return Ok(());
+        };
         // First admitted, then charged: what is refused consumes nothing.
         view.admit_item(&source.table, &address)?;
         // A global index has no consistent reads.
         let is_consistent = !source.is_index(IndexKind::Global);
-        Ok(view.charge_item(&source.table, &address, read_units(item_bytes as usize, is_consistent))?)
+        Ok(view.charge_item(
+            &source.table,
+            &address,
+            read_units(item_bytes as usize, is_consistent),
+        )?)
     }
 
     fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
@@ -93,7 +123,11 @@ impl Browse for LocalDatabase {
         self.engine.check_create_table(request)
     }
 
-    fn forecast_index(&self, request: &UpdateTableRequest, index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
+    fn forecast_index(
+        &self,
+        request: &UpdateTableRequest,
+        index: &IndexDefinition,
+    ) -> Result<Option<IndexForecast>, Error> {
         self.engine.forecast_index(request, index).map(Some)
     }
 
@@ -101,13 +135,25 @@ impl Browse for LocalDatabase {
         self.engine.pause_index_propagation(table, is_paused)
     }
 
-    fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
+    fn collection(
+        &self,
+        source: &Source,
+        partition: &PartitionKey,
+    ) -> Result<Option<Collection>, Error> {
         let digest = partition_digest(partition);
-        self.read(source, |view, source| Ok(collection_at(view, source, digest)?))
+        self.read(source, |view, source| {
+            Ok(collection_at(view, source, digest)?)
+        })
     }
 
-    fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
-        self.read(source, |view, source| Ok(collection_at(view, source, digest)?.map(|collection| collection.partition)))
+    fn partition_by_digest(
+        &self,
+        source: &Source,
+        digest: Digest,
+    ) -> Result<Option<PartitionKey>, Error> {
+        self.read(source, |view, source| {
+            Ok(collection_at(view, source, digest)?.map(|collection| collection.partition))
+        })
     }
 
     fn collections(
@@ -118,30 +164,62 @@ impl Browse for LocalDatabase {
         visit: &mut Visit<'_, (Collection, Position)>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(()) };
-        let space = if is_grouped(&source) { Space::Collection } else { Space::Entry };
+        let Some(source) = readable(&view, source)? else {
+            return Ok(());
+        };
+        let space = if is_grouped(&source) {
+            Space::Collection
+        } else {
+            Space::Entry
+        };
         let mut places = space.of(source.id());
         if let Some(range) = range {
             // A collection that a boundary cuts is in both partitions.
-            let first = range.from.first_chunk::<{ size_of::<Digest>() }>().map_or(&range.from[..], |digest| &digest[..]);
+            let first = range
+                .from
+                .first_chunk::<{ size_of::<Digest>() }>()
+                .map_or(&range.from[..], |digest| &digest[..]);
             places.lower = Bound::Included(space.at(source.id(), first));
-            places.upper = range.to.as_deref().map_or(places.upper, |to| Bound::Excluded(space.at(source.id(), to)));
+            places.upper = range.to.as_deref().map_or(places.upper, |to| {
+                Bound::Excluded(space.at(source.id(), to))
+            });
         }
-        walk(&view, places, after.map(|place| space.at(source.id(), &place.0)), &mut |key, bytes| {
-            Ok(visit((collection_of(&source, bytes)?, Position(keys::place_in_source(key).into()))))
-        })
+        walk(
+            &view,
+            places,
+            after.map(|place| space.at(source.id(), &place.0)),
+            &mut |key, bytes| {
+                Ok(visit((
+                    collection_of(&source, bytes)?,
+                    Position(keys::place_in_source(key).into()),
+                )))
+            },
+        )
     }
 
-    fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error> {
+    fn entries(
+        &self,
+        source: &Source,
+        range: &Entries,
+        after: Option<&Position>,
+        visit: &mut VisitEntry<'_>,
+    ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let Some(source) = readable(&view, source)? else { return Ok(()) };
+        let Some(source) = readable(&view, source)? else {
+            return Ok(());
+        };
         let range = match range {
             Entries::All => Space::Entry.of(source.id()),
-            Entries::Collection { partition, sort_prefix } => {
+            Entries::Collection {
+                partition,
+                sort_prefix,
+            } => {
                 let digest = partition_digest(partition);
                 let mut prefix = Space::Entry.at(source.id(), &digest);
                 // Strings and binaries have one encoding, and a prefix may end inside a character.
-                let sort = sort_prefix.clone().and_then(|bytes| encode_prefix(&AttributeValue::B(bytes)));
+                let sort = sort_prefix
+                    .clone()
+                    .and_then(|bytes| encode_prefix(&AttributeValue::B(bytes)));
                 prefix.extend(sort.unwrap_or_default());
                 KeyRange::prefix(&prefix)
             }
@@ -149,11 +227,21 @@ impl Browse for LocalDatabase {
         };
         let start = after.map(|place| Space::Entry.at(source.id(), &place.0));
         // One key for all: its room is used again.
-        let mut entry = EntryKey { index: None, base: Key { partition: AttributeValue::Null, sort: None } };
+        let mut entry = EntryKey {
+            index: None,
+            base: Key {
+                partition: AttributeValue::Null,
+                sort: None,
+            },
+        };
         walk(&view, range, start, &mut |key, bytes| {
             let record = Record::parse(bytes)?;
             read_entry_key(&source, &record, &mut entry)?;
-            Ok(visit(&entry, EntryStat::from(&record), keys::place_in_source(key)))
+            Ok(visit(
+                &entry,
+                EntryStat::from(&record),
+                keys::place_in_source(key),
+            ))
         })
     }
 
@@ -165,28 +253,50 @@ impl Browse for LocalDatabase {
         visit: &mut VisitRecord<'_>,
     ) -> Result<Option<Position>, Error> {
         self.read(source, |view, source| {
-            let begin = |strip: u64, strips: u64| (strip * (u64::MAX / strips)).to_be_bytes().to_vec();
-            let range = segment.map_or(PlaceRange { from: Vec::new(), to: None }, |Segment { index, total }| {
-                let (strip, strips) = (u64::from(index), u64::from(total.max(1)));
-                PlaceRange { from: begin(strip, strips), to: (strip + 1 < strips).then(|| begin(strip + 1, strips)) }
-            });
+            let begin =
+                |strip: u64, strips: u64| (strip * (u64::MAX / strips)).to_be_bytes().to_vec();
+            let range = segment.map_or(
+                PlaceRange {
+                    from: Vec::new(),
+                    to: None,
+                },
+                |Segment { index, total }| {
+                    let (strip, strips) = (u64::from(index), u64::from(total.max(1)));
+                    PlaceRange {
+                        from: begin(strip, strips),
+                        to: (strip + 1 < strips).then(|| begin(strip + 1, strips)),
+                    }
+                },
+            );
             let start = after.map(|after| Space::Entry.at(source.id(), &after.0));
             let mut ended_at = None;
-            walk(view, within(source.id(), &range), start, &mut |key, bytes| {
-                let next = visit(&Record::parse(bytes)?);
-                if next.is_break() {
-                    ended_at = Some(Position(keys::place_in_source(key).into()));
-                }
-                Ok(next)
-            })?;
+            walk(
+                view,
+                within(source.id(), &range),
+                start,
+                &mut |key, bytes| {
+                    let next = visit(&Record::parse(bytes)?);
+                    if next.is_break() {
+                        ended_at = Some(Position(keys::place_in_source(key).into()));
+                    }
+                    Ok(next)
+                },
+            )?;
             Ok(ended_at)
         })
     }
 
-    fn absences(&self, source: &Source, only_refused: bool, visit: &mut Visit<'_, Absence>) -> Result<(), Error> {
+    fn absences(
+        &self,
+        source: &Source,
+        only_refused: bool,
+        visit: &mut Visit<'_, Absence>,
+    ) -> Result<(), Error> {
         let view = self.engine.view()?;
         let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
-        let Some(index) = source.index_view() else { return Ok(()) };
+        let Some(index) = source.index_view() else {
+            return Ok(());
+        };
         Ok(match only_refused {
             true => violations::listed(&view, &source.table, index.index, visit),
             false => violations::missing(&view, &source.table, &index, visit),
@@ -197,7 +307,11 @@ impl Browse for LocalDatabase {
         self.engine.saved_queries(table)
     }
 
-    fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error> {
+    fn change_saved_queries(
+        &self,
+        table: &TableName,
+        change: SavedQueryChange,
+    ) -> Result<SavedQueryOutcome, Error> {
         self.engine.change_saved_queries(table, change)
     }
 
@@ -209,7 +323,11 @@ impl Browse for LocalDatabase {
         Ok(self.engine.view()?.read().commit_id())
     }
 
-    fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
+    fn page_on_account(
+        &self,
+        request: &ReadRequest,
+        rows: &mut Rows<'_>,
+    ) -> Result<(Page, Bill), Error> {
         let operation = match request.range {
             ReadRange::Query { .. } => MeteredOperation::Query,
             ReadRange::Scan { .. } => MeteredOperation::Scan,
@@ -221,11 +339,19 @@ impl Browse for LocalDatabase {
             Ok(read) => read,
             Err(error) => return timer.end([table], Err(error), |_| None),
         };
-        let (engine, table, took, count) = (Arc::clone(&self.engine), table.clone(), started.elapsed(), page.count);
+        let (engine, table, took, count) = (
+            Arc::clone(&self.engine),
+            table.clone(),
+            started.elapsed(),
+            page.count,
+        );
         // Timed by its reading, however much later somebody asks for it.
         let settle = move || {
             let settled = engine.view().and_then(|view| bill.settle(&view));
-            engine.timer(operation).after(took).end([&table], settled, |()| Some(count))
+            engine
+                .timer(operation)
+                .after(took)
+                .end([&table], settled, |()| Some(count))
         };
         Ok((page, Bill::new(settle)))
     }
@@ -250,7 +376,10 @@ impl Browse for LocalDatabase {
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
         let timer = self.engine.timer(MeteredOperation::DeleteItem);
         let tables = vec![request.delete.table_name.clone()];
-        self.engine.park_item_then(request, done.after(move |outcome| timer.end(&tables, outcome, |_| None)));
+        self.engine.park_item_then(
+            request,
+            done.after(move |outcome| timer.end(&tables, outcome, |_| None)),
+        );
     }
 
     fn parked(
@@ -315,7 +444,12 @@ pub(super) fn readable(view: &View<'_>, source: &Source) -> Result<Option<ReadSo
 type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
 
 /// Walks a range, strictly after `start`; an error of the visitor ends it.
-fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
+fn walk(
+    view: &View<'_>,
+    range: KeyRange,
+    start: Option<Vec<u8>>,
+    visit: &mut TryVisit<'_>,
+) -> Result<(), Error> {
     let range = match start {
         Some(key) => source::range_after_if_inside(range, key),
         None => range,
@@ -324,9 +458,15 @@ fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut Tr
 }
 
 fn within(source: SourceId, range: &PlaceRange) -> KeyRange {
-    let to = range.to.as_deref().map(|to| Bound::Excluded(Space::Entry.at(source, to)));
+    let to = range
+        .to
+        .as_deref()
+        .map(|to| Bound::Excluded(Space::Entry.at(source, to)));
     let lower = Bound::Included(Space::Entry.at(source, &range.from));
-    KeyRange { lower, upper: to.unwrap_or_else(|| Space::Entry.of(source).upper) }
+    KeyRange {
+        lower,
+        upper: to.unwrap_or_else(|| Space::Entry.of(source).upper),
+    }
 }
 
 /// The address of an entry; `None` when the key does not have the shape of the source's keys.
@@ -334,7 +474,8 @@ pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddres
     match (source.index_view(), &key.index) {
         (None, None) => Some(EntryAddress::of_item(source.id(), &key.base)),
         (Some(view), Some((partition, sort))) => {
-            let fits = partition.len() == view.index.partition.len() && sort.len() == view.index.sort.len();
+            let fits = partition.len() == view.index.partition.len()
+                && sort.len() == view.index.sort.len();
             let partition: Vec<&AttributeValue> = partition.iter().collect();
             let sort: Vec<&AttributeValue> = sort.iter().collect();
             fits.then(|| view.address(&partition, &sort, &key.base))
@@ -344,14 +485,26 @@ pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddres
 }
 
 pub(super) fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, StoreError> {
-    let mut key = EntryKey { index: None, base: Key { partition: AttributeValue::Null, sort: None } };
+    let mut key = EntryKey {
+        index: None,
+        base: Key {
+            partition: AttributeValue::Null,
+            sort: None,
+        },
+    };
     read_entry_key(source, record, &mut key)?;
     Ok(key)
 }
 
 /// [`entry_key`] into the key of another entry of the same source.
-fn read_entry_key(source: &ReadSource, record: &Record<'_>, key: &mut EntryKey) -> Result<(), StoreError> {
-    let read = |attribute: &KeyAttribute, into: &mut AttributeValue| match record.attribute_into(&attribute.name, into)? {
+fn read_entry_key(
+    source: &ReadSource,
+    record: &Record<'_>,
+    key: &mut EntryKey,
+) -> Result<(), StoreError> {
+    let read = |attribute: &KeyAttribute, into: &mut AttributeValue| match record
+        .attribute_into(&attribute.name, into)?
+    {
         true => Ok(()),
         false => Err(StoreError::Corrupt("a record lacks a key attribute")),
     };
@@ -364,7 +517,10 @@ fn read_entry_key(source: &ReadSource, record: &Record<'_>, key: &mut EntryKey) 
         let (partition, sort) = key.index.get_or_insert_default();
         for (attributes, values) in [(&index.partition, partition), (&index.sort, sort)] {
             values.resize(attributes.len(), AttributeValue::Null);
-            attributes.iter().zip(values).try_for_each(|(attribute, value)| read(attribute, value))?;
+            attributes
+                .iter()
+                .zip(values)
+                .try_for_each(|(attribute, value)| read(attribute, value))?;
         }
     }
     Ok(())
@@ -375,25 +531,53 @@ fn is_grouped(source: &ReadSource) -> bool {
     source.index().is_some() || source.table.has_collections()
 }
 
-pub(super) fn collection_at(view: &View<'_>, source: &ReadSource, digest: Digest) -> Result<Option<Collection>, StoreError> {
+pub(super) fn collection_at(
+    view: &View<'_>,
+    source: &ReadSource,
+    digest: Digest,
+) -> Result<Option<Collection>, StoreError> {
     if is_grouped(source) {
-        return view.collection(source.id(), digest)?.map(|bytes| grouped(source, bytes)).transpose();
+        return view
+            .collection(source.id(), digest)?
+            .map(|bytes| grouped(source, bytes))
+            .transpose();
     }
-    let address = EntryAddress { source: source.id(), digest, order: Vec::new() };
-    view.read().get(&address.encode())?.map(|bytes| alone(source, bytes)).transpose()
+    let address = EntryAddress {
+        source: source.id(),
+        digest,
+        order: Vec::new(),
+    };
+    view.read()
+        .get(&address.encode())?
+        .map(|bytes| alone(source, bytes))
+        .transpose()
 }
 
 /// The collection of a walked record.
 fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
-    if is_grouped(source) { grouped(source, bytes) } else { alone(source, bytes) }
+    if is_grouped(source) {
+        grouped(source, bytes)
+    } else {
+        alone(source, bytes)
+    }
 }
 
 /// A stored collection.
 fn grouped(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     let value = CollectionValue::parse(bytes)?;
-    let names: Vec<&str> = source.key_schema().partition.iter().map(|attribute| attribute.name.as_str()).collect();
+    let names: Vec<&str> = source
+        .key_schema()
+        .partition
+        .iter()
+        .map(|attribute| attribute.name.as_str())
+        .collect();
     let partition = value.partition(&names)?;
-    Ok(Collection { partition, entries: value.entries, bytes: value.bytes, modified_ms: value.modified_ms })
+    Ok(Collection {
+        partition,
+        entries: value.entries,
+        bytes: value.bytes,
+        modified_ms: value.modified_ms,
+    })
 }
 
 /// The collection that an item of a table without sort key is.
@@ -401,5 +585,10 @@ fn alone(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     let record = Record::parse(bytes)?;
     let key = entry_key(source, &record)?.base;
     let bytes = u64::from(record.item_bytes());
-    Ok(Collection { partition: vec![key.partition], entries: 1, bytes, modified_ms: record.modified_ms() })
+    Ok(Collection {
+        partition: vec![key.partition],
+        entries: 1,
+        bytes,
+        modified_ms: record.modified_ms(),
+    })
 }

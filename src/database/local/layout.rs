@@ -13,8 +13,8 @@ use crate::engine::base::keys::Space;
 use crate::engine::ops::layout::Partitioned;
 use crate::model::error::StoreError;
 use crate::model::layout::{
-    BigCollection, BoundKey, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
-    SplitCandidate, ThrottleWarning, TimeSpan, Window,
+    BigCollection, BoundKey, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent,
+    PartitionLimits, PartitionReport, SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 use crate::model::schema::KeyAttributeType;
@@ -57,7 +57,8 @@ impl Layout for LocalDatabase {
     }
 
     fn partitions(&self, source: &Source, window: Window) -> Result<Vec<PartitionReport>, Error> {
-        self.engine.partition_reports(&self.partitioned(source)?, window)
+        self.engine
+            .partition_reports(&self.partitioned(source)?, window)
     }
 
     fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error> {
@@ -73,7 +74,11 @@ impl Layout for LocalDatabase {
         Ok(of.map.partitions()[of.map.position_of(&place)].id)
     }
 
-    fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error> {
+    fn partition_content(
+        &self,
+        source: &Source,
+        partition: &PartitionReport,
+    ) -> Result<(PartitionContent, SplitCandidate), Error> {
         let of = self.partitioned(source)?;
         let content = self.engine.partition_content(&of, &partition.range)?;
         let candidate = self.engine.split_candidate(&of, partition, &content)?;
@@ -81,40 +86,85 @@ impl Layout for LocalDatabase {
     }
 
     fn bound_key(&self, source: &Source, place: &[u8]) -> Result<Option<BoundKey>, Error> {
-        let Some((digest, order)) = place.split_first_chunk::<{ size_of::<Digest>() }>() else { return Ok(None) };
+        let Some((digest, order)) = place.split_first_chunk::<{ size_of::<Digest>() }>() else {
+            return Ok(None);
+        };
         let view = self.engine.view()?;
-        let Some(found) = readable(&view, source)? else { return Ok(None) };
+        let Some(found) = readable(&view, source)? else {
+            return Ok(None);
+        };
         // Those of a local index are its table's.
         let found = match found.table.base_of_local_index(found.id()) {
-            Some(_) => find(&view, &Source { table: source.table.clone(), index: None })?,
+            Some(_) => find(
+                &view,
+                &Source {
+                    table: source.table.clone(),
+                    index: None,
+                },
+            )?,
             None => found,
         };
         let partition_of = |digest: u128| -> Result<Option<PartitionKey>, StoreError> {
-            Ok(collection_at(&view, &found, digest.to_be_bytes())?.map(|collection| collection.partition))
+            Ok(collection_at(&view, &found, digest.to_be_bytes())?
+                .map(|collection| collection.partition))
         };
         let digest = u128::from_be_bytes(*digest);
         if let Some(partition) = partition_of(digest)? {
-            let types = found.key_schema().sort.iter().map(|attribute| attribute.attribute_type);
-            return Ok(Some(BoundKey { partition, sort: sort_of(types, order), is_after: false }));
+            let types = found
+                .key_schema()
+                .sort
+                .iter()
+                .map(|attribute| attribute.attribute_type);
+            return Ok(Some(BoundKey {
+                partition,
+                sort: sort_of(types, order),
+                is_after: false,
+            }));
         }
-        let before = digest.checked_sub(1).map(partition_of).transpose()?.flatten();
-        Ok(before.map(|partition| BoundKey { partition, sort: Vec::new(), is_after: true }))
+        let before = digest
+            .checked_sub(1)
+            .map(partition_of)
+            .transpose()?
+            .flatten();
+        Ok(before.map(|partition| BoundKey {
+            partition,
+            sort: Vec::new(),
+            is_after: true,
+        }))
     }
 
-    fn hot_keys(&self, source: &Source, window: Window, count: usize) -> Result<Vec<HotKey>, Error> {
+    fn hot_keys(
+        &self,
+        source: &Source,
+        window: Window,
+        count: usize,
+    ) -> Result<Vec<HotKey>, Error> {
         let of = self.partitioned(source)?;
         let hot = self.engine.hot_keys(&of, window, count)?.into_iter();
         hot.map(|(digest, heat, total)| {
             let key = self.partition_by_digest(source, digest)?;
             let partition = partition_of(&of, &digest);
-            Ok(HotKey { digest, key, partition, load: heat.load, busiest: heat.busiest, total })
+            Ok(HotKey {
+                digest,
+                key,
+                partition,
+                load: heat.load,
+                busiest: heat.busiest,
+                total,
+            })
         })
         .collect()
     }
 
-    fn hot_items(&self, source: &Source, count: usize) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
+    fn hot_items(
+        &self,
+        source: &Source,
+        count: usize,
+    ) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
         let of = self.partitioned(source)?;
-        let Some(hot) = self.engine.hot_items(&of, count) else { return Ok(None) };
+        let Some(hot) = self.engine.hot_items(&of, count) else {
+            return Ok(None);
+        };
         let hot = hot.into_iter().map(|(counter, last_minute)| {
             Ok(HotKey {
                 digest: counter.digest,
@@ -133,7 +183,12 @@ impl Layout for LocalDatabase {
         let big = self.engine.largest_collections(&of, count)?.into_iter();
         big.map(|(billed_bytes, items, digest)| {
             let key = self.partition_by_digest(source, digest)?;
-            Ok(BigCollection { key, partition: partition_of(&of, &digest), items, billed_bytes })
+            Ok(BigCollection {
+                key,
+                partition: partition_of(&of, &digest),
+                items,
+                billed_bytes,
+            })
         })
         .collect()
     }
@@ -141,13 +196,20 @@ impl Layout for LocalDatabase {
 
 impl LocalDatabase {
     fn partitioned(&self, source: &Source) -> Result<Partitioned, Error> {
-        self.engine.partitioned(&source.table, source.index.as_ref())
+        self.engine
+            .partitioned(&source.table, source.index.as_ref())
     }
 
     fn entry_at(&self, source: &Source, place: &[u8]) -> Result<Option<EntryKey>, Error> {
         self.read(source, |view, source| {
-            let record = view.read().get(&Space::Entry.at(source.id(), place))?.map(Record::parse).transpose()?;
-            Ok(record.map(|record| entry_key(source, &record)).transpose()?)
+            let record = view
+                .read()
+                .get(&Space::Entry.at(source.id(), place))?
+                .map(Record::parse)
+                .transpose()?;
+            Ok(record
+                .map(|record| entry_key(source, &record))
+                .transpose()?)
         })
     }
 }
@@ -160,7 +222,9 @@ fn partition_of(of: &Partitioned, place: &[u8]) -> u32 {
 fn sort_of(types: impl Iterator<Item = KeyAttributeType>, mut order: &[u8]) -> Vec<AttributeValue> {
     let mut values = Vec::new();
     for of in types {
-        let Ok((value, rest)) = key::decode(of, order) else { break };
+        let Ok((value, rest)) = key::decode(of, order) else {
+            break;
+        };
         values.push(value);
         order = rest;
     }

@@ -22,7 +22,9 @@ use crate::model::IndexName;
 use crate::model::api::TableDescription;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::model::error::{RemoteCause, RemoteError};
-use crate::model::layout::{Billing, MeteredOperation, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window};
+use crate::model::layout::{
+    Billing, MeteredOperation, Metrics, SourceMetrics, TableMetrics, TimeSpan, Window,
+};
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 
@@ -64,7 +66,10 @@ pub struct Meter {
 
 impl std::fmt::Debug for Meter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Meter").field("limits", &self.limits).field("spent", &self.spent()).finish_non_exhaustive()
+        f.debug_struct("Meter")
+            .field("limits", &self.limits)
+            .field("spent", &self.spent())
+            .finish_non_exhaustive()
     }
 }
 
@@ -95,8 +100,12 @@ struct Bucket {
 impl Bucket {
     /// How long a request has to wait; nothing where only others' answers are waited for. `None`: it may begin.
     fn wait(&mut self, per_second: f64, now: Instant) -> Option<Duration> {
-        let since = self.filled.map(|filled| now.saturating_duration_since(filled).as_secs_f64());
-        self.level = since.map_or(per_second, |seconds| (self.level + seconds * per_second).min(per_second));
+        let since = self
+            .filled
+            .map(|filled| now.saturating_duration_since(filled).as_secs_f64());
+        self.level = since.map_or(per_second, |seconds| {
+            (self.level + seconds * per_second).min(per_second)
+        });
         self.filled = Some(now);
         if self.level >= self.reserved {
             return None;
@@ -121,7 +130,10 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let (meter, most) = (self.meter, self.most);
         meter.state.lock().bucket(self.kind).reserved -= most.read + most.write;
-        meter.purse.0.lock().reserved.add(Units { read: -most.read, write: -most.write });
+        meter.purse.0.lock().reserved.add(Units {
+            read: -most.read,
+            write: -most.write,
+        });
         meter.ended.notify_all();
     }
 }
@@ -130,7 +142,15 @@ impl Meter {
     #[must_use]
     pub fn new(service: Arc<dyn Service>, limits: Limits, prices: PriceTable) -> Self {
         let since_ms = SystemClock.now_ms();
-        Self { service, limits, purse: Purse::default(), prices, since_ms, state: Mutex::default(), ended: Condvar::new() }
+        Self {
+            service,
+            limits,
+            purse: Purse::default(),
+            prices,
+            since_ms,
+            state: Mutex::default(),
+            ended: Condvar::new(),
+        }
     }
 
     /// What is spent here counts with what others spend of that purse.
@@ -161,13 +181,23 @@ impl Meter {
 
     /// Is there money left, but for what is under way?
     fn within_budget(&self, account: Account) -> Result<bool, Error> {
-        let Some(most) = self.limits.money else { return Ok(true) };
-        let Account { spent, mut reserved } = account;
+        let Some(most) = self.limits.money else {
+            return Ok(true);
+        };
+        let Account {
+            spent,
+            mut reserved,
+        } = account;
         if self.money(spent) < most {
             reserved.add(spent);
             return Ok(self.money(reserved) < most);
         }
-        let PriceTable { currency, region, date, .. } = &self.prices;
+        let PriceTable {
+            currency,
+            region,
+            date,
+            ..
+        } = &self.prices;
         Err(Error::Budget(format!(
             "the budget is used up: {:.4} of {most} {currency} for {} read and {} write units (prices on demand of {region}, {date}); \
              nothing that costs is asked of the service until this is begun again, with a larger --budget if need be",
@@ -186,23 +216,44 @@ impl Meter {
 
     /// Waits until a request may begin.
     fn begin(&self, caller: &Caller, charged: &Charged) -> Result<Reservation<'_>, Error> {
-        let (deadline, kind, most) = (Instant::now() + self.limits.timeout, charged.kind, charged.most());
+        let (deadline, kind, most) = (
+            Instant::now() + self.limits.timeout,
+            charged.kind,
+            charged.most(),
+        );
         let mut state = self.state.lock();
         loop {
-            let (now, limit, mut account) = (Instant::now(), self.limit_of(kind), self.purse.0.lock());
+            let (now, limit, mut account) =
+                (Instant::now(), self.limit_of(kind), self.purse.0.lock());
             let has_money = self.within_budget(*account)?;
             let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
             if let (None, true) = (wait, has_money) {
                 state.bucket(kind).reserved += most.read + most.write;
                 account.reserved.add(most);
-                return Ok(Reservation { meter: self, kind, most });
+                return Ok(Reservation {
+                    meter: self,
+                    kind,
+                    most,
+                });
             }
             drop(account);
             let wait = wait.unwrap_or_default();
             if now + wait > deadline {
-                return Err(RemoteError::new("ThrottlingException", 400, used_up(limit.filter(|_| has_money), wait)).into());
+                return Err(RemoteError::new(
+                    "ThrottlingException",
+                    400,
+                    used_up(limit.filter(|_| has_money), wait),
+                )
+                .into());
             }
-            self.ended.wait_for(&mut state, if wait.is_zero() { SLICE } else { wait.min(SLICE) });
+            self.ended.wait_for(
+                &mut state,
+                if wait.is_zero() {
+                    SLICE
+                } else {
+                    wait.min(SLICE)
+                },
+            );
             if !caller.is_waiting() {
                 return Err(Error::Interrupted);
             }
@@ -234,10 +285,19 @@ impl Meter {
         let is_throttled = outcome == Outcome::Throttled;
         state.throttles += u64::from(is_throttled);
         let of = state.tables.entry(table).or_default();
-        count_operation(of.operations.counts(now_ms), charged.operation, outcome, told);
+        count_operation(
+            of.operations.counts(now_ms),
+            charged.operation,
+            outcome,
+            told,
+        );
         if is_throttled {
             let usage = &mut of.sources.entry(None).or_default().now(now_ms).usage;
-            let throttles = if charged.kind == Kind::Read { &mut usage.read_throttles } else { &mut usage.write_throttles };
+            let throttles = if charged.kind == Kind::Read {
+                &mut usage.read_throttles
+            } else {
+                &mut usage.write_throttles
+            };
             *throttles += 1;
         }
     }
@@ -255,7 +315,12 @@ impl State {
 impl OfTable {
     /// Counts units of the base or an index.
     fn count(&mut self, index: Option<&IndexName>, now_ms: u64, units: Units) {
-        let usage = &mut self.sources.entry(index.cloned()).or_default().now(now_ms).usage;
+        let usage = &mut self
+            .sources
+            .entry(index.cloned())
+            .or_default()
+            .now(now_ms)
+            .usage;
         if units.read > 0.0 {
             usage.read.add(units.read);
         }
@@ -266,8 +331,17 @@ impl OfTable {
 
     /// Counts a page of what was queried or scanned.
     fn count_page(&mut self, charged: &Charged, now_ms: u64, consumed: &Consumed) {
-        let usage = &mut self.sources.entry(charged.index()).or_default().now(now_ms).usage;
-        let reads = if charged.operation == MeteredOperation::Query { &mut usage.queries } else { &mut usage.scans };
+        let usage = &mut self
+            .sources
+            .entry(charged.index())
+            .or_default()
+            .now(now_ms)
+            .usage;
+        let reads = if charged.operation == MeteredOperation::Query {
+            &mut usage.queries
+        } else {
+            &mut usage.scans
+        };
         reads.requests += 1;
         reads.evaluated += consumed.evaluated;
         reads.returned += consumed.returned.unwrap_or(0);
@@ -277,7 +351,9 @@ impl OfTable {
 
 /// Why a request does not begin: units of that option are lacking, or money, for so long or until others end.
 fn used_up(limit: Option<(f64, &str)>, wait: Duration) -> String {
-    let what = limit.map_or("--budget".to_owned(), |(limit, option)| format!("{option} {limit}"));
+    let what = limit.map_or("--budget".to_owned(), |(limit, option)| {
+        format!("{option} {limit}")
+    });
     let how = match wait {
         Duration::ZERO => "by requests under way".to_owned(),
         wait => format!("for the next {:.1} seconds", wait.as_secs_f64()),
@@ -301,7 +377,9 @@ impl Service for Meter {
             }
             return self.service.call(caller, operation, body);
         };
-        let reservation = self.begin(caller, &charged).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
+        let reservation = self
+            .begin(caller, &charged)
+            .inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
         let begun = Instant::now();
         let mut answer = self.service.call(caller, operation, body);
         let consumed = match &mut answer {
@@ -311,7 +389,11 @@ impl Service for Meter {
         self.settle(&charged, &consumed);
         drop(reservation);
         let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
-        self.ended(&charged, ended, (begun.elapsed().as_secs_f64() * 1e3, consumed.returned));
+        self.ended(
+            &charged,
+            ended,
+            (begun.elapsed().as_secs_f64() * 1e3, consumed.returned),
+        );
         answer
     }
 }
@@ -332,22 +414,35 @@ pub struct RemoteLayout {
 
 impl std::fmt::Debug for RemoteLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemoteLayout").field("meter", &self.meter).finish_non_exhaustive()
+        f.debug_struct("RemoteLayout")
+            .field("meter", &self.meter)
+            .finish_non_exhaustive()
     }
 }
 
 impl RemoteLayout {
     #[must_use]
     pub fn new(meter: Arc<Meter>, tables: Arc<dyn Database>) -> Self {
-        Self { meter, tables, known: Arc::default() }
+        Self {
+            meter,
+            tables,
+            known: Arc::default(),
+        }
     }
 
     /// A description that may be some seconds old.
     fn described(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
-        if let Some((_, described)) = self.known.lock().get(table).filter(|(at, _)| at.elapsed() < KNOWN_FOR) {
+        if let Some((_, described)) = self
+            .known
+            .lock()
+            .get(table)
+            .filter(|(at, _)| at.elapsed() < KNOWN_FOR)
+        {
             return Ok(Some(Arc::clone(described)));
         }
-        let Some(described) = self.tables.described(table)?.map(Arc::new) else { return Ok(None) };
+        let Some(described) = self.tables.described(table)?.map(Arc::new) else {
+            return Ok(None);
+        };
         let mut known = self.known.lock();
         known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
         known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));
@@ -355,56 +450,104 @@ impl RemoteLayout {
     }
 
     fn of_table(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
-        let Some(described) = self.described(table)? else { return Ok(None) };
+        let Some(described) = self.described(table)? else {
+            return Ok(None);
+        };
         let (state, nothing) = (self.meter.state.lock(), OfTable::default());
         let of = state.tables.get(table).unwrap_or(&nothing);
-        let counts = of.operations.history().series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
+        let counts = of.operations.history().series(now_ms, |sums| {
+            sums.counts.as_deref().cloned().unwrap_or_default()
+        });
         let sources = all_sources(&described, &of.sources, now_ms);
-        Ok(Some(TableMetrics { table: table.clone(), sources, counts, since_ms: self.meter.since_ms }))
+        Ok(Some(TableMetrics {
+            table: table.clone(),
+            sources,
+            counts,
+            since_ms: self.meter.since_ms,
+        }))
     }
 }
 
-fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName>, SumSlots>, now_ms: u64) -> Vec<SourceMetrics> {
+fn all_sources(
+    described: &TableDescription,
+    counted: &BTreeMap<Option<IndexName>, SumSlots>,
+    now_ms: u64,
+) -> Vec<SourceMetrics> {
     let schema = &described.schema;
-    let base = (None, schema.throughput, false, (described.item_count, described.table_size_bytes));
-    let indexes = schema.indexes.iter().zip(&described.indexes).map(|(index, of)| {
-        let throughput = schema.throughput.and(index.throughput);
-        (Some(&index.name), throughput, index.kind == IndexKind::Local, (of.item_count, of.index_size_bytes))
-    });
-    let of_source =
-        |(index, throughput, is_local, (entries, billed_bytes)): (_, Option<ProvisionedThroughput>, bool, (u64, u64))| {
-            let index: Option<&IndexName> = index;
-            let history = counted.get(&index.cloned()).map(SumSlots::history).unwrap_or_default();
-            let billing = match (schema.throughput, throughput) {
-                (None, _) => Billing::OnDemand,
-                (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),
-                (Some(_), _) => Billing::WithTable,
-            };
-            SourceMetrics {
-                index: index.cloned(),
-                usage: history.series(now_ms, |sums| sums.usage),
-                windows: Window::ALL.map(|window| history.within(window, now_ms).usage),
-                is_local,
-                billing,
-                entries,
-                billed_bytes,
-                backfill: None,
-            }
+    let base = (
+        None,
+        schema.throughput,
+        false,
+        (described.item_count, described.table_size_bytes),
+    );
+    let indexes = schema
+        .indexes
+        .iter()
+        .zip(&described.indexes)
+        .map(|(index, of)| {
+            let throughput = schema.throughput.and(index.throughput);
+            (
+                Some(&index.name),
+                throughput,
+                index.kind == IndexKind::Local,
+                (of.item_count, of.index_size_bytes),
+            )
+        });
+    let of_source = |(index, throughput, is_local, (entries, billed_bytes)): (
+        _,
+        Option<ProvisionedThroughput>,
+        bool,
+        (u64, u64),
+    )| {
+        let index: Option<&IndexName> = index;
+        let history = counted
+            .get(&index.cloned())
+            .map(SumSlots::history)
+            .unwrap_or_default();
+        let billing = match (schema.throughput, throughput) {
+            (None, _) => Billing::OnDemand,
+            (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),
+            (Some(_), _) => Billing::WithTable,
         };
-    std::iter::once(base).chain(indexes).map(of_source).collect()
+        SourceMetrics {
+            index: index.cloned(),
+            usage: history.series(now_ms, |sums| sums.usage),
+            windows: Window::ALL.map(|window| history.within(window, now_ms).usage),
+            is_local,
+            billing,
+            entries,
+            billed_bytes,
+            backfill: None,
+        }
+    };
+    std::iter::once(base)
+        .chain(indexes)
+        .map(of_source)
+        .collect()
 }
 
 impl layout::Layout for RemoteLayout {
     fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn layout::Layout>> {
         let tables = self.tables.for_caller(caller)?;
-        Some(Arc::new(Self { meter: Arc::clone(&self.meter), tables, known: Arc::clone(&self.known) }))
+        Some(Arc::new(Self {
+            meter: Arc::clone(&self.meter),
+            tables,
+            known: Arc::clone(&self.known),
+        }))
     }
 
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
         let now_ms = SystemClock.now_ms();
-        let tables =
-            tables.iter().map(|table| self.of_table(table, now_ms)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
-        Ok(Metrics { now_ms, tables, ..Metrics::default() })
+        let tables = tables
+            .iter()
+            .map(|table| self.of_table(table, now_ms))
+            .filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?;
+        Ok(Metrics {
+            now_ms,
+            tables,
+            ..Metrics::default()
+        })
     }
 
     /// Of the tables that something was asked of: an account may have very many.

@@ -45,7 +45,9 @@ struct Shared {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("home", &self.shared.home).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("home", &self.shared.home)
+            .finish_non_exhaustive()
     }
 }
 
@@ -72,23 +74,48 @@ impl Client {
     ) -> Result<T, Error> {
         let mut body = Vec::new();
         write(&mut body);
-        read(self.shared.service.call(&self.caller, operation, &body)?.json()?)
+        read(
+            self.shared
+                .service
+                .call(&self.caller, operation, &body)?
+                .json()?,
+        )
     }
 
     /// One request and its answer, as they are declared.
-    pub(super) fn declared<T: Declared>(&self, operation: &'static str, request: &impl Declared) -> Result<T, Error> {
+    pub(super) fn declared<T: Declared>(
+        &self,
+        operation: &'static str,
+        request: &impl Declared,
+    ) -> Result<T, Error> {
         self.call(operation, |out| wire::ask(request, out), wire::answer)
     }
 
     /// The same of a stream, which is where the service's ARNs say.
-    fn of_stream<T: Declared>(&self, operation: &'static str, stream: &StreamName, request: &impl Declared) -> Result<T, Error> {
-        let context = wire::Context { home: self.home(&stream.table_name)?, ..wire::Context::PLAIN };
-        self.call(operation, |out| wire::write(request, &context, out), wire::answer)
+    fn of_stream<T: Declared>(
+        &self,
+        operation: &'static str,
+        stream: &StreamName,
+        request: &impl Declared,
+    ) -> Result<T, Error> {
+        let context = wire::Context {
+            home: self.home(&stream.table_name)?,
+            ..wire::Context::PLAIN
+        };
+        self.call(
+            operation,
+            |out| wire::write(request, &context, out),
+            wire::answer,
+        )
     }
 
     /// Looks at ARNs in the answer's `member`.
     fn learn(&self, members: Json<'_>, member: &str) {
-        if let Some(home) = members.get(member).and_then(Json::as_str).and_then(arn::home) {
+        if let Some(home) = members
+            .get(member)
+            .and_then(Json::as_str)
+            .and_then(arn::home)
+        {
             // The first is as good as any: they are all the same.
             let _ = self.shared.home.set(home.to_owned());
         }
@@ -98,7 +125,13 @@ impl Client {
     pub(super) fn home(&self, table: &TableName) -> Result<String, Error> {
         let is_unknown = self.shared.home.get().is_none();
         // Streams outlive their tables.
-        if is_unknown && self.describe_table(DescribeTableRequest { table_name: table.clone() }).is_err() {
+        if is_unknown
+            && self
+                .describe_table(DescribeTableRequest {
+                    table_name: table.clone(),
+                })
+                .is_err()
+        {
             self.list_streams(ListStreamsRequest::default())?;
         }
         // Of a service without ARNs, ours do.
@@ -113,19 +146,33 @@ impl Client {
         request: &impl Declared,
         (table, member): (&TableName, &str),
     ) -> Result<TableDescription, Error> {
-        self.call(operation, |out| wire::ask(request, out), |json| self.read_table(table, json, member))
+        self.call(
+            operation,
+            |out| wire::ask(request, out),
+            |json| self.read_table(table, json, member),
+        )
     }
 
-    fn read_table(&self, table: &TableName, json: Json<'_>, member: &str) -> Result<TableDescription, Error> {
+    fn read_table(
+        &self,
+        table: &TableName,
+        json: Json<'_>,
+        member: &str,
+    ) -> Result<TableDescription, Error> {
         let described = answer::structure(answer::members(json)?, member)?;
         if let Some(described) = json.get(member) {
             self.learn(described, "TableArn");
         }
         let name = described.string("TableName").unwrap_or_default();
         if answer::table_name(name)? != *table {
-            return Err(answer::unreadable(format_args!("it describes {name} where {table} was asked for")));
+            return Err(answer::unreadable(format_args!(
+                "it describes {name} where {table} was asked for"
+            )));
         }
-        Ok(TableDescription { at_ms: SystemClock.now_ms(), ..table_description::read(described)? })
+        Ok(TableDescription {
+            at_ms: SystemClock.now_ms(),
+            ..table_description::read(described)?
+        })
     }
 
     /// One page of what `write` asks for after a key or from the start.
@@ -146,7 +193,10 @@ impl Client {
                 write(key, &mut body);
                 body
             };
-            self.shared.chains.follow(start.map(|start| body_after(Some(start))), &body_after(Some(last)))?;
+            self.shared.chains.follow(
+                start.map(|start| body_after(Some(start))),
+                &body_after(Some(last)),
+            )?;
         }
         Ok(page)
     }
@@ -155,7 +205,12 @@ impl Client {
 /// A page goes on behind the item that it starts after: with it again, who goes on after the last item that was shown would never end.
 fn is_behind(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
     match start {
-        Some(start) if start.0.iter().all(|(name, value)| item.get(name) == Some(value)) => {
+        Some(start)
+            if start
+                .0
+                .iter()
+                .all(|(name, value)| item.get(name) == Some(value)) =>
+        {
             Err("it has the item that it is to go on after")
         }
         _ => Ok(()),
@@ -199,50 +254,92 @@ impl Database for Client {
             Way::Reads | Way::Controls | Way::Passes => ask(self, call),
             Way::Writes => {
                 let client = self.clone();
-                self.shared.workers.run(Box::new(move || ask(&client, call)));
+                self.shared
+                    .workers
+                    .run(Box::new(move || ask(&client, call)));
             }
         }
     }
 
     fn for_caller(&self, caller: &Caller) -> Option<Arc<dyn Database>> {
-        Some(Arc::new(Self { caller: caller.clone(), ..self.clone() }))
+        Some(Arc::new(Self {
+            caller: caller.clone(),
+            ..self.clone()
+        }))
     }
 
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    fn batch_get_rows(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error> {
         // Its fault is seen by the service too: all keys are there.
-        let request = BatchGetItemRequest { return_consumed_capacity: DETAIL, ..request.clone() };
-        self.call("BatchGetItem", |out| wire::ask(&request, out), |json| batches::read_got(json, &request, rows))
+        let request = BatchGetItemRequest {
+            return_consumed_capacity: DETAIL,
+            ..request.clone()
+        };
+        self.call(
+            "BatchGetItem",
+            |out| wire::ask(&request, out),
+            |json| batches::read_got(json, &request, rows),
+        )
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
+        check(
+            request
+                .start_key_fault
+                .clone()
+                .map(|fault| Box::new(QueryError::StartKeyValue(fault).into())),
+        )?;
         let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
-        let shape = request.key_condition_expression.as_deref().and_then(|text| {
-            // One that cannot be read is refused by the service.
-            KeyConditionShape::parse(text, &mut Scope::new(&request.placeholders)).ok()
-        });
+        let shape = request
+            .key_condition_expression
+            .as_deref()
+            .and_then(|text| {
+                // One that cannot be read is refused by the service.
+                KeyConditionShape::parse(text, &mut Scope::new(&request.placeholders)).ok()
+            });
         let fits = |item: &Item| match &shape {
-            Some(shape) if !shape.admits(item) => Err("it has an item that does not fit the key condition"),
+            Some(shape) if !shape.admits(item) => {
+                Err("it has an item that does not fit the key condition")
+            }
             _ => is_behind(start, item),
         };
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
-            let request = QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() };
+            let request = QueryRequest {
+                exclusive_start_key,
+                return_consumed_capacity: DETAIL,
+                ..request.clone()
+            };
             wire::ask(&request, out);
         };
-        self.page("Query", write, start, |json| pages::read(json, table, fits, rows))
+        self.page("Query", write, start, |json| {
+            pages::read(json, table, fits, rows)
+        })
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        let fault = request.start_key_fault.clone().map(QueryError::StartKeyValue).or(request.segment_fault.clone());
+        let fault = request
+            .start_key_fault
+            .clone()
+            .map(QueryError::StartKeyValue)
+            .or(request.segment_fault.clone());
         check(fault.map(|fault| Box::new(fault.into())))?;
         let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
         let write = |start: Option<&Item>, out: &mut Vec<u8>| {
             let exclusive_start_key = start.cloned();
-            let request = ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() };
+            let request = ScanRequest {
+                exclusive_start_key,
+                return_consumed_capacity: DETAIL,
+                ..request.clone()
+            };
             wire::ask(&request, out);
         };
-        self.page("Scan", write, start, |json| pages::read(json, table, |item| is_behind(start, item), rows))
+        self.page("Scan", write, start, |json| {
+            pages::read(json, table, |item| is_behind(start, item), rows)
+        })
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -272,9 +369,16 @@ impl Chains {
     pub fn follow(&self, start: Option<Vec<u8>>, next: &[u8]) -> Result<(), Error> {
         let (start, next) = (start.map(|start| digest(&start)), digest(next));
         let mut chains = self.0.lock();
-        let mut chain = start.and_then(|start| chains.get(&start).copied()).unwrap_or(Chain { pages: 0, earlier: next });
+        let mut chain = start
+            .and_then(|start| chains.get(&start).copied())
+            .unwrap_or(Chain {
+                pages: 0,
+                earlier: next,
+            });
         if start == Some(next) || chain.pages > 0 && chain.earlier == next {
-            return Err(answer::unreadable("its pages do not move on: one ends where an earlier one did"));
+            return Err(answer::unreadable(
+                "its pages do not move on: one ends where an earlier one did",
+            ));
         }
         chain.pages += 1;
         if chain.pages.is_power_of_two() {
@@ -294,7 +398,9 @@ mod tests {
         let (chains, mut at, mut pages) = (Chains::default(), None, 0);
         loop {
             pages += 1;
-            let Some(last) = next(at.unwrap_or(0)) else { return Ok(pages) };
+            let Some(last) = next(at.unwrap_or(0)) else {
+                return Ok(pages);
+            };
             let start = at.map(|at: u32| at.to_be_bytes().to_vec());
             if chains.follow(start, &last.to_be_bytes()).is_err() {
                 return Err(pages);
@@ -308,7 +414,8 @@ mod tests {
         assert_eq!(pages(|at| (at < 10_000).then_some(at + 1)), Ok(10_001));
         assert_eq!(pages(|_| Some(7)), Err(2));
         for (way, circle) in [(1, 2), (1, 3), (5, 2), (100, 7), (3, 1000)] {
-            let found = pages(|at| Some(if at + 1 < way + circle { at + 1 } else { way })).unwrap_err();
+            let found =
+                pages(|at| Some(if at + 1 < way + circle { at + 1 } else { way })).unwrap_err();
             assert!(found <= 3 * (way + circle), "{way} {circle}: {found}");
         }
     }

@@ -7,7 +7,8 @@ use crate::codec::json::document::{Document, Json, Kind as JsonKind};
 use crate::model::error::RemoteCause;
 use crate::model::layout::MeteredOperation;
 use crate::model::limits::{
-    BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, TRANSACTION_BYTES_MAX, WRITE_UNIT_BYTES,
+    BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, TRANSACTION_BYTES_MAX,
+    WRITE_UNIT_BYTES,
 };
 use crate::model::{Error, IndexName, TableName, arn};
 
@@ -35,8 +36,14 @@ pub enum Kind {
 impl Kind {
     fn units(self, count: f64) -> Units {
         match self {
-            Self::Read => Units { read: count, write: 0.0 },
-            Self::Write => Units { read: 0.0, write: count },
+            Self::Read => Units {
+                read: count,
+                write: 0.0,
+            },
+            Self::Write => Units {
+                read: 0.0,
+                write: count,
+            },
         }
     }
 }
@@ -70,7 +77,10 @@ pub struct Consumed {
 impl Consumed {
     pub fn total(&self) -> Units {
         let mut sum = Units::default();
-        self.tables.iter().flat_map(|of| of.sources.values()).for_each(|units| sum.add(*units));
+        self.tables
+            .iter()
+            .flat_map(|of| of.sources.values())
+            .for_each(|units| sum.add(*units));
         sum
     }
 }
@@ -79,18 +89,38 @@ impl Charged {
     /// `None`: the operation takes no units.
     pub fn of(operation: &str, body: &[u8]) -> Option<Self> {
         use MeteredOperation as Of;
-        let operation = Of::ALL.into_iter().find(|known| known.name() == operation)?;
+        let operation = Of::ALL
+            .into_iter()
+            .find(|known| known.name() == operation)?;
         let request = Document::parse(body.to_vec()).ok();
         let kind = match operation {
-            Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => Kind::Read,
-            Of::PutItem | Of::UpdateItem | Of::DeleteItem | Of::BatchWriteItem | Of::TransactWriteItems => Kind::Write,
+            Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => {
+                Kind::Read
+            }
+            Of::PutItem
+            | Of::UpdateItem
+            | Of::DeleteItem
+            | Of::BatchWriteItem
+            | Of::TransactWriteItems => Kind::Write,
             Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => {
                 // Statements of one request all read or all write.
-                let statements = request.as_ref().map(|request| statements(request.root())).unwrap_or_default();
-                if statements.into_iter().any(is_select) { Kind::Read } else { Kind::Write }
+                let statements = request
+                    .as_ref()
+                    .map(|request| statements(request.root()))
+                    .unwrap_or_default();
+                if statements.into_iter().any(is_select) {
+                    Kind::Read
+                } else {
+                    Kind::Write
+                }
             }
         };
-        Some(Self { operation, kind, request, bytes: body.len() })
+        Some(Self {
+            operation,
+            kind,
+            request,
+            bytes: body.len(),
+        })
     }
 
     fn member(&self, name: &str) -> Option<Json<'_>> {
@@ -108,8 +138,13 @@ impl Charged {
             _ => (BATCH_GET_BYTES_MAX, false),
         };
         let is_asked = |json: Json<'_>| matches!(json.kind(), JsonKind::Bool(true));
-        let is_consistent = self.request.is_none() || self.member("ConsistentRead").is_some_and(is_asked);
-        let part = if has_one_table && !is_consistent { 0.5 } else { 1.0 };
+        let is_consistent =
+            self.request.is_none() || self.member("ConsistentRead").is_some_and(is_asked);
+        let part = if has_one_table && !is_consistent {
+            0.5
+        } else {
+            1.0
+        };
         self.kind.units(match self.kind {
             Kind::Read => bytes.div_ceil(READ_UNIT_BYTES) as f64 * part,
             Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES) as f64,
@@ -137,24 +172,43 @@ impl Charged {
             Some((_, Some(tables))) => tables.filter_map(|of| self.of_table(of)).collect(),
             Some((of, None)) => self.of_table(of).into_iter().collect(),
         };
-        let tables = if told.is_empty() { self.guessed(bytes) } else { told };
-        Consumed { tables, evaluated: count("ScannedCount").unwrap_or(0), returned: count("Count") }
+        let tables = if told.is_empty() {
+            self.guessed(bytes)
+        } else {
+            told
+        };
+        Consumed {
+            tables,
+            evaluated: count("ScannedCount").unwrap_or(0),
+            returned: count("Count"),
+        }
     }
 
     /// What it consumed though it failed: a condition that does not hold costs as much as the write.
     pub fn failed(&self, error: &Error) -> Consumed {
         let may_have_written = match error {
-            Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_) | Error::Interrupted => true,
+            Error::ConditionalCheckFailed { .. }
+            | Error::TransactionCanceled(_)
+            | Error::Interrupted => true,
             Error::Remote(remote) => remote.cause() == RemoteCause::Failed,
             _ => false,
         };
         let is_charged = may_have_written && self.kind == Kind::Write;
-        Consumed { tables: if is_charged { self.guessed(0) } else { Vec::new() }, ..Consumed::default() }
+        Consumed {
+            tables: if is_charged {
+                self.guessed(0)
+            } else {
+                Vec::new()
+            },
+            ..Consumed::default()
+        }
     }
 
     fn of_table(&self, of: Json<'_>) -> Option<OfTable> {
         let mut sources = BTreeMap::new();
-        for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"].into_iter().filter_map(|name| of.get(name)?.as_object())
+        for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
+            .into_iter()
+            .filter_map(|name| of.get(name)?.as_object())
         {
             for (name, units) in indexes.iter() {
                 sources.insert(Some(IndexName::new(name).ok()?), self.units(units));
@@ -162,14 +216,24 @@ impl Charged {
         }
         let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
         base.and_then(|base| sources.insert(None, self.units(base)));
-        Some(OfTable { table: table(of)?, sources })
+        Some(OfTable {
+            table: table(of)?,
+            sources,
+        })
     }
 
     fn units(&self, of: Json<'_>) -> Units {
-        let count = |name: &str| of.get(name).and_then(Json::as_f64).filter(|count| count.is_finite() && *count >= 0.0);
+        let count = |name: &str| {
+            of.get(name)
+                .and_then(Json::as_f64)
+                .filter(|count| count.is_finite() && *count >= 0.0)
+        };
         match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
             (None, None) => self.kind.units(count("CapacityUnits").unwrap_or(0.0)),
-            (read, write) => Units { read: read.unwrap_or(0.0), write: write.unwrap_or(0.0) },
+            (read, write) => Units {
+                read: read.unwrap_or(0.0),
+                write: write.unwrap_or(0.0),
+            },
         }
     }
 
@@ -180,9 +244,19 @@ impl Charged {
             Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };
         // Of several tables it is not known which; it counts for the mount as of the first.
-        let of_batch = || arn::table_named(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
-        let table = self.table().or_else(of_batch).or_else(|| first_table(self.request.as_ref()?.root()));
-        table.map(|table| OfTable { table, sources: [(None, self.kind.units(units))].into() }).into_iter().collect()
+        let of_batch =
+            || arn::table_named(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
+        let table = self
+            .table()
+            .or_else(of_batch)
+            .or_else(|| first_table(self.request.as_ref()?.root()));
+        table
+            .map(|table| OfTable {
+                table,
+                sources: [(None, self.kind.units(units))].into(),
+            })
+            .into_iter()
+            .collect()
     }
 }
 
@@ -204,8 +278,15 @@ mod tests {
     use super::*;
 
     fn check(operation: &str, body: &str, answer: &str, expected: (f64, f64)) {
-        let consumed = Charged::of(operation, body.as_bytes()).unwrap().answered(&mut answer.as_bytes().to_vec().into()).total();
-        assert_eq!((consumed.read, consumed.write), expected, "{operation} {answer}");
+        let consumed = Charged::of(operation, body.as_bytes())
+            .unwrap()
+            .answered(&mut answer.as_bytes().to_vec().into())
+            .total();
+        assert_eq!(
+            (consumed.read, consumed.write),
+            expected,
+            "{operation} {answer}"
+        );
     }
 
     #[test]
@@ -220,23 +301,63 @@ mod tests {
         // A transaction that is asked for again with its token reads.
         let again = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":2,"ReadCapacityUnits":2,"Table":{"ReadCapacityUnits":2,"CapacityUnits":2}}]}"#;
         check("TransactWriteItems", "{}", again, (2.0, 0.0));
-        check("ExecuteStatement", r#"{"Statement": " select * from Pets"}"#, one, (1.5, 0.0));
-        check("ExecuteStatement", r#"{"Statement":"INSERT INTO Pets VALUE {'p': 'SELECT'}"}"#, one, (0.0, 1.5));
+        check(
+            "ExecuteStatement",
+            r#"{"Statement": " select * from Pets"}"#,
+            one,
+            (1.5, 0.0),
+        );
+        check(
+            "ExecuteStatement",
+            r#"{"Statement":"INSERT INTO Pets VALUE {'p': 'SELECT'}"}"#,
+            one,
+            (0.0, 1.5),
+        );
     }
 
     #[test]
     fn units_of_answers_that_do_not_say_are_guessed_by_size() {
-        check("Query", r#"{"TableName":"Pets"}"#, &format!(r#"{{"Items":["{}"]}}"#, "x".repeat(9_000)), (1.5, 0.0));
-        check("PutItem", &format!(r#"{{"TableName":"Pets","Item":"{}"}}"#, "x".repeat(3_000)), "{}", (0.0, 3.0));
-        check("BatchWriteItem", r#"{"RequestItems":{"Pets":[]}}"#, "{}", (0.0, 1.0));
-        check("TransactGetItems", r#"{"TransactItems":[{"Get":{"TableName":"Pets"}}]}"#, "{}", (0.5, 0.0));
+        check(
+            "Query",
+            r#"{"TableName":"Pets"}"#,
+            &format!(r#"{{"Items":["{}"]}}"#, "x".repeat(9_000)),
+            (1.5, 0.0),
+        );
+        check(
+            "PutItem",
+            &format!(r#"{{"TableName":"Pets","Item":"{}"}}"#, "x".repeat(3_000)),
+            "{}",
+            (0.0, 3.0),
+        );
+        check(
+            "BatchWriteItem",
+            r#"{"RequestItems":{"Pets":[]}}"#,
+            "{}",
+            (0.0, 1.0),
+        );
+        check(
+            "TransactGetItems",
+            r#"{"TransactItems":[{"Get":{"TableName":"Pets"}}]}"#,
+            "{}",
+            (0.5, 0.0),
+        );
     }
 
     #[test]
     fn a_failed_condition_costs_and_a_refused_request_does_not() {
-        let failed =
-            |operation: &str, error: Error| Charged::of(operation, br#"{"TableName":"Pets"}"#).unwrap().failed(&error).total();
-        assert_eq!(failed("PutItem", Error::ConditionalCheckFailed { item: None }), Units { read: 0.0, write: 1.0 });
+        let failed = |operation: &str, error: Error| {
+            Charged::of(operation, br#"{"TableName":"Pets"}"#)
+                .unwrap()
+                .failed(&error)
+                .total()
+        };
+        assert_eq!(
+            failed("PutItem", Error::ConditionalCheckFailed { item: None }),
+            Units {
+                read: 0.0,
+                write: 1.0
+            }
+        );
         assert_eq!(failed("PutItem", Error::ResourceNotFound), Units::default());
         assert_eq!(failed("GetItem", Error::Interrupted), Units::default());
         assert!(Charged::of("DescribeTable", b"{}").is_none());

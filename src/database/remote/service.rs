@@ -89,15 +89,29 @@ impl Answer {
 /// Does the operation leave everything as it is, by its name? One that nobody knows may write. What PartiQL does is in its statements.
 #[must_use]
 pub fn is_read(operation: &str) -> bool {
-    const READS: [&str; 7] = ["Get", "BatchGet", "TransactGet", "Describe", "List", "Query", "Scan"];
+    const READS: [&str; 7] = [
+        "Get",
+        "BatchGet",
+        "TransactGet",
+        "Describe",
+        "List",
+        "Query",
+        "Scan",
+    ];
     READS.iter().any(|read| operation.starts_with(read))
 }
 
 /// Does it cost nothing, however often it is asked? What makes something that is paid for by the hour is not free.
 #[must_use]
 pub fn is_free(operation: &str) -> bool {
-    const FREE: [&str; 6] =
-        ["GetShardIterator", "GetResourcePolicy", "DeleteTable", "TagResource", "UntagResource", "UpdateTimeToLive"];
+    const FREE: [&str; 6] = [
+        "GetShardIterator",
+        "GetResourcePolicy",
+        "DeleteTable",
+        "TagResource",
+        "UntagResource",
+        "UpdateTimeToLive",
+    ];
     operation.starts_with("Describe") || operation.starts_with("List") || FREE.contains(&operation)
 }
 
@@ -106,11 +120,17 @@ pub fn is_free(operation: &str) -> bool {
 pub fn statements(json: Json<'_>) -> Vec<&str> {
     let list = |member: &str| json.get(member).and_then(Json::as_list).unwrap_or_default();
     let many = list("Statements").chain(list("TransactStatements"));
-    std::iter::once(json).chain(many).filter_map(|of| of.get("Statement")?.as_str()).collect()
+    std::iter::once(json)
+        .chain(many)
+        .filter_map(|of| of.get("Statement")?.as_str())
+        .collect()
 }
 
 /// Does the statement leave everything as it is?
 #[must_use]
 pub fn is_select(statement: &str) -> bool {
-    statement.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("select"))
+    statement
+        .trim_start()
+        .get(..6)
+        .is_some_and(|word| word.eq_ignore_ascii_case("select"))
 }

@@ -8,8 +8,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::api::{
-    DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
-    GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition, ShardRange, StreamName, StreamStatus,
+    DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse,
+    GetShardIteratorRequest, GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition,
+    ShardRange, StreamName, StreamStatus,
 };
 use crate::model::error::StreamError;
 use crate::model::{Error, TableName};
@@ -32,7 +33,10 @@ struct Place {
 
 impl Place {
     fn stream(&self) -> StreamName {
-        StreamName { table_name: self.table.clone(), label: self.label.clone() }
+        StreamName {
+            table_name: self.table.clone(),
+            label: self.label.clone(),
+        }
     }
 
     fn text(&self) -> String {
@@ -42,8 +46,14 @@ impl Place {
 
 /// Streams with the shards that the service has.
 pub trait Streams {
-    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error>;
-    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error>;
+    fn describe_stream(
+        &self,
+        request: DescribeStreamRequest,
+    ) -> Result<DescribeStreamResponse, Error>;
+    fn get_shard_iterator(
+        &self,
+        request: GetShardIteratorRequest,
+    ) -> Result<GetShardIteratorResponse, Error>;
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error>;
 }
 
@@ -52,8 +62,12 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
     let mut shards = Vec::new();
     loop {
         let start = shards.last().map(|shard: &Shard| shard.shard_id.clone());
-        let request =
-            DescribeStreamRequest { stream: stream.clone(), limit: None, exclusive_start_shard_id: start, children_of: None };
+        let request = DescribeStreamRequest {
+            stream: stream.clone(),
+            limit: None,
+            exclusive_start_shard_id: start,
+            children_of: None,
+        };
         let mut answer = service.describe_stream(request)?;
         let has_more = answer.last_evaluated_shard_id.take().is_some() && !answer.shards.is_empty();
         shards.append(&mut answer.shards);
@@ -67,14 +81,34 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
 ///
 /// # Errors
 /// Those of the service.
-pub fn describe(service: &dyn Streams, request: &DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+pub fn describe(
+    service: &dyn Streams,
+    request: &DescribeStreamRequest,
+) -> Result<DescribeStreamResponse, Error> {
     let answer = whole(service, &request.stream)?;
-    let is_open = answer.status == StreamStatus::Enabled || answer.shards.iter().any(|shard| shard.range.ending.is_none());
+    let is_open = answer.status == StreamStatus::Enabled
+        || answer
+            .shards
+            .iter()
+            .any(|shard| shard.range.ending.is_none());
     let starting = answer.shards.iter().map(|shard| shard.range.starting).min();
-    let ending = answer.shards.iter().filter_map(|shard| shard.range.ending).max().filter(|_| !is_open);
-    let one = |starting| Shard { shard_id: ALL.to_owned(), parent_shard_id: None, range: ShardRange { starting, ending } };
+    let ending = answer
+        .shards
+        .iter()
+        .filter_map(|shard| shard.range.ending)
+        .max()
+        .filter(|_| !is_open);
+    let one = |starting| Shard {
+        shard_id: ALL.to_owned(),
+        parent_shard_id: None,
+        range: ShardRange { starting, ending },
+    };
     let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
-    let shards = starting.filter(|_| !is_behind).map(one).into_iter().collect();
+    let shards = starting
+        .filter(|_| !is_behind)
+        .map(one)
+        .into_iter()
+        .collect();
     Ok(DescribeStreamResponse { shards, ..answer })
 }
 
@@ -82,39 +116,74 @@ pub fn describe(service: &dyn Streams, request: &DescribeStreamRequest) -> Resul
 ///
 /// # Errors
 /// Those of the service.
-pub fn iterator(service: &dyn Streams, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+pub fn iterator(
+    service: &dyn Streams,
+    request: GetShardIteratorRequest,
+) -> Result<GetShardIteratorResponse, Error> {
     if request.shard_id != ALL {
         return service.get_shard_iterator(request);
     }
     let shards = whole(service, &request.stream)?.shards;
-    let since_ms = if let ShardPosition::AtTimestamp(ms) = request.position { ms / 1000 * 1000 } else { 0 };
-    let iterator = |(shard_id, position): (&str, ShardPosition)| {
-        let one = GetShardIteratorRequest { stream: request.stream.clone(), shard_id: shard_id.to_owned(), position };
-        Ok((shard_id.to_owned(), Some(service.get_shard_iterator(one)?.shard_iterator)))
+    let since_ms = if let ShardPosition::AtTimestamp(ms) = request.position {
+        ms / 1000 * 1000
+    } else {
+        0
     };
-    let shards = begin(&shards, request.position).into_iter().map(iterator).collect::<Result<_, Error>>()?;
-    let place = Place { table: request.stream.table_name.clone(), label: request.stream.label.clone(), since_ms, shards };
-    Ok(GetShardIteratorResponse { shard_iterator: place.text() })
+    let iterator = |(shard_id, position): (&str, ShardPosition)| {
+        let one = GetShardIteratorRequest {
+            stream: request.stream.clone(),
+            shard_id: shard_id.to_owned(),
+            position,
+        };
+        Ok((
+            shard_id.to_owned(),
+            Some(service.get_shard_iterator(one)?.shard_iterator),
+        ))
+    };
+    let shards = begin(&shards, request.position)
+        .into_iter()
+        .map(iterator)
+        .collect::<Result<_, Error>>()?;
+    let place = Place {
+        table: request.stream.table_name.clone(),
+        label: request.stream.label.clone(),
+        since_ms,
+        shards,
+    };
+    Ok(GetShardIteratorResponse {
+        shard_iterator: place.text(),
+    })
 }
 
 /// The shards to begin with, and where in each.
 fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)> {
     let of = |wanted: &dyn Fn(&Shard) -> bool, position| -> Vec<(&str, ShardPosition)> {
-        shards.iter().filter(|shard| wanted(shard)).map(|shard| (shard.shard_id.as_str(), position)).collect()
+        shards
+            .iter()
+            .filter(|shard| wanted(shard))
+            .map(|shard| (shard.shard_id.as_str(), position))
+            .collect()
     };
     match position {
         ShardPosition::Latest => of(&|shard| shard.range.ending.is_none(), ShardPosition::Latest),
         // The service has no iterator by time.
-        ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => {
-            of(&|shard| parent(shards, shard).is_none(), ShardPosition::TrimHorizon)
-        }
+        ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => of(
+            &|shard| parent(shards, shard).is_none(),
+            ShardPosition::TrimHorizon,
+        ),
         ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
             let mut begun = of(&|shard| has(shard, number), position);
             if begun.is_empty() {
                 // The service says what is wrong with the number.
-                return shards.first().map(|shard| (shard.shard_id.as_str(), position)).into_iter().collect();
+                return shards
+                    .first()
+                    .map(|shard| (shard.shard_id.as_str(), position))
+                    .into_iter()
+                    .collect();
             }
-            let is_read_later = |shard: &Shard| parent(shards, shard).is_some_and(|parent| !is_before(parent, number));
+            let is_read_later = |shard: &Shard| {
+                parent(shards, shard).is_some_and(|parent| !is_before(parent, number))
+            };
             let is_next = |shard: &Shard| shard.range.starting > number && !is_read_later(shard);
             begun.extend(of(&is_next, ShardPosition::TrimHorizon));
             begun
@@ -123,7 +192,9 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
 }
 
 fn parent<'s>(shards: &'s [Shard], shard: &Shard) -> Option<&'s Shard> {
-    shards.iter().find(|other| Some(&other.shard_id) == shard.parent_shard_id.as_ref())
+    shards
+        .iter()
+        .find(|other| Some(&other.shard_id) == shard.parent_shard_id.as_ref())
 }
 
 fn is_before(shard: &Shard, number: SequenceNumber) -> bool {
@@ -138,17 +209,31 @@ fn has(shard: &Shard, number: SequenceNumber) -> bool {
 ///
 /// # Errors
 /// Those of the service.
-pub fn records(service: &dyn Streams, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+pub fn records(
+    service: &dyn Streams,
+    request: GetRecordsRequest,
+) -> Result<GetRecordsResponse, Error> {
     if !request.shard_iterator.starts_with(MARK) {
         return service.get_records(request);
     }
-    let mut place: Place = serde_json::from_str(&request.shard_iterator).map_err(|_| StreamError::Iterator)?;
+    let mut place: Place =
+        serde_json::from_str(&request.shard_iterator).map_err(|_| StreamError::Iterator)?;
     let mut records = Vec::new();
     for (_, iterator) in &mut place.shards {
-        let limit = request.limit.map(|limit| limit.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX)));
+        let limit = request
+            .limit
+            .map(|limit| limit.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX)));
         if let Some(shard_iterator) = iterator.take_if(|_| limit != Some(0)) {
-            let answer = service.get_records(GetRecordsRequest { shard_iterator, limit })?;
-            records.extend(answer.records.into_iter().filter(|record| record.created_ms >= place.since_ms));
+            let answer = service.get_records(GetRecordsRequest {
+                shard_iterator,
+                limit,
+            })?;
+            records.extend(
+                answer
+                    .records
+                    .into_iter()
+                    .filter(|record| record.created_ms >= place.since_ms),
+            );
             *iterator = answer.next_shard_iterator;
         }
     }
@@ -159,7 +244,10 @@ pub fn records(service: &dyn Streams, request: GetRecordsRequest) -> Result<GetR
     go_on(service, &mut place)?;
     records.sort_by_key(|record| record.sequence_number);
     let next_shard_iterator = (!place.shards.is_empty()).then(|| place.text());
-    Ok(GetRecordsResponse { records, next_shard_iterator })
+    Ok(GetRecordsResponse {
+        records,
+        next_shard_iterator,
+    })
 }
 
 /// Puts in the place of shards that were read to their end those that go on from them.
@@ -171,12 +259,21 @@ fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
     let answer = whole(service, &stream)?;
     let mut shards = Vec::new();
     for (shard_id, iterator) in std::mem::take(&mut place.shards) {
-        let children = answer.shards.iter().filter(|shard| iterator.is_none() && shard.parent_shard_id.as_ref() == Some(&shard_id));
+        let children = answer.shards.iter().filter(|shard| {
+            iterator.is_none() && shard.parent_shard_id.as_ref() == Some(&shard_id)
+        });
         let before = shards.len();
         for child in children {
             let (stream, shard_id) = (stream.clone(), child.shard_id.clone());
-            let request = GetShardIteratorRequest { stream, shard_id: shard_id.clone(), position: ShardPosition::TrimHorizon };
-            shards.push((shard_id, Some(service.get_shard_iterator(request)?.shard_iterator)));
+            let request = GetShardIteratorRequest {
+                stream,
+                shard_id: shard_id.clone(),
+                position: ShardPosition::TrimHorizon,
+            };
+            shards.push((
+                shard_id,
+                Some(service.get_shard_iterator(request)?.shard_iterator),
+            ));
         }
         let is_told = shards.len() > before;
         if iterator.is_some() || (!is_told && answer.status == StreamStatus::Enabled) {
@@ -204,14 +301,26 @@ mod tests {
     }
 
     fn stream() -> StreamName {
-        StreamName { table_name: TableName::new("Orders").unwrap(), label: "x".to_owned() }
+        StreamName {
+            table_name: TableName::new("Orders").unwrap(),
+            label: "x".to_owned(),
+        }
     }
 
-    fn shard(id: &str, parent: Option<&str>, starting: u64, ending: Option<u64>, records: &[u64]) -> (Shard, Vec<u64>) {
+    fn shard(
+        id: &str,
+        parent: Option<&str>,
+        starting: u64,
+        ending: Option<u64>,
+        records: &[u64],
+    ) -> (Shard, Vec<u64>) {
         let shard = Shard {
             shard_id: id.to_owned(),
             parent_shard_id: parent.map(str::to_owned),
-            range: ShardRange { starting: SequenceNumber::of(starting), ending: ending.map(SequenceNumber::of) },
+            range: ShardRange {
+                starting: SequenceNumber::of(starting),
+                ending: ending.map(SequenceNumber::of),
+            },
         };
         (shard, records.to_vec())
     }
@@ -233,9 +342,18 @@ mod tests {
     }
 
     impl Streams for Family {
-        fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+        fn describe_stream(
+            &self,
+            request: DescribeStreamRequest,
+        ) -> Result<DescribeStreamResponse, Error> {
             let shards = self.shards.lock().unwrap();
-            let behind = |start: &String| shards.iter().position(|(shard, _)| shard.shard_id == *start).unwrap() + 1;
+            let behind = |start: &String| {
+                shards
+                    .iter()
+                    .position(|(shard, _)| shard.shard_id == *start)
+                    .unwrap()
+                    + 1
+            };
             let place = request.exclusive_start_shard_id.as_ref().map_or(0, behind);
             let one = shards.get(place).map(|(shard, _)| shard.clone());
             Ok(DescribeStreamResponse {
@@ -244,21 +362,36 @@ mod tests {
                 view_type: StreamViewType::KeysOnly,
                 created_ms: 0,
                 key_schema: Vec::new(),
-                last_evaluated_shard_id: one.as_ref().map(|shard| shard.shard_id.clone()).filter(|_| place + 1 < shards.len()),
+                last_evaluated_shard_id: one
+                    .as_ref()
+                    .map(|shard| shard.shard_id.clone())
+                    .filter(|_| place + 1 < shards.len()),
                 shards: one.into_iter().collect(),
             })
         }
 
-        fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+        fn get_shard_iterator(
+            &self,
+            request: GetShardIteratorRequest,
+        ) -> Result<GetShardIteratorResponse, Error> {
             let shards = self.shards.lock().unwrap();
-            let (shard, records) = shards.iter().find(|(shard, _)| shard.shard_id == request.shard_id).unwrap();
+            let (shard, records) = shards
+                .iter()
+                .find(|(shard, _)| shard.shard_id == request.shard_id)
+                .unwrap();
             let from = |first: &dyn Fn(SequenceNumber) -> bool| {
-                records.iter().filter(|&&number| !first(SequenceNumber::of(number))).count()
+                records
+                    .iter()
+                    .filter(|&&number| !first(SequenceNumber::of(number)))
+                    .count()
             };
             let at = match request.position {
                 ShardPosition::TrimHorizon => 0,
                 ShardPosition::Latest => records.len(),
-                ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) if !has(shard, number) => {
+                ShardPosition::AtSequenceNumber(number)
+                | ShardPosition::AfterSequenceNumber(number)
+                    if !has(shard, number) =>
+                {
                     return Err(StreamError::SequenceNumber.into());
                 }
                 ShardPosition::AtSequenceNumber(number) => from(&|other| other >= number),
@@ -266,37 +399,81 @@ mod tests {
                 // As the service.
                 ShardPosition::AtTimestamp(_) => return Err(StreamError::Iterator.into()),
             };
-            Ok(GetShardIteratorResponse { shard_iterator: format!("{}@{at}", shard.shard_id) })
+            Ok(GetShardIteratorResponse {
+                shard_iterator: format!("{}@{at}", shard.shard_id),
+            })
         }
 
         fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
             let (id, at) = request.shard_iterator.split_once('@').unwrap();
             let at: usize = at.parse().unwrap();
             let shards = self.shards.lock().unwrap();
-            let (shard, records) = shards.iter().find(|(shard, _)| shard.shard_id == id).unwrap();
+            let (shard, records) = shards
+                .iter()
+                .find(|(shard, _)| shard.shard_id == id)
+                .unwrap();
             let page = request.limit.map_or(2, |limit| limit.min(2)) as usize;
-            let given: Vec<_> = records.iter().skip(at).take(page).map(|&number| record(number)).collect();
+            let given: Vec<_> = records
+                .iter()
+                .skip(at)
+                .take(page)
+                .map(|&number| record(number))
+                .collect();
             let next = at + given.len();
             let is_over = next == records.len() && shard.range.ending.is_some();
-            Ok(GetRecordsResponse { records: given, next_shard_iterator: (!is_over).then(|| format!("{id}@{next}")) })
+            Ok(GetRecordsResponse {
+                records: given,
+                next_shard_iterator: (!is_over).then(|| format!("{id}@{next}")),
+            })
         }
     }
 
     fn start(family: &Family, position: ShardPosition) -> Result<String, Error> {
-        let request = DescribeStreamRequest { stream: stream(), limit: None, exclusive_start_shard_id: None, children_of: None };
+        let request = DescribeStreamRequest {
+            stream: stream(),
+            limit: None,
+            exclusive_start_shard_id: None,
+            children_of: None,
+        };
         let shard_id = describe(family, &request)?.shards[0].shard_id.clone();
-        Ok(iterator(family, GetShardIteratorRequest { stream: stream(), shard_id, position })?.shard_iterator)
+        Ok(iterator(
+            family,
+            GetShardIteratorRequest {
+                stream: stream(),
+                shard_id,
+                position,
+            },
+        )?
+        .shard_iterator)
     }
 
     /// What there is to read, at most three at once; and the iterator behind it, after a page or two without records.
     fn read(family: &Family, iterator: Option<String>) -> (Vec<u64>, Option<String>) {
         let (mut numbers, mut next, mut empty) = (Vec::new(), iterator, 0);
         while empty < 3 {
-            let Some(shard_iterator) = next.take() else { break };
-            let answer = records(family, GetRecordsRequest { shard_iterator, limit: Some(3) }).unwrap();
+            let Some(shard_iterator) = next.take() else {
+                break;
+            };
+            let answer = records(
+                family,
+                GetRecordsRequest {
+                    shard_iterator,
+                    limit: Some(3),
+                },
+            )
+            .unwrap();
             assert!(answer.records.len() <= 3);
-            empty = if answer.records.is_empty() { empty + 1 } else { 0 };
-            numbers.extend(answer.records.iter().map(|record| record.sequence_number.version()));
+            empty = if answer.records.is_empty() {
+                empty + 1
+            } else {
+                0
+            };
+            numbers.extend(
+                answer
+                    .records
+                    .iter()
+                    .map(|record| record.sequence_number.version()),
+            );
             next = answer.next_shard_iterator;
         }
         (numbers, next)
@@ -310,7 +487,10 @@ mod tests {
             shard("c", Some("a"), 20, ending, &[22]),
             shard("d", Some("gone"), 5, Some(9), &[6]),
         ];
-        Family { shards: Mutex::new(shards), status }
+        Family {
+            shards: Mutex::new(shards),
+            status,
+        }
     }
 
     #[test]
@@ -318,25 +498,58 @@ mod tests {
         let family = family(StreamStatus::Enabled);
         let check = |position, expected: &[u64]| {
             let (mut numbers, next) = read(&family, Some(start(&family, position).unwrap()));
-            let place = |number: u64| numbers.iter().position(|other| *other == number).unwrap_or(0);
-            assert!(place(13) <= place(21) && place(21) <= place(27), "{numbers:?}");
+            let place = |number: u64| {
+                numbers
+                    .iter()
+                    .position(|other| *other == number)
+                    .unwrap_or(0)
+            };
+            assert!(
+                place(13) <= place(21) && place(21) <= place(27),
+                "{numbers:?}"
+            );
             numbers.sort_unstable();
-            assert_eq!((numbers.as_slice(), next.is_some()), (expected, true), "{position:?}");
+            assert_eq!(
+                (numbers.as_slice(), next.is_some()),
+                (expected, true),
+                "{position:?}"
+            );
         };
-        check(ShardPosition::TrimHorizon, &[6, 11, 12, 13, 21, 22, 23, 25, 27]);
+        check(
+            ShardPosition::TrimHorizon,
+            &[6, 11, 12, 13, 21, 22, 23, 25, 27],
+        );
         check(ShardPosition::Latest, &[]);
-        check(ShardPosition::AtSequenceNumber(SequenceNumber::of(12)), &[12, 13, 21, 22, 23, 25, 27]);
-        check(ShardPosition::AfterSequenceNumber(SequenceNumber::of(13)), &[21, 22, 23, 25, 27]);
-        check(ShardPosition::AfterSequenceNumber(SequenceNumber::of(23)), &[25, 27]);
-        check(ShardPosition::AtTimestamp(13_500), &[13, 21, 22, 23, 25, 27]);
-        let unknown = start(&family, ShardPosition::AtSequenceNumber(SequenceNumber::of(1)));
+        check(
+            ShardPosition::AtSequenceNumber(SequenceNumber::of(12)),
+            &[12, 13, 21, 22, 23, 25, 27],
+        );
+        check(
+            ShardPosition::AfterSequenceNumber(SequenceNumber::of(13)),
+            &[21, 22, 23, 25, 27],
+        );
+        check(
+            ShardPosition::AfterSequenceNumber(SequenceNumber::of(23)),
+            &[25, 27],
+        );
+        check(
+            ShardPosition::AtTimestamp(13_500),
+            &[13, 21, 22, 23, 25, 27],
+        );
+        let unknown = start(
+            &family,
+            ShardPosition::AtSequenceNumber(SequenceNumber::of(1)),
+        );
         assert_eq!(unknown, Err(StreamError::SequenceNumber.into()));
     }
 
     #[test]
     fn shards_that_come_later_are_read_too() {
         let family = family(StreamStatus::Enabled);
-        let (numbers, next) = read(&family, Some(start(&family, ShardPosition::Latest).unwrap()));
+        let (numbers, next) = read(
+            &family,
+            Some(start(&family, ShardPosition::Latest).unwrap()),
+        );
         assert_eq!(numbers, [0; 0]);
         family.shards.lock().unwrap()[1].1.push(28);
         let (numbers, next) = read(&family, next);
@@ -345,15 +558,25 @@ mod tests {
         family.shards.lock().unwrap()[1].0.range.ending = Some(SequenceNumber::of(29));
         let (numbers, next) = read(&family, next);
         assert_eq!((numbers.len(), next.is_some()), (0, true));
-        family.shards.lock().unwrap().push(shard("e", Some("b"), 30, None, &[31]));
+        family
+            .shards
+            .lock()
+            .unwrap()
+            .push(shard("e", Some("b"), 30, None, &[31]));
         assert_eq!(read(&family, next).0, [31]);
     }
 
     #[test]
     fn a_stream_that_was_disabled_ends() {
         let family = family(StreamStatus::Disabled);
-        let (mut numbers, next) = read(&family, Some(start(&family, ShardPosition::TrimHorizon).unwrap()));
+        let (mut numbers, next) = read(
+            &family,
+            Some(start(&family, ShardPosition::TrimHorizon).unwrap()),
+        );
         numbers.sort_unstable();
-        assert_eq!((numbers, next), (vec![6, 11, 12, 13, 21, 22, 23, 25, 27], None));
+        assert_eq!(
+            (numbers, next),
+            (vec![6, 11, 12, 13, 21, 22, 23, 25, 27], None)
+        );
     }
 }

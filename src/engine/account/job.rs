@@ -41,7 +41,11 @@ impl Job {
     /// A copy from its start.
     #[must_use]
     pub fn copy(from: CopySource, to: CopyTarget) -> Self {
-        Self::Copy(CopyJob { from, to, place: CopyPlace::Items(None) })
+        Self::Copy(CopyJob {
+            from,
+            to,
+            place: CopyPlace::Items(None),
+        })
     }
 }
 
@@ -130,7 +134,10 @@ mod hex {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
-        text.map(|text| digest::unhex(&text).ok_or_else(|| D::Error::custom("not hexadecimal digits"))).transpose()
+        text.map(|text| {
+            digest::unhex(&text).ok_or_else(|| D::Error::custom("not hexadecimal digits"))
+        })
+        .transpose()
     }
 }
 
@@ -143,33 +150,83 @@ mod tests {
     fn forms_are_fixed_and_those_without_version_are_read() {
         let name = || TableName::new("abc").unwrap();
         let arn = || "arn".to_owned();
-        let table = CopySource::Table { name: name(), source: SourceId(1), bound: 9 };
-        let backup = CopySource::Backup { arn: arn(), source: SourceId(2) };
-        let into = |from: &CopySource, to, place| Job::Copy(CopyJob { from: from.clone(), to, place });
+        let table = CopySource::Table {
+            name: name(),
+            source: SourceId(1),
+            bound: 9,
+        };
+        let backup = CopySource::Backup {
+            arn: arn(),
+            source: SourceId(2),
+        };
+        let into = |from: &CopySource, to, place| {
+            Job::Copy(CopyJob {
+                from: from.clone(),
+                to,
+                place,
+            })
+        };
         let (source, below) = (SourceId(4), 5);
-        let changes = ChangesJob { arn: arn(), table: name(), source: SourceId(5), into: SourceId(6), after: 7, until: 8 };
+        let changes = ChangesJob {
+            arn: arn(),
+            table: name(),
+            source: SourceId(5),
+            into: SourceId(6),
+            after: 7,
+            until: 8,
+        };
         for (job, members) in [
             (
-                into(&table, CopyTarget::Backup { arn: arn(), source: SourceId(3) }, CopyPlace::Items(None)),
+                into(
+                    &table,
+                    CopyTarget::Backup {
+                        arn: arn(),
+                        source: SourceId(3),
+                    },
+                    CopyPlace::Items(None),
+                ),
                 r#""from":{"table":"abc","source":1,"bound":9},"to":{"backup":"arn","source":3},"place":{"items":null}"#,
             ),
             (
-                into(&table, CopyTarget::Export { arn: arn(), source: SourceId(3) }, CopyPlace::Items(Some(vec![0, 255]))),
+                into(
+                    &table,
+                    CopyTarget::Export {
+                        arn: arn(),
+                        source: SourceId(3),
+                    },
+                    CopyPlace::Items(Some(vec![0, 255])),
+                ),
                 r#""from":{"table":"abc","source":1,"bound":9},"to":{"export":"arn","source":3},"place":{"items":"00ff"}"#,
             ),
             (
-                into(&backup, CopyTarget::Table { name: name() }, CopyPlace::History(7)),
+                into(
+                    &backup,
+                    CopyTarget::Table { name: name() },
+                    CopyPlace::History(7),
+                ),
                 r#""from":{"backup":"arn","source":2},"to":{"table":"abc"},"place":{"history":7}"#,
             ),
             (Job::Trim { source, below }, r#""trim":4,"below":5"#),
-            (Job::Changes(changes), r#""changes":"arn","table":"abc","source":5,"into":6,"after":7,"until":8"#),
+            (
+                Job::Changes(changes),
+                r#""changes":"arn","table":"abc","source":5,"into":6,"after":7,"until":8"#,
+            ),
         ] {
             let record = JobRecord { id: 1, job };
-            assert_eq!(String::from_utf8(encode(&record).unwrap()).unwrap(), format!(r#"{{"v":1,"id":1,{members}}}"#));
+            assert_eq!(
+                String::from_utf8(encode(&record).unwrap()).unwrap(),
+                format!(r#"{{"v":1,"id":1,{members}}}"#)
+            );
             for head in [r#"{"id":1,"#, r#"{"v":1,"id":1,"#] {
-                assert_eq!(decode(format!("{head}{members}}}").as_bytes()), Ok(record.clone()));
+                assert_eq!(
+                    decode(format!("{head}{members}}}").as_bytes()),
+                    Ok(record.clone())
+                );
             }
         }
-        assert_eq!(decode::<JobRecord>(br#"{"v":2,"id":1}"#), Err(crate::model::error::StoreError::Format(2)));
+        assert_eq!(
+            decode::<JobRecord>(br#"{"v":2,"id":1}"#),
+            Err(crate::model::error::StoreError::Format(2))
+        );
     }
 }

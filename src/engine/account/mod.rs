@@ -30,7 +30,12 @@ pub use job::JobRecord;
 /// `<table ARN>/<what>/<digits>-<8 hex digits>`: milliseconds, 17 digits of a backup and 14 of others, and a number that is never used
 /// again, mixed with the engine's seed.
 #[must_use]
-pub fn new_arn(seed: u64, table: &TableName, what: &str, (now_ms, SourceId(id)): (u64, SourceId)) -> String {
+pub fn new_arn(
+    seed: u64,
+    table: &TableName,
+    what: &str,
+    (now_ms, SourceId(id)): (u64, SourceId),
+) -> String {
     let mut mixed = seed.to_be_bytes().to_vec();
     mixed.extend_from_slice(&id.to_be_bytes());
     let hex = digest::hex(&digest::digest(&mixed)[..4]);
@@ -49,14 +54,20 @@ pub trait AccountRecord: Stored {
     /// # Errors
     /// As above.
     fn get(read: &dyn Read, name: &str) -> Result<Option<Self>, StoreError> {
-        read.get(&StoreKey::Account(Self::KIND, name).encode())?.map(decode).transpose()
+        read.get(&StoreKey::Account(Self::KIND, name).encode())?
+            .map(decode)
+            .transpose()
     }
 
     /// The record of a name that a request has.
     ///
     /// # Errors
     /// As above; `missing` of the name.
-    fn known(read: &dyn Read, name: &str, missing: impl FnOnce(String) -> RecoveryError) -> Result<Self, Error> {
+    fn known(
+        read: &dyn Read,
+        name: &str,
+        missing: impl FnOnce(String) -> RecoveryError,
+    ) -> Result<Self, Error> {
         Ok(Self::get(read, name)?.ok_or_else(|| missing(name.to_owned()))?)
     }
 
@@ -65,15 +76,24 @@ pub trait AccountRecord: Stored {
     /// # Errors
     /// As above.
     fn put(&self, batch: &mut dyn Write, name: &str) -> Result<(), StoreError> {
-        batch.put(&StoreKey::Account(Self::KIND, name).encode(), &encode(self)?)
+        batch.put(
+            &StoreKey::Account(Self::KIND, name).encode(),
+            &encode(self)?,
+        )
     }
 
     /// Changes the record of that name, if it is there.
     ///
     /// # Errors
     /// As above.
-    fn change(batch: &mut dyn Write, name: &str, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
-        let Some(mut record) = Self::get(batch.as_read(), name)? else { return Ok(()) };
+    fn change(
+        batch: &mut dyn Write,
+        name: &str,
+        change: impl FnOnce(&mut Self),
+    ) -> Result<(), StoreError> {
+        let Some(mut record) = Self::get(batch.as_read(), name)? else {
+            return Ok(());
+        };
         change(&mut record);
         record.put(batch, name)
     }
@@ -83,14 +103,19 @@ pub trait AccountRecord: Stored {
     /// # Errors
     /// As above.
     fn delete(batch: &mut dyn Write, name: &str) -> Result<(), StoreError> {
-        batch.delete(&StoreKey::Account(Self::KIND, name).encode()).map(drop)
+        batch
+            .delete(&StoreKey::Account(Self::KIND, name).encode())
+            .map(drop)
     }
 
     /// Visits each record, or why it cannot be read, in order of their names.
     ///
     /// # Errors
     /// Those of the store and of `visit`.
-    fn each(read: &dyn Read, mut visit: impl FnMut(Result<Self, StoreError>) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn each(
+        read: &dyn Read,
+        mut visit: impl FnMut(Result<Self, StoreError>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         walks::each(read, &Self::after(None), |_, bytes| visit(decode(bytes)))
     }
 
@@ -110,7 +135,9 @@ pub trait AccountRecord: Stored {
         limit: usize,
         mut take: impl FnMut(Self) -> Result<Option<T>, StoreError>,
     ) -> Result<(Vec<T>, bool), StoreError> {
-        walks::page(read, &Self::after(after), limit, |_, bytes| take(decode(bytes)?))
+        walks::page(read, &Self::after(after), limit, |_, bytes| {
+            take(decode(bytes)?)
+        })
     }
 }
 
@@ -159,7 +186,11 @@ pub struct ImportRecord {
 impl ExportRecord {
     /// It is over, or has failed.
     pub fn end(&mut self, now_ms: u64, failure: Option<Failure>) {
-        self.export.status = if failure.is_none() { TransferStatus::Completed } else { TransferStatus::Failed };
+        self.export.status = if failure.is_none() {
+            TransferStatus::Completed
+        } else {
+            TransferStatus::Failed
+        };
         (self.export.end_ms, self.export.failure) = (Some(now_ms), failure);
     }
 }
@@ -203,7 +234,10 @@ impl Stored for ImportRecord {
 
 /// Forms without a version had a failure's parts as two members, null without one.
 fn gather_failure(members: &mut Map<String, Value>) {
-    if let (Some(code @ Value::String(_)), Some(message)) = (members.remove("failure_code"), members.remove("failure_message")) {
+    if let (Some(code @ Value::String(_)), Some(message)) = (
+        members.remove("failure_code"),
+        members.remove("failure_message"),
+    ) {
         members.insert("failure".to_owned(), Value::Array(vec![code, message]));
     }
 }
@@ -234,8 +268,12 @@ impl BackupRecord {
 /// `Corrupt`, `Format` for what cannot be read: nobody knows what belongs to it. Those of the store.
 pub fn kept_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut found = Vec::new();
-    BackupRecord::each(read, |record| record.map(|record| found.push(record.source)))?;
-    ExportRecord::each(read, |record| record.map(|record| found.push(record.source)))?;
+    BackupRecord::each(read, |record| {
+        record.map(|record| found.push(record.source))
+    })?;
+    ExportRecord::each(read, |record| {
+        record.map(|record| found.push(record.source))
+    })?;
     Ok(found)
 }
 
@@ -274,14 +312,25 @@ fn insights_name(target: &InsightsTarget) -> String {
 ///
 /// # Errors
 /// `Corrupt`; those of the store.
-pub fn counts_items(of: &dyn Read, table: &TableEntry, source: SourceId) -> Result<bool, StoreError> {
+pub fn counts_items(
+    of: &dyn Read,
+    table: &TableEntry,
+    source: SourceId,
+) -> Result<bool, StoreError> {
     let index = table.index_of(source).map(|index| index.name.clone());
-    let target = InsightsTarget { table: table.schema.name.clone(), index };
+    let target = InsightsTarget {
+        table: table.schema.name.clone(),
+        index,
+    };
     Ok(has_sort_key(table, source) && read_insights(of, target, (table, source))?.is_enabled)
 }
 
 fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
-    table.index_of(source).map_or(table.schema.key.sort.is_some(), |index| !index.sort.is_empty())
+    table
+        .index_of(source)
+        .map_or(table.schema.key.sort.is_some(), |index| {
+            !index.sort.is_empty()
+        })
 }
 
 /// What was kept; of an earlier table or index of that name nothing.
@@ -293,7 +342,8 @@ pub fn read_insights(
     target: InsightsTarget,
     (table, source): (&TableEntry, SourceId),
 ) -> Result<Insights, StoreError> {
-    let record = InsightsRecord::get(of, &insights_name(&target))?.filter(|record| record.source == source);
+    let record =
+        InsightsRecord::get(of, &insights_name(&target))?.filter(|record| record.source == source);
     Ok(Insights {
         target,
         has_sort_key: has_sort_key(table, source),
@@ -310,9 +360,18 @@ pub fn read_insights(
 ///
 /// # Errors
 /// Those of the store.
-pub fn put_insights(batch: &mut dyn Write, insights: &Insights, source: SourceId) -> Result<(), StoreError> {
+pub fn put_insights(
+    batch: &mut dyn Write,
+    insights: &Insights,
+    source: SourceId,
+) -> Result<(), StoreError> {
     let throttled_only = insights.mode == Some(InsightsMode::ThrottledKeys);
-    let record = InsightsRecord { source, enabled: insights.is_enabled, throttled_only, changed: insights.changed_ms };
+    let record = InsightsRecord {
+        source,
+        enabled: insights.is_enabled,
+        throttled_only,
+        changed: insights.changed_ms,
+    };
     record.put(batch, &insights_name(&insights.target))
 }
 

@@ -25,9 +25,13 @@ pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
         return Ok(());
     }
     let given = Arc::clone(&taken);
-    let outcome = shared.submit_in_background(move |transaction| Ok(store(transaction, &given, now_ms)?));
+    let outcome =
+        shared.submit_in_background(move |transaction| Ok(store(transaction, &given, now_ms)?));
     // After the end it is stored with what else was queued, or lost.
-    if outcome.as_ref().is_err_and(|error| *error != Error::Store(StoreError::Closed)) {
+    if outcome
+        .as_ref()
+        .is_err_and(|error| *error != Error::Store(StoreError::Closed))
+    {
         shared.meter.give_back(&taken);
     }
     outcome
@@ -36,14 +40,26 @@ pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
 fn store(transaction: &mut Transaction<'_>, taken: &Taken, now_ms: u64) -> Result<(), StoreError> {
     if taken.user_errors > 0 {
         let errors = stored::user_errors(transaction.read())? + taken.user_errors;
-        transaction.batch.put(&StoreKey::Meta(Meta::UserErrors).encode(), &errors.to_be_bytes())?;
+        transaction.batch.put(
+            &StoreKey::Meta(Meta::UserErrors).encode(),
+            &errors.to_be_bytes(),
+        )?;
     }
-    taken.sources.iter().try_for_each(|of| store_of_source(transaction, of, now_ms))
+    taken
+        .sources
+        .iter()
+        .try_for_each(|of| store_of_source(transaction, of, now_ms))
 }
 
-fn store_of_source(transaction: &mut Transaction<'_>, taken: &TakenOfSource, now_ms: u64) -> Result<(), StoreError> {
+fn store_of_source(
+    transaction: &mut Transaction<'_>,
+    taken: &TakenOfSource,
+    now_ms: u64,
+) -> Result<(), StoreError> {
     // A table that was dropped meanwhile must leave nothing behind.
-    let Some(table) = transaction.table(&taken.table)? else { return Ok(()) };
+    let Some(table) = transaction.table(&taken.table)? else {
+        return Ok(());
+    };
     let source = taken.source.unwrap_or(table.source);
     if !table.all_sources().any(|of| of == source) {
         return Ok(());
@@ -63,14 +79,18 @@ pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
     if !shared.counted_due.begins(now_ms) {
         return Ok(());
     }
-    shared.counted_due.no_later_than(now_ms.saturating_add(HOUR_MS));
+    shared
+        .counted_due
+        .no_later_than(now_ms.saturating_add(HOUR_MS));
     loop {
         let over = over(shared, now_ms)?;
         let is_all = over.len() < REMOVED_MAX;
         if !over.is_empty() {
             shared.submit_in_background(move |transaction| {
                 transaction.removes();
-                Ok(over.iter().try_for_each(|key| transaction.batch.delete(key).map(drop))?)
+                Ok(over
+                    .iter()
+                    .try_for_each(|key| transaction.batch.delete(key).map(drop))?)
             })?;
         }
         if is_all {
@@ -84,19 +104,28 @@ fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
     let view = shared.view()?;
     let next = catalog::next_source(view.read())?;
     let tables = view.tables()?;
-    let live: HashSet<SourceId> = tables.iter().flat_map(|table| table.all_sources()).collect();
+    let live: HashSet<SourceId> = tables
+        .iter()
+        .flat_map(|table| table.all_sources())
+        .collect();
     let mut over = Vec::new();
-    view.read().walk(&Space::Counted.all(), Direction::Forward, &mut |key, _| {
-        let is_over = match StoreKey::parse(key) {
-            Some(StoreKey::Counted(source, _, level, start)) => {
-                stored::is_over(level, start, now_ms) || (source < next && !live.contains(&source))
+    view.read()
+        .walk(&Space::Counted.all(), Direction::Forward, &mut |key, _| {
+            let is_over = match StoreKey::parse(key) {
+                Some(StoreKey::Counted(source, _, level, start)) => {
+                    stored::is_over(level, start, now_ms)
+                        || (source < next && !live.contains(&source))
+                }
+                _ => true,
+            };
+            if is_over {
+                over.push(key.to_vec());
             }
-            _ => true,
-        };
-        if is_over {
-            over.push(key.to_vec());
-        }
-        if over.len() < REMOVED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+            if over.len() < REMOVED_MAX {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
     Ok(over)
 }

@@ -42,10 +42,18 @@ fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
     let view = shared.view()?;
     let mut work = Vec::new();
     for name in shared.expiring_tables.names(view.read(), &shared.catalog)? {
-        let Some(table) = view.table(&name)? else { continue };
+        let Some(table) = view.table(&name)? else {
+            continue;
+        };
         match table.expiry_list() {
-            Some(list) if !list.is_built => work.push(Work { name, unbuilt: Some(list) }),
-            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work { name, unbuilt: None }),
+            Some(list) if !list.is_built => work.push(Work {
+                name,
+                unbuilt: Some(list),
+            }),
+            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work {
+                name,
+                unbuilt: None,
+            }),
             _ => {}
         }
     }
@@ -56,23 +64,38 @@ fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
 type Due = (u64, Vec<u8>);
 
 /// The first of the items whose time is over, by the list.
-fn due(read: &dyn Read, shared: &Shared, table: &TableEntry, count: usize) -> Result<Vec<Due>, StoreError> {
+fn due(
+    read: &dyn Read,
+    shared: &Shared,
+    table: &TableEntry,
+    count: usize,
+) -> Result<Vec<Due>, StoreError> {
     let now_ms = shared.now_ms();
-    let Some((time_to_live, list)) = table.time_to_live.as_ref().zip(table.expiry_list()) else { return Ok(Vec::new()) };
+    let Some((time_to_live, list)) = table.time_to_live.as_ref().zip(table.expiry_list()) else {
+        return Ok(Vec::new());
+    };
     if time_to_live.status(now_ms, shared.options.ttl_transition_ms) != TimeToLiveStatus::Enabled {
         return Ok(Vec::new());
     }
     // Later than five years ago, and earlier than now.
-    let from_ms = now_ms.checked_sub(TTL_PAST_MS_MAX).map_or(0, |past| past + 1);
+    let from_ms = now_ms
+        .checked_sub(TTL_PAST_MS_MAX)
+        .map_or(0, |past| past + 1);
     listed(read, list.id, (from_ms, now_ms), count)
 }
 
 fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
     loop {
         let of_job = name.clone();
-        let (expired, goes_on) = shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
+        let (expired, goes_on) =
+            shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
         if expired > 0 {
-            shared.meter.table(name).lock().counts(shared.now_ms()).time_to_live_deleted += expired;
+            shared
+                .meter
+                .table(name)
+                .lock()
+                .counts(shared.now_ms())
+                .time_to_live_deleted += expired;
         }
         if !goes_on {
             return Ok(());
@@ -82,8 +105,15 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
 
 /// Deletes some: how many, and whether there may be more.
 fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
-    let Ok(table) = catalog::active(transaction.table(name)?) else { return Ok((0, false)) };
-    let due = due(transaction.read(), transaction.shared, &table, ITEMS_PER_JOB)?;
+    let Ok(table) = catalog::active(transaction.table(name)?) else {
+        return Ok((0, false));
+    };
+    let due = due(
+        transaction.read(),
+        transaction.shared,
+        &table,
+        ITEMS_PER_JOB,
+    )?;
     // Stream records tell these deletes from those of clients, and they consume nothing, as the service's.
     transaction.origin = Origin::TimeToLive;
     transaction.charges.is_off = true;
@@ -95,7 +125,11 @@ fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(
 }
 
 /// Whether an item was deleted.
-fn expire_item(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, (ms, place): &Due) -> Result<bool, Error> {
+fn expire_item(
+    transaction: &mut Transaction<'_>,
+    table: &Arc<TableEntry>,
+    (ms, place): &Due,
+) -> Result<bool, Error> {
     match item_that_expires(transaction.read(), table, (*ms, place)) {
         Ok(Some(key)) => {
             let stored = Stored::read(transaction.read(), table, key)?;
@@ -104,7 +138,9 @@ fn expire_item(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, (ms, 
         // No such item: it must not stand before others for ever. `check` tells of damaged ones.
         Ok(None) | Err(StoreError::Corrupt(_)) => {
             if let Some(list) = table.expiry_list() {
-                transaction.batch.delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
+                transaction
+                    .batch
+                    .delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
             }
             Ok(false)
         }

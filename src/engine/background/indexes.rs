@@ -22,7 +22,9 @@ const FULL_DISK_WAIT_MS: u64 = 1_000;
 /// Those of the store; `Closed` when the engine ends.
 pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     let mut soonest = NextStep::Nothing;
-    let mut names = shared.busy_tables.names(shared.view()?.read(), &shared.catalog)?;
+    let mut names = shared
+        .busy_tables
+        .names(shared.view()?.read(), &shared.catalog)?;
     // One step of each in turn.
     while !names.is_empty() {
         let mut going = Vec::new();
@@ -44,7 +46,9 @@ pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
 }
 
 fn step(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
-    let Some(table) = shared.view()?.table(name)? else { return Ok(NextStep::Nothing) };
+    let Some(table) = shared.view()?.table(name)? else {
+        return Ok(NextStep::Nothing);
+    };
     if let Some(end_ms) = table.status_ends_ms {
         return state_step(shared, name, end_ms);
     }
@@ -82,15 +86,24 @@ fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resul
     // Nothing is submitted only to find nothing.
     let delay_ms = shared.options.gsi_delay_ms;
     let has_global = table.schema.indexes_of(IndexKind::Global).next().is_some();
-    if delay_ms > 0 && has_global && !index_lag::has_pending(&*shared.store.snapshot()?, table.source)? {
+    if delay_ms > 0
+        && has_global
+        && !index_lag::has_pending(&*shared.store.snapshot()?, table.source)?
+    {
         return Ok(NextStep::Later(index_lag::poll_after(delay_ms)));
     }
     run(shared, name, index_lag::step)
 }
 
 /// Moves an index on that is being made or removed.
-fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<NextStep, Error> {
-    let Some((stage, from_ms)) = stage_of(table) else { return Ok(NextStep::Nothing) };
+fn life_step(
+    shared: &Arc<Shared>,
+    name: &TableName,
+    table: &TableEntry,
+) -> Result<NextStep, Error> {
+    let Some((stage, from_ms)) = stage_of(table) else {
+        return Ok(NextStep::Nothing);
+    };
     let now_ms = shared.now_ms();
     if from_ms > now_ms {
         return Ok(NextStep::Later(from_ms - now_ms));
@@ -109,20 +122,32 @@ fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resu
         }),
         Stage::Removal => run(shared, name, index_life::removal_step).map(|goes_on| {
             shared.pieces.grow();
-            if goes_on { NextStep::Again } else { NextStep::Nothing }
+            if goes_on {
+                NextStep::Again
+            } else {
+                NextStep::Nothing
+            }
         }),
     };
     match (stage, done) {
-        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) if shared.pieces.halve() => Ok(NextStep::Again),
-        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) => Ok(NextStep::Later(FULL_DISK_WAIT_MS)),
-        (Stage::Allocation | Stage::Backfill, Err(Error::Store(StoreError::NoSpace))) => give_up(shared, name),
+        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) if shared.pieces.halve() => {
+            Ok(NextStep::Again)
+        }
+        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) => {
+            Ok(NextStep::Later(FULL_DISK_WAIT_MS))
+        }
+        (Stage::Allocation | Stage::Backfill, Err(Error::Store(StoreError::NoSpace))) => {
+            give_up(shared, name)
+        }
         (_, done) => done,
     }
 }
 
 /// The disk is full: an index that is being made is dropped.
 fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
-    log::warn!("the disk is full: the index that table {name} is making is dropped; make it again when there is room");
+    log::warn!(
+        "the disk is full: the index that table {name} is making is dropped; make it again when there is room"
+    );
     match run(shared, name, index_life::give_up) {
         Ok(()) => Ok(NextStep::Again),
         Err(Error::Store(StoreError::NoSpace)) => Ok(NextStep::Later(FULL_DISK_WAIT_MS)),

@@ -18,14 +18,19 @@ use super::{
 };
 
 /// The threads: name and round. Indexes have one of their own, so that a long backfill keeps nothing else waiting.
-pub const ROUNDS: [(&str, Round); 2] = [("engine-background", housekeeping), ("engine-indexes", indexes::round)];
+pub const ROUNDS: [(&str, Round); 2] = [
+    ("engine-background", housekeeping),
+    ("engine-indexes", indexes::round),
+];
 
 /// Does what there is to do for all threads.
 ///
 /// # Errors
 /// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
-    ROUNDS.iter().try_for_each(|(_, round)| round(shared).map(drop))
+    ROUNDS
+        .iter()
+        .try_for_each(|(_, round)| round(shared).map(drop))
 }
 
 fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {

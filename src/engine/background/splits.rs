@@ -49,7 +49,10 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
             changed.extend(look_at(shared, table, source)?);
         }
     }
-    let live: HashSet<SourceId> = tables.iter().flat_map(|table| table.all_sources()).collect();
+    let live: HashSet<SourceId> = tables
+        .iter()
+        .flat_map(|table| table.all_sources())
+        .collect();
     // Those of the next numbers may have come after the tables were read.
     let is_live = |source: SourceId| source >= next || live.contains(&source);
     shared.meter.keep_only(is_live);
@@ -61,10 +64,17 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 }
 
 /// What is to be changed of a table's base or global index.
-fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Option<ChangedMap>, Error> {
+fn look_at(
+    shared: &Shared,
+    table: &TableEntry,
+    source: SourceId,
+) -> Result<Option<ChangedMap>, Error> {
     let (before, mut map, bytes) = {
         let view = shared.view()?;
-        let before = view.read().get(&StoreKey::Partitions(source).encode())?.map(<[u8]>::to_vec);
+        let before = view
+            .read()
+            .get(&StoreKey::Partitions(source).encode())?
+            .map(<[u8]>::to_vec);
         let map = PartitionMap::clone(&*partitions::load(view.read(), table, source)?);
         (before, map, billed_bytes(&view, table, source)?)
     };
@@ -77,18 +87,32 @@ fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Opti
     let map = Arc::new(map);
     if is_stored {
         // Another process may have split it.
-        if let Some(meter) = shared.meter.known_source(source).filter(|meter| *meter.map() != *map) {
+        if let Some(meter) = shared
+            .meter
+            .known_source(source)
+            .filter(|meter| *meter.map() != *map)
+        {
             meter.set_map(Arc::clone(&map));
         }
         return Ok(None);
     }
-    Ok(Some(ChangedMap { table: table.schema.name.clone(), source, before, map }))
+    Ok(Some(ChangedMap {
+        table: table.schema.name.clone(),
+        source,
+        before,
+        map,
+    }))
 }
 
 /// With overhead; of a base table with its local indexes.
 fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result<u64, Error> {
-    let local = table.sources_of(IndexKind::Local).filter(|_| source == table.source);
-    std::iter::once(source).chain(local).map(|source| Ok(view.counters(source)?.size_with_overhead())).sum()
+    let local = table
+        .sources_of(IndexKind::Local)
+        .filter(|_| source == table.source);
+    std::iter::once(source)
+        .chain(local)
+        .map(|source| Ok(view.counters(source)?.size_with_overhead()))
+        .sum()
 }
 
 /// Splits partitions over their size. They are measured only when the table has grown by a twentieth of a partition since.
@@ -130,7 +154,9 @@ fn split_hot(
     map: &mut PartitionMap,
     splits: &mut usize,
 ) -> Result<(), Error> {
-    let Some(meter) = shared.meter.known_source(source) else { return Ok(()) };
+    let Some(meter) = shared.meter.known_source(source) else {
+        return Ok(());
+    };
     let now_ms = shared.now_ms();
     let is_hot = |partition: &&Partition| {
         let load = meter.last_minute(partition.id, now_ms);
@@ -138,16 +164,34 @@ fn split_hot(
         has_rested && hot::share(&load, &shared.options.partition_limits) >= hot::HEAT_SPLIT_SHARE
     };
     let views = shared.views();
-    for id in map.partitions().iter().filter(is_hot).map(|partition| partition.id).collect::<Vec<_>>() {
+    for id in map
+        .partitions()
+        .iter()
+        .filter(is_hot)
+        .map(|partition| partition.id)
+        .collect::<Vec<_>>()
+    {
         if *splits >= SPLITS_MAX {
             break;
         }
-        let Some(position) = map.position_of_id(id) else { continue };
-        if !shared.split_rounds.is_due((source, id), now_ms, hot::REST_MS) {
+        let Some(position) = map.position_of_id(id) else {
+            continue;
+        };
+        if !shared
+            .split_rounds
+            .is_due((source, id), now_ms, hot::REST_MS)
+        {
             continue;
         }
         let range = &map.range(position);
-        let cuts = HotPartition { views: &*views, table, source, map, range }.cuts(&meter.samples(id, now_ms))?;
+        let cuts = HotPartition {
+            views: &*views,
+            table,
+            source,
+            map,
+            range,
+        }
+        .cuts(&meter.samples(id, now_ms))?;
         log::debug!("a hot partition of {}: {cuts:?}", table.schema.name);
         for place in cuts.unwrap_or_default() {
             *splits += usize::from(map.split(place, now_ms, PartitionOrigin::Heat));
@@ -166,8 +210,13 @@ fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
             let is_as_before = transaction.batch.get(&key)? == change.before.as_deref();
             // A table that was dropped meanwhile must leave nothing behind.
             let table = transaction.table(&change.table)?;
-            if is_as_before && table.is_some_and(|table| table.all_sources().any(|source| source == change.source)) {
-                transaction.batch.put(&key, &stored::encode(&*change.map)?)?;
+            if is_as_before
+                && table
+                    .is_some_and(|table| table.all_sources().any(|source| source == change.source))
+            {
+                transaction
+                    .batch
+                    .put(&key, &stored::encode(&*change.map)?)?;
                 written.push((change.source, Arc::clone(&change.map)));
             }
         }

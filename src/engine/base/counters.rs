@@ -35,7 +35,11 @@ impl SourceCounters {
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
         let (entries, bytes, partition_keys, rest) = parts_of(bytes, CUT)?;
         match rest {
-            None::<&[u8]> => Ok(Self { entries, bytes, partition_keys }),
+            None::<&[u8]> => Ok(Self {
+                entries,
+                bytes,
+                partition_keys,
+            }),
             Some(_) => Err(StoreError::Corrupt("counters have a wrong length")),
         }
     }
@@ -76,7 +80,9 @@ impl CounterDelta {
 
 /// A counter moved by a change.
 fn shift(counter: u64, by: i64) -> Result<u64, StoreError> {
-    counter.checked_add_signed(by).ok_or(StoreError::Corrupt("a counter fell below zero"))
+    counter
+        .checked_add_signed(by)
+        .ok_or(StoreError::Corrupt("a counter fell below zero"))
 }
 
 /// The size of a collection, entry or item as a change.
@@ -98,7 +104,11 @@ pub fn growth(old: Option<usize>, new: Option<usize>) -> (i64, i64) {
 /// `Corrupt` when one is missing or cannot be read.
 pub fn key_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
     let record = Record::parse(record)?;
-    let value = |name: &&str| record.attribute(name)?.ok_or(StoreError::Corrupt("a record lacks its partition key"));
+    let value = |name: &&str| {
+        record
+            .attribute(name)?
+            .ok_or(StoreError::Corrupt("a record lacks its partition key"))
+    };
     names.iter().map(value).collect()
 }
 
@@ -123,7 +133,12 @@ impl<'a> CollectionValue<'a> {
     /// `Corrupt` when the bytes are not of this format.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
         let (entries, bytes, modified_ms, partition) = parts_of(bytes, CUT)?;
-        Ok(Self { entries, bytes, modified_ms, partition })
+        Ok(Self {
+            entries,
+            bytes,
+            modified_ms,
+            partition,
+        })
     }
 
     /// The partition key values, by their attributes in schema order.
@@ -138,22 +153,46 @@ impl<'a> CollectionValue<'a> {
     ///
     /// # Errors
     /// `Corrupt` when a counter would be negative.
-    pub fn after(&self, entries: i64, bytes: i64, modified_ms: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn after(
+        &self,
+        entries: i64,
+        bytes: i64,
+        modified_ms: u64,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         let entries = shift(self.entries, entries)?;
         let bytes = shift(self.bytes, bytes)?;
         if entries == 0 {
             return Ok(None);
         }
-        Ok(Some(encode_collection(entries, bytes, self.modified_ms.max(modified_ms), self.partition)))
+        Ok(Some(encode_collection(
+            entries,
+            bytes,
+            self.modified_ms.max(modified_ms),
+            self.partition,
+        )))
     }
 }
 
 /// The value of a new collection with one entry.
 #[must_use]
-pub fn new_collection(partition: &[(&str, &AttributeValue)], bytes: usize, modified_ms: u64) -> Vec<u8> {
-    let item = Item(partition.iter().map(|(name, value)| ((*name).to_owned(), (*value).clone())).collect());
+pub fn new_collection(
+    partition: &[(&str, &AttributeValue)],
+    bytes: usize,
+    modified_ms: u64,
+) -> Vec<u8> {
+    let item = Item(
+        partition
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).clone()))
+            .collect(),
+    );
     let names: Vec<&str> = partition.iter().map(|(name, _)| *name).collect();
-    encode_collection(1, bytes as u64, modified_ms, &record::encode(&item, &names, 0, 0))
+    encode_collection(
+        1,
+        bytes as u64,
+        modified_ms,
+        &record::encode(&item, &names, 0, 0),
+    )
 }
 
 fn encode_collection(entries: u64, bytes: u64, modified_ms: u64, partition: &[u8]) -> Vec<u8> {
@@ -166,22 +205,36 @@ mod tests {
 
     #[test]
     fn table_of_exact_bytes() {
-        let counters = SourceCounters { entries: 1, bytes: 258, partition_keys: 3 };
-        let bytes = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3];
+        let counters = SourceCounters {
+            entries: 1,
+            bytes: 258,
+            partition_keys: 3,
+        };
+        let bytes = [
+            0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3,
+        ];
         assert_eq!(counters.encode(), bytes);
         assert_eq!(SourceCounters::decode(&bytes), Ok(counters));
         assert!(SourceCounters::decode(&bytes[..23]).is_err());
         assert_eq!(counters.size_with_overhead(), 358);
 
         let value = new_collection(&[("pk", &AttributeValue::S("a".into()))], 5, 9);
-        assert_eq!(value[..24], [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9]);
+        assert_eq!(
+            value[..24],
+            [
+                0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9
+            ]
+        );
     }
 
     #[test]
     fn a_collection_grows_shrinks_and_ends() {
         let value = new_collection(&[("pk", &AttributeValue::S("a".into()))], 5, 9);
         let parsed = CollectionValue::parse(&value).unwrap();
-        assert_eq!(parsed.partition(&["pk"]), Ok(vec![AttributeValue::S("a".into())]));
+        assert_eq!(
+            parsed.partition(&["pk"]),
+            Ok(vec![AttributeValue::S("a".into())])
+        );
         let grown = parsed.after(1, 10, 12).unwrap().unwrap();
         let grown = CollectionValue::parse(&grown).unwrap();
         assert_eq!((grown.entries, grown.bytes, grown.modified_ms), (2, 15, 12));
@@ -191,7 +244,11 @@ mod tests {
 
     #[test]
     fn a_counter_below_zero_is_corruption() {
-        let delta = CounterDelta { entries: -1, bytes: 0, partition_keys: 0 };
+        let delta = CounterDelta {
+            entries: -1,
+            bytes: 0,
+            partition_keys: 0,
+        };
         assert!(delta.apply(SourceCounters::default()).is_err());
     }
 }

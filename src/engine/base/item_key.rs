@@ -51,18 +51,29 @@ pub fn key_bytes(value: &AttributeValue) -> usize {
 }
 
 fn roles(schema: &KeySchema) -> impl Iterator<Item = (&KeyAttribute, KeyRole)> {
-    let sort = schema.sort.as_ref().map(|attribute| (attribute, KeyRole::Sort));
+    let sort = schema
+        .sort
+        .as_ref()
+        .map(|attribute| (attribute, KeyRole::Sort));
     std::iter::once((&schema.partition, KeyRole::Partition)).chain(sort)
 }
 
-fn check_content(attribute: &KeyAttribute, role: KeyRole, value: &AttributeValue) -> Result<(), KeyError> {
+fn check_content(
+    attribute: &KeyAttribute,
+    role: KeyRole,
+    value: &AttributeValue,
+) -> Result<(), KeyError> {
     if is_empty_key(value) {
         return Err(match value {
             AttributeValue::B(_) => KeyError::EmptyBinary(attribute.name.clone()),
             _ => KeyError::EmptyString(attribute.name.clone()),
         });
     }
-    if key_bytes(value) > role.bytes_max() { Err(role.too_large()) } else { Ok(()) }
+    if key_bytes(value) > role.bytes_max() {
+        Err(role.too_large())
+    } else {
+        Ok(())
+    }
 }
 
 /// The primary key of an item to put.
@@ -71,11 +82,17 @@ fn check_content(attribute: &KeyAttribute, role: KeyRole, value: &AttributeValue
 /// Per key attribute in order: missing, type, empty, size.
 pub fn key_of_item(schema: &KeySchema, item: &Item) -> Result<Key, KeyError> {
     for (attribute, role) in roles(schema) {
-        let value = item.get(&attribute.name).ok_or_else(|| KeyError::Missing(attribute.name.clone()))?;
+        let value = item
+            .get(&attribute.name)
+            .ok_or_else(|| KeyError::Missing(attribute.name.clone()))?;
         let expected = attribute.attribute_type.as_attribute_type();
         let actual = value.attribute_type();
         if actual != expected {
-            return Err(KeyError::TypeMismatch { name: attribute.name.clone(), expected, actual });
+            return Err(KeyError::TypeMismatch {
+                name: attribute.name.clone(),
+                expected,
+                actual,
+            });
         }
         check_content(attribute, role, value)?;
     }
@@ -91,7 +108,9 @@ pub fn key_of_parameter(schema: &KeySchema, parameter: &Item) -> Result<Key, Key
         return Err(KeyError::SchemaMismatch);
     }
     for (attribute, role) in roles(schema) {
-        let value = parameter.get(&attribute.name).ok_or(KeyError::SchemaMismatch)?;
+        let value = parameter
+            .get(&attribute.name)
+            .ok_or(KeyError::SchemaMismatch)?;
         if value.attribute_type() != attribute.attribute_type.as_attribute_type() {
             return Err(KeyError::SchemaMismatch);
         }
@@ -107,8 +126,14 @@ mod tests {
     use crate::model::schema::KeyAttributeType;
 
     fn schema() -> KeySchema {
-        let attribute = |name: &str, attribute_type| KeyAttribute { name: name.into(), attribute_type };
-        KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::B)) }
+        let attribute = |name: &str, attribute_type| KeyAttribute {
+            name: name.into(),
+            attribute_type,
+        };
+        KeySchema {
+            partition: attribute("pk", KeyAttributeType::S),
+            sort: Some(attribute("sk", KeyAttributeType::B)),
+        }
     }
 
     fn s(bytes: usize) -> AttributeValue {
@@ -121,27 +146,77 @@ mod tests {
 
     /// The outcome as an item's key and as a `Key` parameter.
     fn check(item: Item, in_item: Result<(), KeyError>, as_parameter: Result<(), KeyError>) {
-        assert_eq!(key_of_item(&schema(), &item).map(|_| ()), in_item, "item {item:?}");
-        assert_eq!(key_of_parameter(&schema(), &item).map(|_| ()), as_parameter, "parameter {item:?}");
+        assert_eq!(
+            key_of_item(&schema(), &item).map(|_| ()),
+            in_item,
+            "item {item:?}"
+        );
+        assert_eq!(
+            key_of_parameter(&schema(), &item).map(|_| ()),
+            as_parameter,
+            "parameter {item:?}"
+        );
     }
 
     #[test]
     fn table_of_keys() {
         let same = |item, error: KeyError| check(item, Err(error.clone()), Err(error));
         let mismatch = || Err(KeyError::SchemaMismatch);
-        let types = |name: &str, expected, actual| Err(KeyError::TypeMismatch { name: name.into(), expected, actual });
-        check(Item::from([("pk", s(2048)), ("sk", b(1024))]), Ok(()), Ok(()));
-        check(Item::from([("pk", s(1)), ("sk", b(1)), ("a", s(1))]), Ok(()), mismatch());
-        check(Item::from([("sk", b(1))]), Err(KeyError::Missing("pk".into())), mismatch());
-        check(Item::from([("pk", s(1))]), Err(KeyError::Missing("sk".into())), mismatch());
-        check(Item::from([("pk", s(1)), ("a", b(1))]), Err(KeyError::Missing("sk".into())), mismatch());
+        let types = |name: &str, expected, actual| {
+            Err(KeyError::TypeMismatch {
+                name: name.into(),
+                expected,
+                actual,
+            })
+        };
+        check(
+            Item::from([("pk", s(2048)), ("sk", b(1024))]),
+            Ok(()),
+            Ok(()),
+        );
+        check(
+            Item::from([("pk", s(1)), ("sk", b(1)), ("a", s(1))]),
+            Ok(()),
+            mismatch(),
+        );
+        check(
+            Item::from([("sk", b(1))]),
+            Err(KeyError::Missing("pk".into())),
+            mismatch(),
+        );
+        check(
+            Item::from([("pk", s(1))]),
+            Err(KeyError::Missing("sk".into())),
+            mismatch(),
+        );
+        check(
+            Item::from([("pk", s(1)), ("a", b(1))]),
+            Err(KeyError::Missing("sk".into())),
+            mismatch(),
+        );
         let wrong = types("pk", AttributeType::S, AttributeType::B);
         check(Item::from([("pk", b(1)), ("sk", b(1))]), wrong, mismatch());
         let wrong = types("sk", AttributeType::B, AttributeType::Null);
-        check(Item::from([("pk", s(1)), ("sk", AttributeValue::Null)]), wrong, mismatch());
-        same(Item::from([("pk", s(0)), ("sk", b(1))]), KeyError::EmptyString("pk".into()));
-        same(Item::from([("pk", s(1)), ("sk", b(0))]), KeyError::EmptyBinary("sk".into()));
-        same(Item::from([("pk", s(2049)), ("sk", b(1))]), KeyError::PartitionTooLarge);
-        same(Item::from([("pk", s(1)), ("sk", b(1025))]), KeyError::SortTooLarge);
+        check(
+            Item::from([("pk", s(1)), ("sk", AttributeValue::Null)]),
+            wrong,
+            mismatch(),
+        );
+        same(
+            Item::from([("pk", s(0)), ("sk", b(1))]),
+            KeyError::EmptyString("pk".into()),
+        );
+        same(
+            Item::from([("pk", s(1)), ("sk", b(0))]),
+            KeyError::EmptyBinary("sk".into()),
+        );
+        same(
+            Item::from([("pk", s(2049)), ("sk", b(1))]),
+            KeyError::PartitionTooLarge,
+        );
+        same(
+            Item::from([("pk", s(1)), ("sk", b(1025))]),
+            KeyError::SortTooLarge,
+        );
     }
 }

@@ -225,8 +225,14 @@ impl StoreKey<'_> {
     ///
     /// # Errors
     /// Those of the store; `Corrupt` with `what`.
-    pub fn read<P: for<'p> Part<'p>>(&self, read: &dyn Read, what: &'static str) -> Result<Option<P>, StoreError> {
-        read.get(&self.encode())?.map(|bytes| parts_of(bytes, what)).transpose()
+    pub fn read<P: for<'p> Part<'p>>(
+        &self,
+        read: &dyn Read,
+        what: &'static str,
+    ) -> Result<Option<P>, StoreError> {
+        read.get(&self.encode())?
+            .map(|bytes| parts_of(bytes, what))
+            .transpose()
     }
 }
 
@@ -246,7 +252,10 @@ impl Space {
     /// The same of this source and of all behind it.
     #[must_use]
     pub fn from(self, source: SourceId) -> KeyRange {
-        KeyRange { lower: Bound::Included(self.head(source).to_vec()), ..self.all() }
+        KeyRange {
+            lower: Bound::Included(self.head(source).to_vec()),
+            ..self.all()
+        }
     }
 
     /// The key at a place of a source, see [`place_in_source`].
@@ -258,8 +267,14 @@ impl Space {
     /// What is of a source from one place on and before another; no other is its end.
     #[must_use]
     pub fn between(self, source: SourceId, from: &[u8], before: Option<&[u8]>) -> KeyRange {
-        let upper = before.map_or_else(|| self.of(source).upper, |before| Bound::Excluded(self.at(source, before)));
-        KeyRange { lower: Bound::Included(self.at(source, from)), upper }
+        let upper = before.map_or_else(
+            || self.of(source).upper,
+            |before| Bound::Excluded(self.at(source, before)),
+        );
+        KeyRange {
+            lower: Bound::Included(self.at(source, from)),
+            upper,
+        }
     }
 
     fn head(self, source: SourceId) -> [u8; SOURCE_HEAD_BYTES] {
@@ -285,32 +300,60 @@ impl EntryAddress {
 
     /// Of an entry with these partition values, ordered by these sort values: in a local index first the index's, then the base's.
     #[must_use]
-    pub fn new<'v>(source: SourceId, partition: &[&AttributeValue], sort: impl IntoIterator<Item = &'v AttributeValue>) -> Self {
+    pub fn new<'v>(
+        source: SourceId,
+        partition: &[&AttributeValue],
+        sort: impl IntoIterator<Item = &'v AttributeValue>,
+    ) -> Self {
         let mut order = Vec::new();
         sort.into_iter().for_each(|value| encode(value, &mut order));
-        Self { source, digest: partition_digest(partition), order }
+        Self {
+            source,
+            digest: partition_digest(partition),
+            order,
+        }
     }
 
     /// Of an item's entry in a global index; index key values in schema order.
     #[must_use]
-    pub fn in_global_index(source: SourceId, partition: &[&AttributeValue], sort: &[&AttributeValue], base: &Key) -> Self {
+    pub fn in_global_index(
+        source: SourceId,
+        partition: &[&AttributeValue],
+        sort: &[&AttributeValue],
+        base: &Key,
+    ) -> Self {
         let mut address = Self::new(source, partition, sort.iter().copied());
-        address.order.extend_from_slice(&partition_digest(&[&base.partition]));
-        base.sort.iter().for_each(|sort| encode(sort, &mut address.order));
+        address
+            .order
+            .extend_from_slice(&partition_digest(&[&base.partition]));
+        base.sort
+            .iter()
+            .for_each(|sort| encode(sort, &mut address.order));
         address
     }
 
     /// The address in a stored key; `None` when it is no entry's key.
     #[must_use]
     pub fn parse(key: &[u8]) -> Option<Self> {
-        let StoreKey::Entry(source, digest, order) = StoreKey::parse(key)? else { return None };
-        Some(Self { source, digest: *digest, order: order.to_vec() })
+        let StoreKey::Entry(source, digest, order) = StoreKey::parse(key)? else {
+            return None;
+        };
+        Some(Self {
+            source,
+            digest: *digest,
+            order: order.to_vec(),
+        })
     }
 
     /// The stored bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        [&Space::Entry.head(self.source)[..], &self.digest, &self.order].concat()
+        [
+            &Space::Entry.head(self.source)[..],
+            &self.digest,
+            &self.order,
+        ]
+        .concat()
     }
 
     /// Where it is in its source: digest and order.
@@ -336,7 +379,9 @@ pub fn place_in_source(key: &[u8]) -> &[u8] {
 #[must_use]
 pub fn version_of(key: &[u8]) -> Option<Version> {
     match StoreKey::parse(key)? {
-        StoreKey::StreamRecord(_, version) | StoreKey::Pending(_, version) | StoreKey::History(_, version) => Some(version),
+        StoreKey::StreamRecord(_, version)
+        | StoreKey::Pending(_, version)
+        | StoreKey::History(_, version) => Some(version),
         _ => None,
     }
 }
@@ -344,7 +389,9 @@ pub fn version_of(key: &[u8]) -> Option<Version> {
 /// Time and place of an expiry's key; `None` when it is none.
 #[must_use]
 pub fn expiry_of(key: &[u8]) -> Option<(u64, &[u8])> {
-    let StoreKey::Expiry(_, ms, place) = StoreKey::parse(key)? else { return None };
+    let StoreKey::Expiry(_, ms, place) = StoreKey::parse(key)? else {
+        return None;
+    };
     Some((ms, place))
 }
 
@@ -357,8 +404,13 @@ pub fn stream(name: &StreamName) -> Vec<u8> {
 /// The stream of a definition's key; `None` when it is none.
 #[must_use]
 pub fn stream_of(key: &[u8]) -> Option<StreamName> {
-    let StoreKey::Stream(Ended(table), label) = StoreKey::parse(key)? else { return None };
-    Some(StreamName { table_name: TableName::new(table).ok()?, label: label.to_owned() })
+    let StoreKey::Stream(Ended(table), label) = StoreKey::parse(key)? else {
+        return None;
+    };
+    Some(StreamName {
+        table_name: TableName::new(table).ok()?,
+        label: label.to_owned(),
+    })
 }
 
 /// The streams of a table, by label.
@@ -370,19 +422,26 @@ pub fn streams_of(table: &str) -> KeyRange {
 /// The table of a catalog entry's key; `None` when it is none.
 #[must_use]
 pub fn table_of(key: &[u8]) -> Option<&str> {
-    let StoreKey::Table(name) = StoreKey::parse(key)? else { return None };
+    let StoreKey::Table(name) = StoreKey::parse(key)? else {
+        return None;
+    };
     Some(name)
 }
 
 /// All catalog entries, or those after a name.
 #[must_use]
 pub fn tables_after(name: Option<&str>) -> KeyRange {
-    Space::Table.all().after(name.map(|name| StoreKey::Table(name).encode()))
+    Space::Table
+        .all()
+        .after(name.map(|name| StoreKey::Table(name).encode()))
 }
 
 /// The keys from one on and before another.
 fn between(from: &StoreKey<'_>, before: &StoreKey<'_>) -> KeyRange {
-    KeyRange { lower: Bound::Included(from.encode()), upper: Bound::Excluded(before.encode()) }
+    KeyRange {
+        lower: Bound::Included(from.encode()),
+        upper: Bound::Excluded(before.encode()),
+    }
 }
 
 /// The parked files of a table in one folder, or in none.
@@ -393,21 +452,36 @@ pub fn parked_in(table: SourceId, folder: Option<&Digest>) -> KeyRange {
 
 /// What was counted of a source, of a kind and level, in whiles that begin at a time or later and before another.
 #[must_use]
-pub fn counted_between(source: SourceId, kind: u8, level: u8, from_ms: u64, before_ms: u64) -> KeyRange {
-    between(&StoreKey::Counted(source, kind, level, from_ms), &StoreKey::Counted(source, kind, level, before_ms))
+pub fn counted_between(
+    source: SourceId,
+    kind: u8,
+    level: u8,
+    from_ms: u64,
+    before_ms: u64,
+) -> KeyRange {
+    between(
+        &StoreKey::Counted(source, kind, level, from_ms),
+        &StoreKey::Counted(source, kind, level, before_ms),
+    )
 }
 
 /// The records of a stream from `version` on.
 #[must_use]
 pub fn stream_records_from(stream: SourceId, version: Version) -> KeyRange {
     let lower = StoreKey::StreamRecord(stream, version).encode();
-    KeyRange { lower: Bound::Included(lower), ..Space::StreamRecord.of(stream) }
+    KeyRange {
+        lower: Bound::Included(lower),
+        ..Space::StreamRecord.of(stream)
+    }
 }
 
 /// The expiries of a list from a time on and before another, milliseconds since the epoch.
 #[must_use]
 pub fn expiries_between(list: SourceId, from_ms: u64, before_ms: u64) -> KeyRange {
-    between(&StoreKey::Expiry(list, from_ms, &[]), &StoreKey::Expiry(list, before_ms, &[]))
+    between(
+        &StoreKey::Expiry(list, from_ms, &[]),
+        &StoreKey::Expiry(list, before_ms, &[]),
+    )
 }
 
 #[cfg(test)]
@@ -417,7 +491,11 @@ mod tests {
     #[test]
     fn table_of_exact_bytes() {
         let digest = [7; 16];
-        let address = EntryAddress { source: SourceId(258), digest, order: vec![0x61, 0, 0] };
+        let address = EntryAddress {
+            source: SourceId(258),
+            digest,
+            order: vec![0x61, 0, 0],
+        };
         let entry = [&[4, 0, 0, 1, 2][..], &[7; 16], &[0x61, 0, 0]].concat();
         let collection = [&[5, 0, 0, 0, 9][..], &[7; 16]].concat();
         let parked = [&[0x1B, 0, 0, 0, 1, 1][..], &[7; 16], &[0x61]].concat();
@@ -428,24 +506,57 @@ mod tests {
             (StoreKey::Meta(Meta::VersionSequence), &[1, 4]),
             (StoreKey::Table("abc"), &[2, 0x61, 0x62, 0x63]),
             (StoreKey::Purge(SourceId(1)), &[3, 0, 0, 0, 1]),
-            (StoreKey::Entry(SourceId(258), &digest, &[0x61, 0, 0]), &entry),
+            (
+                StoreKey::Entry(SourceId(258), &digest, &[0x61, 0, 0]),
+                &entry,
+            ),
             (StoreKey::Collection(SourceId(9), &digest), &collection),
-            (StoreKey::Counters(SourceId(0xFFFF_FFFF)), &[6, 255, 255, 255, 255]),
+            (
+                StoreKey::Counters(SourceId(0xFFFF_FFFF)),
+                &[6, 255, 255, 255, 255],
+            ),
             (StoreKey::VersionSequence(), &[7]),
-            (StoreKey::Stream(Ended("abc"), "2"), &[10, 0x61, 0x62, 0x63, 0, 0x32]),
-            (StoreKey::StreamRecord(SourceId(9), 258), &[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
-            (StoreKey::Expiry(SourceId(9), 258, &[7, 8]), &[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
+            (
+                StoreKey::Stream(Ended("abc"), "2"),
+                &[10, 0x61, 0x62, 0x63, 0, 0x32],
+            ),
+            (
+                StoreKey::StreamRecord(SourceId(9), 258),
+                &[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2],
+            ),
+            (
+                StoreKey::Expiry(SourceId(9), 258, &[7, 8]),
+                &[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8],
+            ),
             (StoreKey::Token("abc"), &[13, 0x61, 0x62, 0x63]),
-            (StoreKey::TokenExpiry(258, "a"), &[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61]),
-            (StoreKey::History(SourceId(1), 2), &[0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
+            (
+                StoreKey::TokenExpiry(258, "a"),
+                &[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61],
+            ),
+            (
+                StoreKey::History(SourceId(1), 2),
+                &[0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2],
+            ),
             (StoreKey::Account(RecordKind::Job, "9"), &[0x11, 4, 0x39]),
             (StoreKey::Partitions(SourceId(1)), &[0x14, 0, 0, 0, 1]),
             (StoreKey::Backfill(SourceId(1)), &[0x18, 0, 0, 0, 1]),
-            (StoreKey::Violation(SourceId(1), &[7, 8]), &[0x19, 0, 0, 0, 1, 7, 8]),
-            (StoreKey::Pending(SourceId(1), 2), &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
-            (StoreKey::Parked(SourceId(1), None, "a"), &[0x1B, 0, 0, 0, 1, 0, 0x61]),
+            (
+                StoreKey::Violation(SourceId(1), &[7, 8]),
+                &[0x19, 0, 0, 0, 1, 7, 8],
+            ),
+            (
+                StoreKey::Pending(SourceId(1), 2),
+                &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2],
+            ),
+            (
+                StoreKey::Parked(SourceId(1), None, "a"),
+                &[0x1B, 0, 0, 0, 1, 0, 0x61],
+            ),
             (StoreKey::Parked(SourceId(1), Some(&digest), "a"), &parked),
-            (StoreKey::Counted(SourceId(1), 2, 3, 258), &[0x1C, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 1, 2]),
+            (
+                StoreKey::Counted(SourceId(1), 2, 3, 258),
+                &[0x1C, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 1, 2],
+            ),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");
@@ -461,25 +572,49 @@ mod tests {
             &[0x1C, 0, 0, 0, 1, 2, 3],
             &[10, 0x61, 0x62],
         ];
-        no_keys.into_iter().for_each(|bytes| assert_eq!(StoreKey::parse(bytes), None, "{bytes:?}"));
-        let name = StreamName { table_name: TableName::new("abc").unwrap(), label: "2".into() };
+        no_keys
+            .into_iter()
+            .for_each(|bytes| assert_eq!(StoreKey::parse(bytes), None, "{bytes:?}"));
+        let name = StreamName {
+            table_name: TableName::new("abc").unwrap(),
+            label: "2".into(),
+        };
         assert_eq!(stream_of(&stream(&name)), Some(name));
         assert_eq!(stream_of(&[2, 0x61, 0x62, 0x63, 0, 0x32]), None);
-        assert_eq!(version_of(&[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]), Some(258));
-        assert_eq!(expiry_of(&[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]), Some((258, &[7, 8][..])));
+        assert_eq!(
+            version_of(&[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
+            Some(258)
+        );
+        assert_eq!(
+            expiry_of(&[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
+            Some((258, &[7, 8][..]))
+        );
     }
 
     #[test]
     fn entry_order_of_table_and_indexes() {
         let s = |text: &str| AttributeValue::S(text.to_owned());
-        let base = Key { partition: s("p"), sort: Some(s("s")) };
+        let base = Key {
+            partition: s("p"),
+            sort: Some(s("s")),
+        };
         let digest = partition_digest(&[&s("p")]);
         assert_eq!(EntryAddress::of_item(SourceId(1), &base).order, b"s\0\0");
-        assert_eq!(EntryAddress::new(SourceId(2), &[&base.partition], [&s("x"), &s("s")]).order, b"x\0\0s\0\0");
-        let global = EntryAddress::in_global_index(SourceId(3), &[&s("g")], &[&s("x"), &s("y")], &base);
-        assert_eq!(global.order, [&b"x\0\0y\0\0"[..], &digest, b"s\0\0"].concat());
+        assert_eq!(
+            EntryAddress::new(SourceId(2), &[&base.partition], [&s("x"), &s("s")]).order,
+            b"x\0\0s\0\0"
+        );
+        let global =
+            EntryAddress::in_global_index(SourceId(3), &[&s("g")], &[&s("x"), &s("y")], &base);
+        assert_eq!(
+            global.order,
+            [&b"x\0\0y\0\0"[..], &digest, b"s\0\0"].concat()
+        );
         assert_eq!(global.digest, partition_digest(&[&s("g")]));
-        let simple = Key { partition: s("p"), sort: None };
+        let simple = Key {
+            partition: s("p"),
+            sort: None,
+        };
         assert_eq!(EntryAddress::of_item(SourceId(1), &simple).order, b"");
     }
 }

@@ -37,10 +37,25 @@ mod capacity_tests {
 
     #[test]
     fn table_of_units() {
-        for (bytes, expected) in [(0, 1.0), (1, 1.0), (1024, 1.0), (1025, 2.0), (3175, 4.0), (409_600, 400.0)] {
+        for (bytes, expected) in [
+            (0, 1.0),
+            (1, 1.0),
+            (1024, 1.0),
+            (1025, 2.0),
+            (3175, 4.0),
+            (409_600, 400.0),
+        ] {
             assert_eq!(write_units(bytes), expected, "write {bytes}");
         }
-        let reads = [(0, 1.0), (500, 1.0), (3584, 1.0), (4096, 1.0), (4097, 2.0), (8295, 3.0), (16_000, 4.0)];
+        let reads = [
+            (0, 1.0),
+            (500, 1.0),
+            (3584, 1.0),
+            (4096, 1.0),
+            (4097, 2.0),
+            (8295, 3.0),
+            (16_000, 4.0),
+        ];
         for (bytes, expected) in reads {
             assert_eq!(read_units(bytes, true), expected, "consistent read {bytes}");
             assert_eq!(read_units(bytes, false), expected / 2.0, "read {bytes}");

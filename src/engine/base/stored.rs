@@ -54,7 +54,11 @@ struct Version {
 /// # Errors
 /// `Corrupt` for a value that has no form, as a map whose keys are no texts.
 pub fn encode<T: Stored>(value: &T) -> Result<Vec<u8>, StoreError> {
-    serde_json::to_vec(&Versioned { v: T::VERSION, value }).map_err(|_| StoreError::Corrupt(T::WHAT))
+    serde_json::to_vec(&Versioned {
+        v: T::VERSION,
+        value,
+    })
+    .map_err(|_| StoreError::Corrupt(T::WHAT))
 }
 
 /// The value of stored bytes.
@@ -69,10 +73,15 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, StoreError> {
         Ordering::Equal => serde_json::from_slice(bytes).map_err(damaged)?,
         Ordering::Less => {
             let upgraded = T::upgrade(v, serde_json::from_slice(bytes).map_err(damaged)?);
-            serde_json::from_value(upgraded.ok_or(StoreError::Corrupt(T::WHAT))?).map_err(damaged)?
+            serde_json::from_value(upgraded.ok_or(StoreError::Corrupt(T::WHAT))?)
+                .map_err(damaged)?
         }
     };
-    if value.is_consistent() { Ok(value) } else { Err(StoreError::Corrupt(T::WHAT)) }
+    if value.is_consistent() {
+        Ok(value)
+    } else {
+        Err(StoreError::Corrupt(T::WHAT))
+    }
 }
 
 // The parts that stored keys and values are made of, one after the other: what writes a part stands beside what reads it. Numbers are big-endian.
@@ -97,7 +106,9 @@ pub fn bytes_of<'a>(parts: &impl Part<'a>) -> Vec<u8> {
 /// # Errors
 /// `Corrupt`, of what.
 pub fn parts_of<'a, P: Part<'a>>(mut bytes: &'a [u8], what: &'static str) -> Result<P, StoreError> {
-    P::take(&mut bytes).filter(|_| bytes.is_empty()).ok_or(StoreError::Corrupt(what))
+    P::take(&mut bytes)
+        .filter(|_| bytes.is_empty())
+        .ok_or(StoreError::Corrupt(what))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +116,10 @@ pub struct Long<'a>(pub &'a [u8]);
 
 impl<'a> Part<'a> for Long<'a> {
     fn put(&self, out: &mut Vec<u8>) {
-        debug_assert!(u32::try_from(self.0.len()).is_ok(), "a record and a key are below 1 MB");
+        debug_assert!(
+            u32::try_from(self.0.len()).is_ok(),
+            "a record and a key are below 1 MB"
+        );
         u32::try_from(self.0.len()).unwrap_or(u32::MAX).put(out);
         self.0.put(out);
     }
@@ -207,14 +221,19 @@ mod parts_tests {
     #[test]
     fn table_of_exact_bytes() {
         let parts = (1_u8, 258_u64, Long(b"ab"), &b"cd"[..]);
-        let bytes = [1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 2, b'a', b'b', b'c', b'd'];
+        let bytes = [
+            1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 2, b'a', b'b', b'c', b'd',
+        ];
         assert_eq!(bytes_of(&parts), bytes);
         assert_eq!(parts_of(&bytes, "parts"), Ok(parts));
         for cut in [0, 8, 12, 14] {
             let cut: Result<(u8, u64, Long<'_>, &[u8]), _> = parts_of(&bytes[..cut], "parts");
             assert_eq!(cut, Err(StoreError::Corrupt("parts")));
         }
-        assert_eq!(parts_of::<u64>(&[0; 9], "a number"), Err(StoreError::Corrupt("a number")));
+        assert_eq!(
+            parts_of::<u64>(&[0; 9], "a number"),
+            Err(StoreError::Corrupt("a number"))
+        );
         assert_eq!(parts_of(&[0, 1], "parts"), Ok((0_u8, Some(&[1_u8][..]))));
         assert_eq!(parts_of(&[0], "parts"), Ok((0_u8, None::<&[u8]>)));
     }

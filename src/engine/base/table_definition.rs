@@ -11,10 +11,12 @@ use crate::model::{
     },
     error::{LimitError, SchemaError},
     limits::{
-        CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
-        TABLE_CAPACITY_UNITS_MAX,
+        CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX,
+        PROJECTED_ATTRIBUTES_MAX, TABLE_CAPACITY_UNITS_MAX,
     },
-    schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput},
+    schema::{
+        BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput,
+    },
 };
 
 /// Checks a request and builds the table's definition from it.
@@ -56,7 +58,10 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
 pub fn check_built(schema: &TableSchema) -> Result<(), SchemaError> {
     check_throughput(schema.billing_mode, schema.throughput)?;
     check_local(&schema.indexes)?;
-    schema.indexes_of(IndexKind::Global).filter_map(|index| index.throughput).try_for_each(check_units)?;
+    schema
+        .indexes_of(IndexKind::Global)
+        .filter_map(|index| index.throughput)
+        .try_for_each(check_units)?;
     check_global(&schema.indexes, schema.billing_mode)?;
     check_projected(&schema.indexes)
 }
@@ -67,7 +72,8 @@ pub fn check_built(schema: &TableSchema) -> Result<(), SchemaError> {
 /// [`SchemaError`], then [`LimitError`].
 pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Error> {
     let schema = build_schema(request)?;
-    let units = std::iter::once(schema.throughput).chain(schema.indexes.iter().map(|index| index.throughput));
+    let units = std::iter::once(schema.throughput)
+        .chain(schema.indexes.iter().map(|index| index.throughput));
     units.flatten().try_for_each(check_table_maximum)?;
     Ok(schema)
 }
@@ -77,8 +83,15 @@ pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Erro
 /// # Errors
 /// `TableMaximum`.
 pub fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitError> {
-    match throughput_members(units).into_iter().find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX) {
-        Some((member, value)) => Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }),
+    match throughput_members(units)
+        .into_iter()
+        .find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX)
+    {
+        Some((member, value)) => Err(LimitError::TableMaximum {
+            member,
+            value,
+            maximum: TABLE_CAPACITY_UNITS_MAX,
+        }),
         None => Ok(()),
     }
 }
@@ -86,19 +99,28 @@ pub fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitErro
 /// The members of a throughput with their names.
 #[must_use]
 pub fn throughput_members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {
-    [("ReadCapacityUnits", units.read_capacity_units), ("WriteCapacityUnits", units.write_capacity_units)]
+    [
+        ("ReadCapacityUnits", units.read_capacity_units),
+        ("WriteCapacityUnits", units.write_capacity_units),
+    ]
 }
 
 /// Checks the definition of one global index and builds it: checks 4, 6, 14 and 18.
 ///
 /// # Errors
 /// [`SchemaError`].
-pub fn build_global_index(definition: &IndexDefinition, attributes: &[KeyAttribute]) -> Result<IndexSchema, SchemaError> {
+pub fn build_global_index(
+    definition: &IndexDefinition,
+    attributes: &[KeyAttribute],
+) -> Result<IndexSchema, SchemaError> {
     global_index(definition, &Definitions::new(attributes)?)
 }
 
 /// Checks 1 to 3.
-fn check_throughput(billing_mode: BillingMode, throughput: Option<ProvisionedThroughput>) -> Result<(), SchemaError> {
+fn check_throughput(
+    billing_mode: BillingMode,
+    throughput: Option<ProvisionedThroughput>,
+) -> Result<(), SchemaError> {
     match (billing_mode, throughput) {
         (BillingMode::PayPerRequest, Some(_)) => Err(SchemaError::ThroughputOnDemand),
         (BillingMode::Provisioned, None) => Err(SchemaError::ThroughputMissing),
@@ -112,7 +134,10 @@ fn check_throughput(billing_mode: BillingMode, throughput: Option<ProvisionedThr
 /// # Errors
 /// `ThroughputRange`.
 pub fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError> {
-    match throughput_members(throughput).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
+    match throughput_members(throughput)
+        .into_iter()
+        .find(|(_, value)| *value > CAPACITY_UNITS_MAX)
+    {
         Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }),
         None => Ok(()),
     }
@@ -130,23 +155,45 @@ impl<'r> Definitions<'r> {
     fn new(list: &'r [KeyAttribute]) -> Result<Self, SchemaError> {
         let mut types = BTreeMap::new();
         for definition in list {
-            if types.insert(definition.name.as_str(), definition.attribute_type).is_some() {
+            if types
+                .insert(definition.name.as_str(), definition.attribute_type)
+                .is_some()
+            {
                 return Err(SchemaError::DuplicateDefinition(definition.name.clone()));
             }
         }
-        Ok(Self { types, text: joined(list.iter().map(|definition| definition.name.as_str())) })
+        Ok(Self {
+            types,
+            text: joined(list.iter().map(|definition| definition.name.as_str())),
+        })
     }
 
     /// Check 6: the elements with their types, in order.
-    fn typed(&self, elements: &[KeySchemaElement]) -> Result<Vec<(KeyAttribute, KeyType)>, SchemaError> {
-        let names = elements.iter().map(|element| element.attribute_name.as_str());
-        let undefined: Vec<&str> = names.filter(|name| !self.types.contains_key(name)).collect();
+    fn typed(
+        &self,
+        elements: &[KeySchemaElement],
+    ) -> Result<Vec<(KeyAttribute, KeyType)>, SchemaError> {
+        let names = elements
+            .iter()
+            .map(|element| element.attribute_name.as_str());
+        let undefined: Vec<&str> = names
+            .filter(|name| !self.types.contains_key(name))
+            .collect();
         if !undefined.is_empty() {
-            return Err(SchemaError::UndefinedKeys { keys: joined(undefined.into_iter()), definitions: self.text.clone() });
+            return Err(SchemaError::UndefinedKeys {
+                keys: joined(undefined.into_iter()),
+                definitions: self.text.clone(),
+            });
         }
         let typed = |element: &KeySchemaElement| {
             let attribute_type = *self.types.get(element.attribute_name.as_str())?;
-            Some((KeyAttribute { name: element.attribute_name.clone(), attribute_type }, element.key_type))
+            Some((
+                KeyAttribute {
+                    name: element.attribute_name.clone(),
+                    attribute_type,
+                },
+                element.key_type,
+            ))
         };
         Ok(elements.iter().filter_map(typed).collect())
     }
@@ -162,9 +209,14 @@ impl<'r> Definitions<'r> {
     /// Checks 6 to 8: a HASH and perhaps a RANGE attribute.
     fn one_or_two(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
         let mut typed = self.typed(elements)?.into_iter();
-        let Some((partition, first_type)) = typed.next() else { return Err(SchemaError::FirstNotHash) };
+        let Some((partition, first_type)) = typed.next() else {
+            return Err(SchemaError::FirstNotHash);
+        };
         let second = typed.next();
-        if second.as_ref().is_some_and(|(sort, _)| sort.name == partition.name) {
+        if second
+            .as_ref()
+            .is_some_and(|(sort, _)| sort.name == partition.name)
+        {
             return Err(SchemaError::SameKeyTwice);
         }
         if first_type != KeyType::Hash {
@@ -172,8 +224,14 @@ impl<'r> Definitions<'r> {
         }
         match second {
             Some((_, KeyType::Hash)) => Err(SchemaError::SecondNotRange),
-            Some((sort, KeyType::Range)) => Ok(KeySchema { partition, sort: Some(sort) }),
-            None => Ok(KeySchema { partition, sort: None }),
+            Some((sort, KeyType::Range)) => Ok(KeySchema {
+                partition,
+                sort: Some(sort),
+            }),
+            None => Ok(KeySchema {
+                partition,
+                sort: None,
+            }),
         }
     }
 }
@@ -184,17 +242,32 @@ fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// Checks 9 and 10: every definition is used by some key schema.
 fn check_all_used(request: &CreateTableRequest) -> Result<(), SchemaError> {
-    let indexes = request.local_indexes.iter().chain(&request.global_indexes).flatten();
-    let elements = request.key_schema.iter().chain(indexes.flat_map(|index| &index.key_schema));
-    let used: BTreeSet<&str> = elements.map(|element| element.attribute_name.as_str()).collect();
-    let mut definitions = request.attribute_definitions.iter().map(|definition| definition.name.as_str());
+    let indexes = request
+        .local_indexes
+        .iter()
+        .chain(&request.global_indexes)
+        .flatten();
+    let elements = request
+        .key_schema
+        .iter()
+        .chain(indexes.flat_map(|index| &index.key_schema));
+    let used: BTreeSet<&str> = elements
+        .map(|element| element.attribute_name.as_str())
+        .collect();
+    let mut definitions = request
+        .attribute_definitions
+        .iter()
+        .map(|definition| definition.name.as_str());
     if definitions.clone().all(|name| used.contains(name)) {
         return Ok(());
     }
     if request.local_indexes.is_none() && request.global_indexes.is_none() {
         return Err(SchemaError::UnusedDefinitions);
     }
-    Err(SchemaError::UnusedDefinitionsWithIndexes { definitions: joined(&mut definitions), used: joined(used.into_iter()) })
+    Err(SchemaError::UnusedDefinitionsWithIndexes {
+        definitions: joined(&mut definitions),
+        used: joined(used.into_iter()),
+    })
 }
 
 /// Checks 11 to 16.
@@ -212,7 +285,9 @@ fn local_indexes(
     let build = |index: &IndexDefinition| {
         let key = definitions.one_or_two(&index.key_schema)?;
         let name = index.name.as_str();
-        let sort = key.sort.ok_or_else(|| SchemaError::LocalWithoutRange(name.to_owned()))?;
+        let sort = key
+            .sort
+            .ok_or_else(|| SchemaError::LocalWithoutRange(name.to_owned()))?;
         if key.partition.name != table.partition.name {
             return Err(SchemaError::LocalOtherHash {
                 index: name.to_owned(),
@@ -237,9 +312,17 @@ fn local_indexes(
 
 /// Checks 15 and 16.
 fn check_local(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
-    let local = || indexes.iter().filter(|index| index.kind == IndexKind::Local);
+    let local = || {
+        indexes
+            .iter()
+            .filter(|index| index.kind == IndexKind::Local)
+    };
     check_names(local())?;
-    if local().count() > LOCAL_INDEXES_MAX { Err(SchemaError::TooManyLocal) } else { Ok(()) }
+    if local().count() > LOCAL_INDEXES_MAX {
+        Err(SchemaError::TooManyLocal)
+    } else {
+        Ok(())
+    }
 }
 
 /// Check 14.
@@ -252,7 +335,9 @@ pub fn projection(definition: &ProjectionDefinition) -> Result<Projection, Schem
         (Some(ProjectionType::All), None) => Ok(Projection::All),
         (Some(ProjectionType::All), Some(_)) => Err(SchemaError::NonKeyAttributesUnwanted("ALL")),
         (Some(ProjectionType::KeysOnly), None) => Ok(Projection::KeysOnly),
-        (Some(ProjectionType::KeysOnly), Some(_)) => Err(SchemaError::NonKeyAttributesUnwanted("KEYS_ONLY")),
+        (Some(ProjectionType::KeysOnly), Some(_)) => {
+            Err(SchemaError::NonKeyAttributesUnwanted("KEYS_ONLY"))
+        }
         (Some(ProjectionType::Include), None) => Err(SchemaError::NonKeyAttributesMissing),
         (Some(ProjectionType::Include), Some(names)) => {
             let mut sorted = BTreeSet::new();
@@ -271,7 +356,9 @@ fn check_names<'i>(indexes: impl Iterator<Item = &'i IndexSchema>) -> Result<(),
     let mut seen = BTreeSet::new();
     for index in indexes {
         if !seen.insert(&index.name) {
-            return Err(SchemaError::DuplicateIndexName(index.name.as_str().to_owned()));
+            return Err(SchemaError::DuplicateIndexName(
+                index.name.as_str().to_owned(),
+            ));
         }
     }
     Ok(())
@@ -296,7 +383,10 @@ fn global_indexes(
     list.iter().map(build).collect()
 }
 
-fn global_index(index: &IndexDefinition, definitions: &Definitions<'_>) -> Result<IndexSchema, SchemaError> {
+fn global_index(
+    index: &IndexDefinition,
+    definitions: &Definitions<'_>,
+) -> Result<IndexSchema, SchemaError> {
     let (partition, sort) = global_key(&index.key_schema, definitions)?;
     Ok(IndexSchema {
         name: index.name.clone(),
@@ -315,40 +405,62 @@ fn global_key(
     definitions: &Definitions<'_>,
 ) -> Result<(Vec<KeyAttribute>, Vec<KeyAttribute>), SchemaError> {
     let typed = definitions.typed(elements)?;
-    if typed.first().is_none_or(|(_, key_type)| *key_type != KeyType::Hash) {
+    if typed
+        .first()
+        .is_none_or(|(_, key_type)| *key_type != KeyType::Hash)
+    {
         return Err(SchemaError::FirstNotHash);
     }
-    let names: BTreeSet<&str> = typed.iter().map(|(attribute, _)| attribute.name.as_str()).collect();
+    let names: BTreeSet<&str> = typed
+        .iter()
+        .map(|(attribute, _)| attribute.name.as_str())
+        .collect();
     if names.len() < typed.len() {
         return Err(SchemaError::RepeatedKeyAttribute);
     }
     if !typed.is_sorted_by_key(|(_, key_type)| *key_type == KeyType::Range) {
         return Err(SchemaError::HashAfterRange);
     }
-    let (partition, sort): (Vec<_>, Vec<_>) = typed.into_iter().partition(|(_, key_type)| *key_type == KeyType::Hash);
+    let (partition, sort): (Vec<_>, Vec<_>) = typed
+        .into_iter()
+        .partition(|(_, key_type)| *key_type == KeyType::Hash);
     if partition.len() > INDEX_KEY_ATTRIBUTES_MAX {
         return Err(SchemaError::TooManyKeyAttributes("HASH"));
     }
     if sort.len() > INDEX_KEY_ATTRIBUTES_MAX {
         return Err(SchemaError::TooManyKeyAttributes("RANGE"));
     }
-    let attributes = |list: Vec<(KeyAttribute, KeyType)>| list.into_iter().map(|(attribute, _)| attribute).collect();
+    let attributes = |list: Vec<(KeyAttribute, KeyType)>| {
+        list.into_iter().map(|(attribute, _)| attribute).collect()
+    };
     Ok((attributes(partition), attributes(sort)))
 }
 
 /// Check 15 of all indexes, then 19 and the number of the global ones.
 fn check_global(indexes: &[IndexSchema], billing_mode: BillingMode) -> Result<(), SchemaError> {
     check_names(indexes.iter())?;
-    let global = || indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    let global = || {
+        indexes
+            .iter()
+            .filter(|index| index.kind == IndexKind::Global)
+    };
     for index in global() {
         let name = || index.name.as_str().to_owned();
         match (billing_mode, index.throughput) {
-            (BillingMode::PayPerRequest, Some(_)) => return Err(SchemaError::IndexThroughputOnDemand(name())),
-            (BillingMode::Provisioned, None) => return Err(SchemaError::IndexThroughputMissing(name())),
+            (BillingMode::PayPerRequest, Some(_)) => {
+                return Err(SchemaError::IndexThroughputOnDemand(name()));
+            }
+            (BillingMode::Provisioned, None) => {
+                return Err(SchemaError::IndexThroughputMissing(name()));
+            }
             (BillingMode::PayPerRequest, None) | (BillingMode::Provisioned, Some(_)) => {}
         }
     }
-    if global().count() > GLOBAL_INDEXES_MAX { Err(SchemaError::TooManyGlobal) } else { Ok(()) }
+    if global().count() > GLOBAL_INDEXES_MAX {
+        Err(SchemaError::TooManyGlobal)
+    } else {
+        Ok(())
+    }
 }
 
 /// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (docs/dynamodb.md 9.5).

@@ -15,7 +15,11 @@ pub fn has_any(read: &dyn Read, range: &KeyRange) -> Result<bool, StoreError> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn delete_first(batch: &mut dyn Write, range: &KeyRange, count: usize) -> Result<usize, StoreError> {
+pub fn delete_first(
+    batch: &mut dyn Write,
+    range: &KeyRange,
+    count: usize,
+) -> Result<usize, StoreError> {
     let doomed = take_while(batch.as_read(), range, count, |key, _| Some(key.to_vec()))?;
     for key in &doomed {
         batch.delete(key)?;
@@ -34,13 +38,17 @@ pub fn take_while<T>(
     mut take: impl FnMut(&[u8], &[u8]) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
     let mut found = Vec::new();
-    read.walk(range, Direction::Forward, &mut |key, value| match take(key, value).filter(|_| found.len() < count) {
-        Some(taken) => {
-            found.push(taken);
-            ControlFlow::Continue(())
-        }
-        None => ControlFlow::Break(()),
-    })?;
+    read.walk(
+        range,
+        Direction::Forward,
+        &mut |key, value| match take(key, value).filter(|_| found.len() < count) {
+            Some(taken) => {
+                found.push(taken);
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Break(()),
+        },
+    )?;
     Ok(found)
 }
 
@@ -77,7 +85,9 @@ pub fn each(
     range: &KeyRange,
     mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    try_walk(read, range, Direction::Forward, |key, value| visit(key, value).map(ControlFlow::Continue))
+    try_walk(read, range, Direction::Forward, |key, value| {
+        visit(key, value).map(ControlFlow::Continue)
+    })
 }
 
 /// What `read_entry` makes of the first entry of a range.
@@ -126,7 +136,8 @@ pub fn piece(
 /// The digests of a segment: from the first, up to but not including the second; no second is the end of the hash space.
 #[must_use]
 pub fn segment_digests(segment: Segment) -> (Digest, Option<Digest>) {
-    let upper = (segment.index + 1 < segment.total).then(|| boundary(segment.index + 1, segment.total));
+    let upper =
+        (segment.index + 1 < segment.total).then(|| boundary(segment.index + 1, segment.total));
     (boundary(segment.index, segment.total), upper)
 }
 
@@ -143,7 +154,10 @@ pub fn check_segment(segment: Segment) -> Result<(), QueryError> {
     if segment.index < segment.total {
         return Ok(());
     }
-    Err(QueryError::SegmentRange { segment: segment.index, total: segment.total })
+    Err(QueryError::SegmentRange {
+        segment: segment.index,
+        total: segment.total,
+    })
 }
 
 /// `ceil(k·2^128/n)` for k < n, with 2^128 = q·n + r.
@@ -183,10 +197,18 @@ mod segment_tests {
                 assert!(at <= lower);
                 assert_eq!(upper.is_none(), index + 1 == total);
                 if let Some(upper) = upper {
-                    assert_eq!(segment_digests(Segment { index: index + 1, total }).0, upper);
+                    assert_eq!(
+                        segment_digests(Segment {
+                            index: index + 1,
+                            total
+                        })
+                        .0,
+                        upper
+                    );
                     assert!(lower < upper);
                     assert!(
-                        segment_contains(Segment { index, total }, &lower) && !segment_contains(Segment { index, total }, &upper)
+                        segment_contains(Segment { index, total }, &lower)
+                            && !segment_contains(Segment { index, total }, &upper)
                     );
                     at = upper;
                 }

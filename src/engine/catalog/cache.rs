@@ -28,13 +28,20 @@ impl CatalogCache {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn table(&self, read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+    pub fn table(
+        &self,
+        read: &dyn Read,
+        name: &TableName,
+    ) -> Result<Option<Arc<TableEntry>>, StoreError> {
         // From the snapshot that is read, not from the newest: an older one has a catalog of its own, and reads past the cache.
         let generation = generation(read)?;
         {
             let mut cached = self.0.lock();
             if cached.generation < generation || cached.tables.len() > CACHED_NAMES_MAX {
-                *cached = Cached { generation: cached.generation.max(generation), ..Cached::default() };
+                *cached = Cached {
+                    generation: cached.generation.max(generation),
+                    ..Cached::default()
+                };
             }
             if cached.generation == generation
                 && let Some(entry) = cached.tables.get(name)
@@ -55,7 +62,12 @@ impl CatalogCache {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn table_of(&self, read: &dyn Read, commit: u64, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+    pub fn table_of(
+        &self,
+        read: &dyn Read,
+        commit: u64,
+        name: &TableName,
+    ) -> Result<Option<Arc<TableEntry>>, StoreError> {
         if let Some(entry) = self.table_at(commit, name) {
             return Ok(entry);
         }
@@ -107,14 +119,21 @@ pub struct Watched {
 impl Watched {
     #[must_use]
     pub fn new(wanted: fn(&TableEntry) -> bool) -> Self {
-        Self { wanted, known: Mutex::default() }
+        Self {
+            wanted,
+            known: Mutex::default(),
+        }
     }
 
     /// Their names in a view.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn names(&self, read: &dyn Read, catalog: &CatalogCache) -> Result<Vec<TableName>, StoreError> {
+    pub fn names(
+        &self,
+        read: &dyn Read,
+        catalog: &CatalogCache,
+    ) -> Result<Vec<TableName>, StoreError> {
         let generation = generation(read)?;
         if let Some((known, names)) = &*self.known.lock()
             && *known == generation
@@ -123,7 +142,13 @@ impl Watched {
         }
         let mut all = all_tables(read)?;
         // A damaged entry is for `check` to tell.
-        all.retain(|name| catalog.table(read, name).ok().flatten().is_some_and(|entry| (self.wanted)(&entry)));
+        all.retain(|name| {
+            catalog
+                .table(read, name)
+                .ok()
+                .flatten()
+                .is_some_and(|entry| (self.wanted)(&entry))
+        });
         *self.known.lock() = Some((generation, all.clone()));
         Ok(all)
     }

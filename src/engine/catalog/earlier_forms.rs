@@ -21,25 +21,47 @@ use crate::model::schema::{TableSettings, ThroughputSettings};
 pub(super) fn of_version_1(mut entry: Value) -> Option<Value> {
     let members = entry.as_object_mut()?;
     let texts = members.remove("opaque")?;
-    let kept = |(name, text): (&String, &Value)| Some((name.clone(), serde_json::from_str(text.as_str()?).ok()?));
-    let kept: Value = texts.as_object()?.iter().map(kept).collect::<Option<Map<_, _>>>()?.into();
+    let kept = |(name, text): (&String, &Value)| {
+        Some((name.clone(), serde_json::from_str(text.as_str()?).ok()?))
+    };
+    let kept: Value = texts
+        .as_object()?
+        .iter()
+        .map(kept)
+        .collect::<Option<Map<_, _>>>()?
+        .into();
     members.insert(
         "settings".to_owned(),
-        settings(&kept, |members| serde_json::to_value(table_settings::kept::<TableSettings>(members)).ok())?,
+        settings(&kept, |members| {
+            serde_json::to_value(table_settings::kept::<TableSettings>(members)).ok()
+        })?,
     );
     let mut sources = Vec::new();
-    for index in members.get_mut("indexes")?.as_array_mut()?.iter_mut().filter_map(Value::as_object_mut) {
+    for index in members
+        .get_mut("indexes")?
+        .as_array_mut()?
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+    {
         sources.extend(index_of_version_1(index));
-        let of_index = index.get("name").and_then(Value::as_str).and_then(|name| kept.get("GlobalSecondaryIndexes")?.get(name));
+        let of_index = index
+            .get("name")
+            .and_then(Value::as_str)
+            .and_then(|name| kept.get("GlobalSecondaryIndexes")?.get(name));
         if let Some(kept) = of_index {
-            let of_index =
-                settings(kept, |members| serde_json::to_value(table_settings::kept::<ThroughputSettings>(members)).ok())?;
+            let of_index = settings(kept, |members| {
+                serde_json::to_value(table_settings::kept::<ThroughputSettings>(members)).ok()
+            })?;
             index.insert("settings".to_owned(), of_index);
         }
     }
     members.insert("index_sources".to_owned(), sources.into());
     let mut change = |member: &str, change: &dyn Fn(&mut Map<String, Value>)| {
-        members.get_mut(member).and_then(Value::as_object_mut).into_iter().for_each(change);
+        members
+            .get_mut(member)
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .for_each(change);
     };
     change("time_to_live", &time_to_live);
     change("control", &control);
@@ -69,9 +91,20 @@ fn time_to_live(of: &mut Map<String, Value>) {
 fn control(of: &mut Map<String, Value>) {
     if let Some(Value::Array(restored)) = of.get_mut("restored") {
         let failure = restored.split_off(restored.len().min(4));
-        restored.push(if failure.iter().all(Value::is_string) && failure.len() == 2 { failure.into() } else { Value::Null });
+        restored.push(
+            if failure.iter().all(Value::is_string) && failure.len() == 2 {
+                failure.into()
+            } else {
+                Value::Null
+            },
+        );
     }
-    for query in of.get_mut("queries").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+    for query in of
+        .get_mut("queries")
+        .and_then(Value::as_object_mut)
+        .into_iter()
+        .flat_map(Map::values_mut)
+    {
         if let Some([kind, text, modified_ms]) = query.as_array().map(Vec::as_slice) {
             *query = json!([{ (kind.as_str().unwrap_or_default()): text }, modified_ms]);
         }
@@ -80,12 +113,20 @@ fn control(of: &mut Map<String, Value>) {
 
 fn index_life(of: &mut Map<String, Value>) {
     if let Some(building) = of.get_mut("building").and_then(Value::as_object_mut) {
-        let until = building.remove("allocated_ms").filter(|until| !until.is_null());
-        let phase = until.map_or_else(|| json!("backfill"), |until_ms| json!({ "allocation": { "until_ms": until_ms } }));
+        let until = building
+            .remove("allocated_ms")
+            .filter(|until| !until.is_null());
+        let phase = until.map_or_else(
+            || json!("backfill"),
+            |until_ms| json!({ "allocation": { "until_ms": until_ms } }),
+        );
         building.insert("phase".to_owned(), phase);
     }
     if let Some(leaving) = of.get_mut("leaving").and_then(Value::as_object_mut) {
-        let source = leaving.get_mut("index").and_then(Value::as_object_mut).and_then(index_of_version_1);
+        let source = leaving
+            .get_mut("index")
+            .and_then(Value::as_object_mut)
+            .and_then(index_of_version_1);
         leaving.extend(source.map(|source| ("source".to_owned(), source)));
     }
 }
@@ -99,18 +140,27 @@ mod tests {
     use crate::engine::base::keys::SourceId;
     use crate::engine::base::stored::{decode, encode};
     use crate::model::api::common::Failure;
-    use crate::model::api::table_control::{PointInTimeRecovery, RestoreSummary, ThroughputHistory};
+    use crate::model::api::table_control::{
+        PointInTimeRecovery, RestoreSummary, ThroughputHistory,
+    };
     use crate::model::api::table_control::{SavedForm, SavedQuery};
     use crate::model::api::{TableControl, TableStatus};
     use crate::model::error::StoreError;
     use crate::model::schema::{BillingMode, KeyAttributeType, ProvisionedThroughput};
-    use crate::model::schema::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
+    use crate::model::schema::{
+        Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings,
+        WarmThroughput,
+    };
     use crate::model::{
-        IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema, TableSettings,
+        IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName,
+        TableSchema, TableSettings,
     };
 
     fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
-        KeyAttribute { name: name.into(), attribute_type }
+        KeyAttribute {
+            name: name.into(),
+            attribute_type,
+        }
     }
 
     fn example() -> TableEntry {
@@ -123,7 +173,10 @@ mod tests {
             throughput,
             settings: ThroughputSettings::default(),
         };
-        let units = Some(ProvisionedThroughput { read_capacity_units: 1, write_capacity_units: 2 });
+        let units = Some(ProvisionedThroughput {
+            read_capacity_units: 1,
+            write_capacity_units: 2,
+        });
         TableEntry {
             schema: Arc::new(TableSchema {
                 name: TableName::new("abc").unwrap(),
@@ -132,7 +185,12 @@ mod tests {
                     sort: Some(attribute("sk", KeyAttributeType::N)),
                 },
                 indexes: vec![
-                    index("lll", IndexKind::Local, Projection::Include(vec!["x".into()]), None),
+                    index(
+                        "lll",
+                        IndexKind::Local,
+                        Projection::Include(vec!["x".into()]),
+                        None,
+                    ),
                     index("ggg", IndexKind::Global, Projection::KeysOnly, units),
                     index("hhh", IndexKind::Global, Projection::All, units),
                 ],
@@ -160,24 +218,48 @@ mod tests {
         let leaving = entry.schema.indexes[0].clone();
         let schema = Arc::make_mut(&mut entry.schema);
         let of = |max_read_request_units, read_units_per_second| ThroughputSettings {
-            on_demand: OnDemandThroughput { max_read_request_units, max_write_request_units: None },
-            warm: WarmThroughput { read_units_per_second, write_units_per_second: None },
+            on_demand: OnDemandThroughput {
+                max_read_request_units,
+                max_write_request_units: None,
+            },
+            warm: WarmThroughput {
+                read_units_per_second,
+                write_units_per_second: None,
+            },
         };
         schema.settings = TableSettings {
             stream: Some(StreamViewType::NewImage),
-            encryption: Some(Encryption { enabled: true, kms_master_key_id: Some("k".into()) }),
+            encryption: Some(Encryption {
+                enabled: true,
+                kms_master_key_id: Some("k".into()),
+            }),
             table_class: Some(TableClass::StandardInfrequentAccess),
             tags: vec![("a".into(), "b".into())],
             resource_policy: Some("{}".into()),
             throughput: of(Some(5), None),
         };
         schema.indexes[1].settings = of(None, Some(6));
-        entry.stream =
-            Some(TableStream { id: SourceId(8), label: "l".into(), view_type: StreamViewType::NewImage, is_enabled: true });
-        let list = Some(ExpiryList { id: SourceId(9), is_built: false });
-        entry.time_to_live = Some(TimeToLive { attribute: "t".into(), list, changed_ms: 18 });
+        entry.stream = Some(TableStream {
+            id: SourceId(8),
+            label: "l".into(),
+            view_type: StreamViewType::NewImage,
+            is_enabled: true,
+        });
+        let list = Some(ExpiryList {
+            id: SourceId(9),
+            is_built: false,
+        });
+        entry.time_to_live = Some(TimeToLive {
+            attribute: "t".into(),
+            list,
+            changed_ms: 18,
+        });
         entry.status_ends_ms = Some(19);
-        let history = ThroughputHistory { last_increase_ms: Some(1), last_decrease_ms: None, decreases: 2 };
+        let history = ThroughputHistory {
+            last_increase_ms: Some(1),
+            last_decrease_ms: None,
+            decreases: 2,
+        };
         entry.control = TableControl {
             throughput: history,
             indexes: [("ggg".to_owned(), history)].into(),
@@ -185,19 +267,36 @@ mod tests {
             class_changed_ms: Some(4),
             changed_ms: Some(8),
             policy_revision: Some(7),
-            recovery: Some(PointInTimeRecovery { since_ms: 5, period_days: 35 }),
+            recovery: Some(PointInTimeRecovery {
+                since_ms: 5,
+                period_days: 35,
+            }),
             restored: Some(RestoreSummary {
                 source_backup_arn: None,
                 source_table_arn: "arn".to_owned(),
                 restore_ms: 6,
                 is_in_progress: true,
-                failure: Some(Failure { code: "c".into(), message: "m".into() }),
+                failure: Some(Failure {
+                    code: "c".into(),
+                    message: "m".into(),
+                }),
             }),
             readers: 2,
             saved_queries: Arc::new(
-                [("l", SavedForm::Link("../query/@pk=é".to_owned())), ("r", SavedForm::Request("{}".to_owned()))]
-                    .map(|(name, form)| (name.to_owned(), SavedQuery { form, modified_ms: 9 }))
-                    .into(),
+                [
+                    ("l", SavedForm::Link("../query/@pk=é".to_owned())),
+                    ("r", SavedForm::Request("{}".to_owned())),
+                ]
+                .map(|(name, form)| {
+                    (
+                        name.to_owned(),
+                        SavedQuery {
+                            form,
+                            modified_ms: 9,
+                        },
+                    )
+                })
+                .into(),
             ),
         };
         entry.index_life = IndexLife {
@@ -206,8 +305,19 @@ mod tests {
                 phase: Phase::Allocation { until_ms: 10 },
                 is_updated: true,
             }),
-            leaving: Some(Leaving { index: leaving, source: SourceId(11), violations: None }),
-            made: [("hhh".to_owned(), Made { violations: SourceId(12), since: 13 })].into(),
+            leaving: Some(Leaving {
+                index: leaving,
+                source: SourceId(11),
+                violations: None,
+            }),
+            made: [(
+                "hhh".to_owned(),
+                Made {
+                    violations: SourceId(12),
+                    since: 13,
+                },
+            )]
+            .into(),
             lag: Some(Lag { is_paused: true }),
         };
         entry
@@ -247,9 +357,24 @@ mod tests {
         let entry: TableEntry = decode(in_backfill.as_bytes()).unwrap();
         assert_eq!(entry.index_life.building.unwrap().phase, Phase::Backfill);
         let disabled = FIRST.replace(r#""list":9"#, r#""list":null"#);
-        assert_eq!(decode::<TableEntry>(disabled.as_bytes()).unwrap().time_to_live.unwrap().list, None);
+        assert_eq!(
+            decode::<TableEntry>(disabled.as_bytes())
+                .unwrap()
+                .time_to_live
+                .unwrap()
+                .list,
+            None
+        );
         let succeeded = FIRST.replace(r#"true,"c","m"]"#, "false,null,null]");
-        assert_eq!(decode::<TableEntry>(succeeded.as_bytes()).unwrap().control.restored.unwrap().failure, None);
+        assert_eq!(
+            decode::<TableEntry>(succeeded.as_bytes())
+                .unwrap()
+                .control
+                .restored
+                .unwrap()
+                .failure,
+            None
+        );
     }
 
     #[test]
@@ -272,14 +397,21 @@ mod tests {
             none,
             r#"},"source":4,"index_sources":[5],"status":"ACTIVE","table_id":"id","created_ms":17}"#,
         ];
-        assert_eq!(String::from_utf8(encode(&entry).unwrap()).unwrap(), text.concat());
+        assert_eq!(
+            String::from_utf8(encode(&entry).unwrap()).unwrap(),
+            text.concat()
+        );
     }
 
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
         let damaged = || StoreError::Corrupt("a catalog entry");
-        let cases: &[(&[u8], StoreError)] =
-            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":3}"#, StoreError::Format(3))];
+        let cases: &[(&[u8], StoreError)] = &[
+            (b"", damaged()),
+            (b"{}", damaged()),
+            (br#"{"v":1}"#, damaged()),
+            (br#"{"v":3}"#, StoreError::Format(3)),
+        ];
         for (bytes, expected) in cases {
             assert_eq!(decode::<TableEntry>(bytes), Err(expected.clone()));
         }

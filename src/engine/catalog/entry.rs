@@ -48,7 +48,11 @@ impl Stored for TableEntry {
     const WHAT: &'static str = "a catalog entry";
 
     fn upgrade(version: u64, entry: Value) -> Option<Value> {
-        if version == 1 { earlier_forms::of_version_1(entry) } else { None }
+        if version == 1 {
+            earlier_forms::of_version_1(entry)
+        } else {
+            None
+        }
     }
 
     fn is_consistent(&self) -> bool {
@@ -59,7 +63,10 @@ impl Stored for TableEntry {
 impl TableEntry {
     /// The indexes with their sources, in the schema's order.
     pub fn indexes(&self) -> impl Iterator<Item = (&IndexSchema, SourceId)> {
-        self.schema.indexes.iter().zip(self.index_sources.iter().copied())
+        self.schema
+            .indexes
+            .iter()
+            .zip(self.index_sources.iter().copied())
     }
 
     /// The index of that name with its source.
@@ -102,12 +109,16 @@ impl TableEntry {
     /// The index that has this source.
     #[must_use]
     pub fn index_of(&self, source: SourceId) -> Option<&IndexSchema> {
-        self.indexes().find(|(_, id)| *id == source).map(|(index, _)| index)
+        self.indexes()
+            .find(|(_, id)| *id == source)
+            .map(|(index, _)| index)
     }
 
     /// The sources of the indexes of one kind.
     pub fn sources_of(&self, kind: IndexKind) -> impl Iterator<Item = SourceId> + '_ {
-        self.indexes().filter(move |(index, _)| index.kind == kind).map(|(_, source)| source)
+        self.indexes()
+            .filter(move |(index, _)| index.kind == kind)
+            .map(|(_, source)| source)
     }
 
     /// The source of the table, and those of its indexes.
@@ -118,13 +129,16 @@ impl TableEntry {
     /// Units a second that the table or one of its global indexes was given; `None` on demand.
     #[must_use]
     pub fn throughput_of(&self, source: SourceId) -> Option<ProvisionedThroughput> {
-        self.index_of(source).map_or(self.schema.throughput, |index| index.throughput)
+        self.index_of(source)
+            .map_or(self.schema.throughput, |index| index.throughput)
     }
 
     /// Is there anything to be done in the background for the table's state or its indexes?
     #[must_use]
     pub fn has_background_work(&self) -> bool {
-        self.status_ends_ms.is_some() || self.index_life.busy().is_some() || self.index_life.lag.is_some()
+        self.status_ends_ms.is_some()
+            || self.index_life.busy().is_some()
+            || self.index_life.lag.is_some()
     }
 }
 
@@ -230,7 +244,9 @@ impl IndexLife {
     /// Is it the index that is being made?
     #[must_use]
     pub fn is_building(&self, index: &IndexName) -> bool {
-        self.building.as_ref().is_some_and(|building| building.index == *index)
+        self.building
+            .as_ref()
+            .is_some_and(|building| building.index == *index)
     }
 
     /// The name of the index being made or removed.
@@ -242,14 +258,20 @@ impl IndexLife {
 
     /// Sources beside those of the schema's indexes.
     pub fn sources(&self) -> impl Iterator<Item = SourceId> + '_ {
-        let leaving = self.leaving.iter().flat_map(|leaving| std::iter::once(leaving.source).chain(leaving.violations));
+        let leaving = self
+            .leaving
+            .iter()
+            .flat_map(|leaving| std::iter::once(leaving.source).chain(leaving.violations));
         leaving.chain(self.made.values().map(|made| made.violations))
     }
 
     /// The table's status; making or removing an index is an update of it but for the backfill.
     #[must_use]
     pub fn table_status(&self, stored: TableStatus) -> TableStatus {
-        let is_allocating = self.building.as_ref().is_some_and(|building| matches!(building.phase, Phase::Allocation { .. }));
+        let is_allocating = self
+            .building
+            .as_ref()
+            .is_some_and(|building| matches!(building.phase, Phase::Allocation { .. }));
         match stored {
             TableStatus::Active if is_allocating || self.leaving.is_some() => TableStatus::Updating,
             other => other,
@@ -258,8 +280,18 @@ impl IndexLife {
 
     /// The status of an index of the schema and its `Backfilling` member.
     #[must_use]
-    pub fn index_status(&self, index: &IndexName, table: TableStatus) -> (TableStatus, Option<bool>) {
-        let Some(building) = self.building.as_ref().filter(|building| building.index == *index) else { return (table, None) };
+    pub fn index_status(
+        &self,
+        index: &IndexName,
+        table: TableStatus,
+    ) -> (TableStatus, Option<bool>) {
+        let Some(building) = self
+            .building
+            .as_ref()
+            .filter(|building| building.index == *index)
+        else {
+            return (table, None);
+        };
         match (building.phase, building.is_updated) {
             (Phase::Allocation { .. }, _) => (TableStatus::Creating, Some(false)),
             (Phase::Backfill, false) => (TableStatus::Creating, Some(true)),
@@ -289,8 +321,15 @@ mod entry_tests {
     #[test]
     fn states_follow_the_clock_and_the_list() {
         let check = |list: Option<bool>, now_ms: u64, expected: TimeToLiveStatus| {
-            let list = list.map(|is_built| ExpiryList { id: SourceId(1), is_built });
-            let time_to_live = TimeToLive { attribute: "t".into(), list, changed_ms: 100 };
+            let list = list.map(|is_built| ExpiryList {
+                id: SourceId(1),
+                is_built,
+            });
+            let time_to_live = TimeToLive {
+                attribute: "t".into(),
+                list,
+                changed_ms: 100,
+            };
             assert_eq!(time_to_live.status(now_ms, 10), expected);
         };
         check(Some(true), 109, TimeToLiveStatus::Enabling);

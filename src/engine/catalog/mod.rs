@@ -18,7 +18,9 @@ pub use entry::{ExpiryList, IndexLife, TableEntry, TableStream, TimeToLive};
 /// # Errors
 /// Those of the store.
 pub fn generation(read: &dyn Read) -> Result<u64, StoreError> {
-    Ok(StoreKey::Meta(Meta::CatalogGeneration).read(read, "catalog generation")?.unwrap_or(0))
+    Ok(StoreKey::Meta(Meta::CatalogGeneration)
+        .read(read, "catalog generation")?
+        .unwrap_or(0))
 }
 
 /// Raises the generation.
@@ -27,14 +29,20 @@ pub fn generation(read: &dyn Read) -> Result<u64, StoreError> {
 /// Those of the store.
 pub fn raise_generation(batch: &mut dyn Write) -> Result<(), StoreError> {
     let next = generation(batch.as_read())? + 1;
-    batch.put(&StoreKey::Meta(Meta::CatalogGeneration).encode(), &next.to_be_bytes())
+    batch.put(
+        &StoreKey::Meta(Meta::CatalogGeneration).encode(),
+        &next.to_be_bytes(),
+    )
 }
 
 /// Reads a table's entry from a view, past any cache.
 ///
 /// # Errors
 /// Those of the store.
-pub fn read_table(read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+pub fn read_table(
+    read: &dyn Read,
+    name: &TableName,
+) -> Result<Option<Arc<TableEntry>>, StoreError> {
     match read.get(&StoreKey::Table(name.as_str()).encode())? {
         Some(bytes) => Ok(Some(Arc::new(stored::decode(bytes)?))),
         None => Ok(None),
@@ -46,7 +54,10 @@ pub fn read_table(read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableE
 /// # Errors
 /// Those of the store.
 pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), StoreError> {
-    batch.put(&StoreKey::Table(entry.schema.name.as_str()).encode(), &stored::encode(entry)?)
+    batch.put(
+        &StoreKey::Table(entry.schema.name.as_str()).encode(),
+        &stored::encode(entry)?,
+    )
 }
 
 /// Takes a new source id.
@@ -54,7 +65,9 @@ pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), Stor
 /// # Errors
 /// Those of the store.
 pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
-    take_sources(batch, 1)?.pop().ok_or(StoreError::Corrupt("source ids are used up"))
+    take_sources(batch, 1)?
+        .pop()
+        .ok_or(StoreError::Corrupt("source ids are used up"))
 }
 
 /// The source id to give next; those below were given.
@@ -62,7 +75,9 @@ pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
-    Ok(StoreKey::Meta(Meta::NextSource).read(read, "next source id")?.unwrap_or(SourceId(1)))
+    Ok(StoreKey::Meta(Meta::NextSource)
+        .read(read, "next source id")?
+        .unwrap_or(SourceId(1)))
 }
 
 /// Takes `count` new source ids.
@@ -73,8 +88,14 @@ pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>
     // Never given twice, even when what had it is gone: its entries may still be on their way out (`purge`).
     let SourceId(first) = next_source(batch.as_read())?;
     let exhausted = || StoreError::Corrupt("source ids are used up");
-    let next = u32::try_from(count).ok().and_then(|count| first.checked_add(count)).ok_or_else(exhausted)?;
-    batch.put(&StoreKey::Meta(Meta::NextSource).encode(), &next.to_be_bytes())?;
+    let next = u32::try_from(count)
+        .ok()
+        .and_then(|count| first.checked_add(count))
+        .ok_or_else(exhausted)?;
+    batch.put(
+        &StoreKey::Meta(Meta::NextSource).encode(),
+        &next.to_be_bytes(),
+    )?;
     Ok((first..next).map(SourceId).collect())
 }
 
@@ -105,7 +126,9 @@ pub fn known(entry: Option<Arc<TableEntry>>, name: &TableName) -> Result<Arc<Tab
 /// `ResourceNotFound` when it is not there or not active.
 pub fn active(entry: Option<Arc<TableEntry>>) -> Result<Arc<TableEntry>, Error> {
     match entry {
-        Some(entry) if matches!(entry.status, TableStatus::Active | TableStatus::Updating) => Ok(entry),
+        Some(entry) if matches!(entry.status, TableStatus::Active | TableStatus::Updating) => {
+            Ok(entry)
+        }
         _ => Err(Error::ResourceNotFound),
     }
 }

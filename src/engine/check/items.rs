@@ -24,17 +24,28 @@ impl Check<'_> {
         let mut groups = Groups::default();
         let building = self.building(table)?;
         let lagging = self.lagging(table)?;
-        self.walk(&Space::Entry.of(table.source), &place, |check, key, record| {
-            let item = check.item(table, (&building, &lagging), (&place, key), record)?;
-            let partition = item.0.get(&table.schema.key.partition.name);
-            let partition = partition.map(|value| (table.schema.key.partition.name.as_str(), value));
-            if table.has_collections() {
-                check.group(table.source, &mut groups, key, (record, partition.into_iter().collect()), &place)
-            } else {
-                groups.count_alone(record);
-                Ok(())
-            }
-        })?;
+        self.walk(
+            &Space::Entry.of(table.source),
+            &place,
+            |check, key, record| {
+                let item = check.item(table, (&building, &lagging), (&place, key), record)?;
+                let partition = item.0.get(&table.schema.key.partition.name);
+                let partition =
+                    partition.map(|value| (table.schema.key.partition.name.as_str(), value));
+                if table.has_collections() {
+                    check.group(
+                        table.source,
+                        &mut groups,
+                        key,
+                        (record, partition.into_iter().collect()),
+                        &place,
+                    )
+                } else {
+                    groups.count_alone(record);
+                    Ok(())
+                }
+            },
+        )?;
         self.finish_source(table.source, groups, &place)?;
         self.violations(table)?;
         self.earlier_entries(table, &lagging)?;
@@ -61,12 +72,17 @@ impl Check<'_> {
         };
         let text = report::key_text(&item_key.to_item(schema));
         if keys::EntryAddress::of_item(table.source, &item_key).encode() != key {
-            self.reporter.add(DifferenceKind::Misplaced, *place, text.clone());
+            self.reporter
+                .add(DifferenceKind::Misplaced, *place, text.clone());
         }
-        let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let first: Vec<&str> = schema
+            .attributes()
+            .map(|attribute| attribute.name.as_str())
+            .collect();
         self.record(record, (&item, &first), place, &text);
         if item.check_names().is_err() {
-            self.reporter.add(DifferenceKind::BadName, *place, text.clone());
+            self.reporter
+                .add(DifferenceKind::BadName, *place, text.clone());
         }
         for index in views(table) {
             let at = keys::place_in_source(key);
@@ -74,27 +90,55 @@ impl Check<'_> {
                 continue;
             }
             let is_due = building.is_due(index.source, at);
-            self.expected_entry(&index, &item, (&item_key, &text, is_due), &place.index(&index.index.name))?;
+            self.expected_entry(
+                &index,
+                &item,
+                (&item_key, &text, is_due),
+                &place.index(&index.index.name),
+            )?;
         }
         self.listed_violation(table, building, key, &item)?;
         Ok(item)
     }
 
-    fn index(&mut self, table: &TableEntry, lagging: &Lagging, index: &IndexView<'_>) -> Result<(), Error> {
+    fn index(
+        &mut self,
+        table: &TableEntry,
+        lagging: &Lagging,
+        index: &IndexView<'_>,
+    ) -> Result<(), Error> {
         let place = Place::table(&table.schema.name).index(&index.index.name);
         let mut groups = Groups::default();
-        self.walk(&Space::Entry.of(index.source), &place, |check, key, record| {
-            check.reporter.0.index_entries += 1;
-            let entry = record.to_item()?;
-            if !check.has_base((table, lagging), index, key, &entry)? {
-                let names = first_names(index.table, index.index);
-                let keys = names.iter().filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
-                check.reporter.add(DifferenceKind::OrphanEntry, place, report::key_text(&Item(keys.collect())));
-            }
-            let partition = index.index.partition.iter();
-            let partition = partition.filter_map(|attribute| Some((attribute.name.as_str(), entry.get(&attribute.name)?)));
-            check.group(index.source, &mut groups, key, (record, partition.collect()), &place)
-        })?;
+        self.walk(
+            &Space::Entry.of(index.source),
+            &place,
+            |check, key, record| {
+                check.reporter.0.index_entries += 1;
+                let entry = record.to_item()?;
+                if !check.has_base((table, lagging), index, key, &entry)? {
+                    let names = first_names(index.table, index.index);
+                    let keys = names
+                        .iter()
+                        .filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
+                    check.reporter.add(
+                        DifferenceKind::OrphanEntry,
+                        place,
+                        report::key_text(&Item(keys.collect())),
+                    );
+                }
+                let partition = index.index.partition.iter();
+                let partition = partition.filter_map(|attribute| {
+                    Some((attribute.name.as_str(), entry.get(&attribute.name)?))
+                });
+                check.group(
+                    index.source,
+                    &mut groups,
+                    key,
+                    (record, partition.collect()),
+                    &place,
+                )
+            },
+        )?;
         self.finish_source(index.source, groups, &place)
     }
 
@@ -106,19 +150,29 @@ impl Check<'_> {
         key: &[u8],
         entry: &Item,
     ) -> Result<bool, StoreError> {
-        let Some(base_key) = entry.key(&table.schema.key) else { return Ok(false) };
+        let Some(base_key) = entry.key(&table.schema.key) else {
+            return Ok(false);
+        };
         let address = keys::EntryAddress::of_item(table.source, &base_key);
-        if let Image::Earlier(item) = lagging.image(table, index, keys::place_in_source(&address.encode())) {
+        if let Image::Earlier(item) =
+            lagging.image(table, index, keys::place_in_source(&address.encode()))
+        {
             let entry = item.and_then(|item| index.entry_with_key(item, &base_key));
             return Ok(entry.is_some_and(|entry| entry.address.encode() == key));
         }
-        let item = match self.view.entry(&address).and_then(|base| base.map(|base| base.to_item()).transpose()) {
+        let item = match self
+            .view
+            .entry(&address)
+            .and_then(|base| base.map(|base| base.to_item()).transpose())
+        {
             Ok(Some(item)) => item,
             Ok(None) => return Ok(false),
             Err(error) if is_damage(&error) => return Ok(true),
             Err(error) => return Err(error),
         };
-        Ok(index.entry_with_key(&item, &base_key).is_some_and(|entry| entry.address.encode() == key))
+        Ok(index
+            .entry_with_key(&item, &base_key)
+            .is_some_and(|entry| entry.address.encode() == key))
     }
 
     /// Adds an entry to its group; a group that ended is compared with its collection.
@@ -130,36 +184,58 @@ impl Check<'_> {
         (record, partition): (&Record<'_>, Vec<(&str, &AttributeValue)>),
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
-        let Some(address) = keys::EntryAddress::parse(key) else { return Err(StoreError::Corrupt("an entry's key")) };
+        let Some(address) = keys::EntryAddress::parse(key) else {
+            return Err(StoreError::Corrupt("an entry's key"));
+        };
         if let Some(ended) = groups.count(address.digest, record, &partition) {
             self.compare_group(source, &ended, place)?;
         }
         Ok(())
     }
 
-    fn compare_group(&mut self, source: SourceId, group: &Group, place: &Place<'_>) -> Result<(), StoreError> {
+    fn compare_group(
+        &mut self,
+        source: SourceId,
+        group: &Group,
+        place: &Place<'_>,
+    ) -> Result<(), StoreError> {
         let Some(stored) = self.view.collection(source, group.digest)? else {
-            self.reporter.add(DifferenceKind::MissingCollection, *place, report::key_text(&group.partition));
+            self.reporter.add(
+                DifferenceKind::MissingCollection,
+                *place,
+                report::key_text(&group.partition),
+            );
             return Ok(());
         };
         if !group.is(stored)? {
-            self.reporter.add(DifferenceKind::WrongCollection, *place, report::key_text(&group.partition));
+            self.reporter.add(
+                DifferenceKind::WrongCollection,
+                *place,
+                report::key_text(&group.partition),
+            );
         }
         Ok(())
     }
 
     /// The last group, collections without entries, counters.
-    fn finish_source(&mut self, source: SourceId, mut groups: Groups, place: &Place<'_>) -> Result<(), Error> {
+    fn finish_source(
+        &mut self,
+        source: SourceId,
+        mut groups: Groups,
+        place: &Place<'_>,
+    ) -> Result<(), Error> {
         if let Some(last) = groups.end() {
             let compared = self.compare_group(source, &last, place);
-            self.reporter.readable(compared, *place, &report::key_text(&last.partition))?;
+            self.reporter
+                .readable(compared, *place, &report::key_text(&last.partition))?;
         }
         let mut empty = Vec::new();
         self.each(&Space::Collection.of(source), |check, key, _| {
             let has_entries = match StoreKey::parse(key) {
-                Some(StoreKey::Collection(source, digest)) => {
-                    walks::has_any(check.view.read(), &KeyRange::prefix(&Space::Entry.at(source, digest)))?
-                }
+                Some(StoreKey::Collection(source, digest)) => walks::has_any(
+                    check.view.read(),
+                    &KeyRange::prefix(&Space::Entry.at(source, digest)),
+                )?,
                 _ => false,
             };
             if !has_entries && empty.len() < report::DIFFERENCES_MAX {
@@ -168,28 +244,52 @@ impl Check<'_> {
             Ok(())
         })?;
         for key in empty {
-            self.reporter.add(DifferenceKind::EmptyCollection, *place, key);
+            self.reporter
+                .add(DifferenceKind::EmptyCollection, *place, key);
         }
         let counted: SourceCounters = groups.counters();
-        let stored = self.reporter.readable(self.view.counters(source), *place, "counters")?;
+        let stored = self
+            .reporter
+            .readable(self.view.counters(source), *place, "counters")?;
         if let Some(stored) = stored.filter(|stored| *stored != counted) {
-            let text = format!("{} entries, {} bytes, {} partition keys", stored.entries, stored.bytes, stored.partition_keys);
-            let expected =
-                format!("counted {} entries, {} bytes, {} partition keys", counted.entries, counted.bytes, counted.partition_keys);
-            self.reporter.add(DifferenceKind::WrongCounters, *place, format!("{text}; {expected}"));
+            let text = format!(
+                "{} entries, {} bytes, {} partition keys",
+                stored.entries, stored.bytes, stored.partition_keys
+            );
+            let expected = format!(
+                "counted {} entries, {} bytes, {} partition keys",
+                counted.entries, counted.bytes, counted.partition_keys
+            );
+            self.reporter.add(
+                DifferenceKind::WrongCounters,
+                *place,
+                format!("{text}; {expected}"),
+            );
         }
         Ok(())
     }
 
     /// Sources in a key space that nobody knows.
-    pub fn unknown_sources(&mut self, known: &BTreeSet<SourceId>, space: Space) -> Result<(), Error> {
+    pub fn unknown_sources(
+        &mut self,
+        known: &BTreeSet<SourceId>,
+        space: Space,
+    ) -> Result<(), Error> {
         let mut next = Some(SourceId(0));
         while let Some(start) = next {
-            let found = walks::first(self.view.read(), &space.from(start), |key, _| Ok(keys::source_of(key)))?;
+            let found = walks::first(self.view.read(), &space.from(start), |key, _| {
+                Ok(keys::source_of(key))
+            })?;
             if let Some(source) = found.filter(|source| !known.contains(source)) {
-                self.reporter.add(DifferenceKind::UnknownSource, Place::NONE, format!("source {}", source.0));
+                self.reporter.add(
+                    DifferenceKind::UnknownSource,
+                    Place::NONE,
+                    format!("source {}", source.0),
+                );
             }
-            next = found.and_then(|source| source.0.checked_add(1)).map(SourceId);
+            next = found
+                .and_then(|source| source.0.checked_add(1))
+                .map(SourceId);
         }
         Ok(())
     }
@@ -215,7 +315,10 @@ impl Group {
         let value = CollectionValue::parse(stored)?;
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let partition = value.partition(&names)?;
-        let same_partition = names.iter().zip(&partition).all(|(name, value)| self.partition.get(name) == Some(value));
+        let same_partition = names
+            .iter()
+            .zip(&partition)
+            .all(|(name, value)| self.partition.get(name) == Some(value));
         let counted = (self.entries, self.bytes) == (value.entries, value.bytes);
         Ok(same_partition && counted && value.modified_ms >= self.newest_ms)
     }
@@ -230,7 +333,12 @@ pub struct Groups {
 
 impl Groups {
     /// Counts an entry; returns the group before it when it begins another.
-    pub fn count(&mut self, digest: Digest, record: &Record<'_>, partition: &[(&str, &AttributeValue)]) -> Option<Group> {
+    pub fn count(
+        &mut self,
+        digest: Digest,
+        record: &Record<'_>,
+        partition: &[(&str, &AttributeValue)],
+    ) -> Option<Group> {
         let bytes = u64::from(record.item_bytes());
         self.counters.entries += 1;
         self.counters.bytes += bytes;
@@ -241,9 +349,24 @@ impl Groups {
             return None;
         }
         self.counters.partition_keys += 1;
-        let names = partition.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let partition = Item(partition.iter().map(|(name, value)| ((*name).to_owned(), (*value).clone())).collect());
-        let group = Group { digest, partition, names, entries: 1, bytes, newest_ms: record.modified_ms() };
+        let names = partition
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        let partition = Item(
+            partition
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).clone()))
+                .collect(),
+        );
+        let group = Group {
+            digest,
+            partition,
+            names,
+            entries: 1,
+            bytes,
+            newest_ms: record.modified_ms(),
+        };
         self.current.replace(group)
     }
 

@@ -29,30 +29,48 @@ impl Check<'_> {
     pub(super) fn lists(&mut self, table: &TableEntry) -> Result<(), Error> {
         let place = Place::table(&table.schema.name);
         let definition = self.open_stream(table)?;
-        let list = table.time_to_live.as_ref().and_then(|time_to_live| Some((time_to_live, time_to_live.list?)));
+        let list = table
+            .time_to_live
+            .as_ref()
+            .and_then(|time_to_live| Some((time_to_live, time_to_live.list?)));
         let built = list.filter(|(_, list)| list.is_built);
         if definition.is_some() || built.is_some() {
-            self.walk(&Space::Entry.of(table.source), &place, |check, key, record| {
-                if let Some(definition) = &definition {
-                    check.has_record(definition, record, (&place, key))?;
-                }
-                if let Some((time_to_live, list)) = built {
-                    check.has_expiry(time_to_live, list, record, (&place, key))?;
-                }
-                Ok(())
-            })?;
+            self.walk(
+                &Space::Entry.of(table.source),
+                &place,
+                |check, key, record| {
+                    if let Some(definition) = &definition {
+                        check.has_record(definition, record, (&place, key))?;
+                    }
+                    if let Some((time_to_live, list)) = built {
+                        check.has_expiry(time_to_live, list, record, (&place, key))?;
+                    }
+                    Ok(())
+                },
+            )?;
         }
-        list.map_or(Ok(()), |(time_to_live, list)| self.expiries(table, time_to_live, list, &place))
+        list.map_or(Ok(()), |(time_to_live, list)| {
+            self.expiries(table, time_to_live, list, &place)
+        })
     }
 
     /// The definition of the table's stream, when it is enabled.
     fn open_stream(&mut self, table: &TableEntry) -> Result<Option<Definition>, StoreError> {
-        let Some(stream) = table.enabled_stream() else { return Ok(None) };
-        let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
+        let Some(stream) = table.enabled_stream() else {
+            return Ok(None);
+        };
+        let name = StreamName {
+            table_name: table.schema.name.clone(),
+            label: stream.label.clone(),
+        };
         match streams::read_definition(self.view.read(), &name) {
             Ok(Some(definition)) => Ok(Some(definition)),
             Ok(None) => {
-                self.reporter.add(DifferenceKind::MissingStream, Place::table(&table.schema.name), name.label);
+                self.reporter.add(
+                    DifferenceKind::MissingStream,
+                    Place::table(&table.schema.name),
+                    name.label,
+                );
                 Ok(None)
             }
             // Reported with the streams.
@@ -71,8 +89,14 @@ impl Check<'_> {
         if version < definition.first || version <= definition.trimmed {
             return Ok(());
         }
-        if self.view.read().get(&StoreKey::StreamRecord(definition.id, version).encode())?.is_none() {
-            self.reporter.add(DifferenceKind::MissingStreamRecord, *place, hex(key));
+        if self
+            .view
+            .read()
+            .get(&StoreKey::StreamRecord(definition.id, version).encode())?
+            .is_none()
+        {
+            self.reporter
+                .add(DifferenceKind::MissingStreamRecord, *place, hex(key));
         }
         Ok(())
     }
@@ -84,10 +108,13 @@ impl Check<'_> {
         record: &Record<'_>,
         (place, key): (&Place<'_>, &[u8]),
     ) -> Result<(), StoreError> {
-        let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else { return Ok(()) };
+        let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else {
+            return Ok(());
+        };
         let expiry = StoreKey::Expiry(list.id, ms, keys::place_in_source(key)).encode();
         if self.view.read().get(&expiry)?.is_none() {
-            self.reporter.add(DifferenceKind::MissingExpiry, *place, hex(key));
+            self.reporter
+                .add(DifferenceKind::MissingExpiry, *place, hex(key));
         }
         Ok(())
     }
@@ -100,18 +127,26 @@ impl Check<'_> {
         place: &Place<'_>,
     ) -> Result<(), Error> {
         self.each(&Space::Expiry.of(list.id), |check, key, _| {
-            let expected = keys::expiry_of(key).map(|(ms, at)| (ms, Space::Entry.at(table.source, at)));
+            let expected =
+                keys::expiry_of(key).map(|(ms, at)| (ms, Space::Entry.at(table.source, at)));
             let is_right = match &expected {
-                Some((ms, entry)) => match check.view.read().get(entry)?.map(Record::parse).transpose() {
-                    Ok(Some(record)) => time_to_live::expiry_of(&record, &time_to_live.attribute).is_ok_and(|it| it == Some(*ms)),
-                    Ok(None) => false,
-                    // The item is reported as what cannot be read.
-                    Err(_) => true,
-                },
+                Some((ms, entry)) => {
+                    match check.view.read().get(entry)?.map(Record::parse).transpose() {
+                        Ok(Some(record)) => {
+                            time_to_live::expiry_of(&record, &time_to_live.attribute)
+                                .is_ok_and(|it| it == Some(*ms))
+                        }
+                        Ok(None) => false,
+                        // The item is reported as what cannot be read.
+                        Err(_) => true,
+                    }
+                }
                 None => false,
             };
             if !is_right {
-                check.reporter.add(DifferenceKind::OrphanExpiry, *place, hex(key));
+                check
+                    .reporter
+                    .add(DifferenceKind::OrphanExpiry, *place, hex(key));
             }
             Ok(())
         })
@@ -132,7 +167,11 @@ impl Check<'_> {
                     self.stream(&name, &definition)?;
                 }
                 Err(error) if is_damage(&error) => {
-                    self.reporter.add(DifferenceKind::Unreadable, Place::table(&name.table_name), name.label.clone());
+                    self.reporter.add(
+                        DifferenceKind::Unreadable,
+                        Place::table(&name.table_name),
+                        name.label.clone(),
+                    );
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -142,21 +181,40 @@ impl Check<'_> {
 
     fn stream(&mut self, name: &StreamName, definition: &Definition) -> Result<(), Error> {
         let place = Place::table(&name.table_name);
-        let table = crate::engine::catalog::read_table(self.view.read(), &name.table_name).ok().flatten();
-        let table = table.filter(|table| table.enabled_stream().is_some_and(|stream| stream.id == definition.id));
-        self.each(&keys::stream_records_from(definition.id, 0), |check, key, bytes| {
-            let Some(version) = keys::version_of(key) else {
-                check.reporter.add(DifferenceKind::Unreadable, place, hex(key));
-                return Ok(());
-            };
-            match check.is_right_record(definition, table.as_deref(), version, bytes) {
-                Ok(true) => {}
-                Ok(false) => check.reporter.add(DifferenceKind::WrongStreamRecord, place, version.to_string()),
-                Err(error) if is_damage(&error) => check.reporter.add(DifferenceKind::Unreadable, place, hex(key)),
-                Err(error) => return Err(error),
-            }
-            Ok(())
-        })
+        let table = crate::engine::catalog::read_table(self.view.read(), &name.table_name)
+            .ok()
+            .flatten();
+        let table = table.filter(|table| {
+            table
+                .enabled_stream()
+                .is_some_and(|stream| stream.id == definition.id)
+        });
+        self.each(
+            &keys::stream_records_from(definition.id, 0),
+            |check, key, bytes| {
+                let Some(version) = keys::version_of(key) else {
+                    check
+                        .reporter
+                        .add(DifferenceKind::Unreadable, place, hex(key));
+                    return Ok(());
+                };
+                match check.is_right_record(definition, table.as_deref(), version, bytes) {
+                    Ok(true) => {}
+                    Ok(false) => check.reporter.add(
+                        DifferenceKind::WrongStreamRecord,
+                        place,
+                        version.to_string(),
+                    ),
+                    Err(error) if is_damage(&error) => {
+                        check
+                            .reporter
+                            .add(DifferenceKind::Unreadable, place, hex(key))
+                    }
+                    Err(error) => return Err(error),
+                }
+                Ok(())
+            },
+        )
     }
 
     fn is_right_record(
@@ -166,13 +224,19 @@ impl Check<'_> {
         version: Version,
         bytes: &[u8],
     ) -> Result<bool, StoreError> {
-        let last = definition.closed.map_or(self.last_version, |(last, _)| last);
+        let last = definition
+            .closed
+            .map_or(self.last_version, |(last, _)| last);
         let record = StoredRecord::parse(bytes)?;
         let view = definition.view_type;
         let has_new = view.has_new_image() && record.event != StreamEvent::Remove;
         let has_old = view.has_old_image() && record.event != StreamEvent::Insert;
-        let in_range = definition.first <= version && definition.trimmed < version && version <= last;
-        if !in_range || record.new_image.is_some() != has_new || record.old_image.is_some() != has_old {
+        let in_range =
+            definition.first <= version && definition.trimmed < version && version <= last;
+        if !in_range
+            || record.new_image.is_some() != has_new
+            || record.old_image.is_some() != has_old
+        {
             return Ok(false);
         }
         for part in [record.new_image, record.old_image].into_iter().flatten() {
@@ -187,9 +251,17 @@ impl Check<'_> {
     }
 
     /// Does the item, when this record's change was its last, hold what the record says?
-    fn agrees(&self, table: &TableEntry, key: &Key, version: Version, record: &StoredRecord<'_>) -> Result<bool, StoreError> {
+    fn agrees(
+        &self,
+        table: &TableEntry,
+        key: &Key,
+        version: Version,
+        record: &StoredRecord<'_>,
+    ) -> Result<bool, StoreError> {
         let address = keys::EntryAddress::of_item(table.source, key);
-        let Ok(Some(item)) = self.view.entry(&address) else { return Ok(true) };
+        let Ok(Some(item)) = self.view.entry(&address) else {
+            return Ok(true);
+        };
         if item.version() != version {
             // A later change has a record of its own; after an earlier one nothing was left as it was.
             return Ok(item.version() > version);
@@ -221,18 +293,24 @@ pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), Stor
     };
     wrong(Space::Parked, &|key, value| {
         Ok(match (StoreKey::parse(key), Parked::parse(value)) {
-            (Some(StoreKey::Parked(_, folder, _)), Ok(file)) if folder == folder_digest(file.folder.as_ref()).as_ref() => None,
+            (Some(StoreKey::Parked(_, folder, _)), Ok(file))
+                if folder == folder_digest(file.folder.as_ref()).as_ref() =>
+            {
+                None
+            }
             (Some(StoreKey::Parked(..)), Ok(_)) => Some(DifferenceKind::Misplaced),
             _ => Some(DifferenceKind::Unreadable),
         })
     })?;
-    wrong(Space::Counted, &|key, value| Ok((!stored::is_readable(key, value)).then_some(DifferenceKind::Unreadable)))?;
+    wrong(Space::Counted, &|key, value| {
+        Ok((!stored::is_readable(key, value)).then_some(DifferenceKind::Unreadable))
+    })?;
     // Each token has its expiry, and each expiry its token.
     wrong(Space::Token, &|key, value| {
         let is_right = match (StoreKey::parse(key), Remembered::decode(value)) {
-            (Some(StoreKey::Token(token)), Ok(known)) => {
-                read.get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?.is_some()
-            }
+            (Some(StoreKey::Token(token)), Ok(known)) => read
+                .get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?
+                .is_some(),
             _ => false,
         };
         Ok((!is_right).then_some(DifferenceKind::WrongToken))
@@ -240,7 +318,9 @@ pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), Stor
     wrong(Space::TokenExpiry, &|key, _| {
         let is_right = match StoreKey::parse(key) {
             Some(StoreKey::TokenExpiry(expires_ms, token)) => {
-                let known = read.get(&StoreKey::Token(token).encode())?.map(Remembered::decode);
+                let known = read
+                    .get(&StoreKey::Token(token).encode())?
+                    .map(Remembered::decode);
                 known.is_some_and(|known| known.is_ok_and(|known| known.expires_ms == expires_ms))
             }
             _ => false,

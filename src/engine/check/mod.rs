@@ -50,13 +50,26 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
 fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let view = engine.view()?;
     let mut reporter = Reporter::default();
-    let last_version = reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
+    let last_version =
+        reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
     let (tables, known) = check_catalog(&view, &mut reporter)?;
     let mut check = Check::new(&view, last_version, reporter);
-    for space in [Space::Entry, Space::Collection, Space::Counters, Space::Expiry, Space::Partitions] {
+    for space in [
+        Space::Entry,
+        Space::Collection,
+        Space::Counters,
+        Space::Expiry,
+        Space::Partitions,
+    ] {
         check.unknown_sources(&known, space)?;
     }
-    for space in [Space::Backfill, Space::Violation, Space::Pending, Space::Parked, Space::Counted] {
+    for space in [
+        Space::Backfill,
+        Space::Violation,
+        Space::Pending,
+        Space::Parked,
+        Space::Counted,
+    ] {
         check.unknown_sources(&known, space)?;
     }
     let streams = check.streams()?;
@@ -66,10 +79,18 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
 }
 
 /// A table, in a view of its own: pages that change while a view looks at them cannot be used again, and the data file grows by them.
-fn check_table(engine: &Engine, name: &TableName, mut reporter: Reporter) -> Result<Reporter, Error> {
+fn check_table(
+    engine: &Engine,
+    name: &TableName,
+    mut reporter: Reporter,
+) -> Result<Reporter, Error> {
     let view = engine.view()?;
     let last_version = last_version(view.read()).ok();
-    let table = reporter.readable(super::catalog::read_table(view.read(), name), Place::table(name), "")?;
+    let table = reporter.readable(
+        super::catalog::read_table(view.read(), name),
+        Place::table(name),
+        "",
+    )?;
     let mut check = Check::new(&view, last_version, reporter);
     // It may have been deleted meanwhile.
     if let Some(table) = table.flatten() {
@@ -85,7 +106,10 @@ fn check_table(engine: &Engine, name: &TableName, mut reporter: Reporter) -> Res
 ///
 /// # Errors
 /// Those of the store.
-pub fn check_catalog(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<TableName>, BTreeSet<SourceId>), StoreError> {
+pub fn check_catalog(
+    view: &View<'_>,
+    reporter: &mut Reporter,
+) -> Result<(Vec<TableName>, BTreeSet<SourceId>), StoreError> {
     let read = view.read();
     reporter.readable(catalog::generation(read), Place::NONE, "catalog generation")?;
     let next = reporter.readable(catalog::next_source(read), Place::NONE, "next source id")?;
@@ -93,15 +117,30 @@ pub fn check_catalog(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Ta
     let mut tables = Vec::new();
     for name in names(read, reporter)? {
         let place = Place::table(&name);
-        let Some(Some(table)) = reporter.readable(catalog::read_table(read, &name), place, "")? else { continue };
+        let Some(Some(table)) = reporter.readable(catalog::read_table(read, &name), place, "")?
+        else {
+            continue;
+        };
         if table.schema.name != name {
-            reporter.add(DifferenceKind::WrongCatalog, place, format!("is named {}", table.schema.name));
+            reporter.add(
+                DifferenceKind::WrongCatalog,
+                place,
+                format!("is named {}", table.schema.name),
+            );
         }
         let expiries = table.expiry_list().map(|list| list.id);
-        for source in table.all_sources().chain(expiries).chain(table.index_life.sources()) {
+        for source in table
+            .all_sources()
+            .chain(expiries)
+            .chain(table.index_life.sources())
+        {
             let is_given = next.is_none_or(|next| source < next);
             if !known.insert(source) || !is_given {
-                reporter.add(DifferenceKind::WrongCatalog, place, format!("source {}", source.0));
+                reporter.add(
+                    DifferenceKind::WrongCatalog,
+                    place,
+                    format!("source {}", source.0),
+                );
             }
         }
         tables.push(name);
@@ -113,10 +152,16 @@ pub fn check_catalog(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Ta
 fn names(read: &dyn Read, reporter: &mut Reporter) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
-        let Some(name) = keys::table_of(key) else { return Ok(()) };
+        let Some(name) = keys::table_of(key) else {
+            return Ok(());
+        };
         match TableName::new(name) {
             Ok(name) => names.push(name),
-            Err(_) => reporter.add(DifferenceKind::WrongCatalog, Place::NONE, format!("a table named {name:?}")),
+            Err(_) => reporter.add(
+                DifferenceKind::WrongCatalog,
+                Place::NONE,
+                format!("a table named {name:?}"),
+            ),
         }
         Ok(())
     })?;

@@ -42,11 +42,23 @@ impl Check<'_> {
         for (index, source) in table.indexes() {
             let place = Place::table(&table.schema.name);
             let place = place.index(&index.name);
-            let building = table.index_life.building.as_ref().filter(|building| building.index == index.name);
-            let stored = self.reporter.readable(Progress::read(self.view.read(), source), place, "backfill")?;
+            let building = table
+                .index_life
+                .building
+                .as_ref()
+                .filter(|building| building.index == index.name);
+            let stored = self.reporter.readable(
+                Progress::read(self.view.read(), source),
+                place,
+                "backfill",
+            )?;
             let is_in_backfill = building.is_some_and(|building| building.phase == Phase::Backfill);
-            if stored.as_ref().is_some_and(|stored| stored.is_some() != is_in_backfill) {
-                self.reporter.add(DifferenceKind::WrongBackfill, place, String::new());
+            if stored
+                .as_ref()
+                .is_some_and(|stored| stored.is_some() != is_in_backfill)
+            {
+                self.reporter
+                    .add(DifferenceKind::WrongBackfill, place, String::new());
             }
             if building.is_some() {
                 found = Building(Some((source, stored.flatten().unwrap_or_default())));
@@ -59,7 +71,11 @@ impl Check<'_> {
     pub(super) fn violations(&mut self, table: &TableEntry) -> Result<(), Error> {
         for (name, made) in &table.index_life.made {
             let Some(index) = table.schema.index(name) else {
-                self.reporter.add(DifferenceKind::WrongCatalog, Place::table(&table.schema.name), format!("index {name}"));
+                self.reporter.add(
+                    DifferenceKind::WrongCatalog,
+                    Place::table(&table.schema.name),
+                    format!("index {name}"),
+                );
                 continue;
             };
             let place = Place::table(&table.schema.name);
@@ -68,21 +84,40 @@ impl Check<'_> {
             self.each(&Space::Violation.of(made.violations), |check, key, _| {
                 counted.entries += 1;
                 if !check.is_kept_out(table, index, keys::place_in_source(key))? {
-                    check.reporter.add(DifferenceKind::OrphanViolation, place, hex(key));
+                    check
+                        .reporter
+                        .add(DifferenceKind::OrphanViolation, place, hex(key));
                 }
                 Ok(())
             })?;
-            let stored = self.reporter.readable(self.view.counters(made.violations), place, "violations")?;
+            let stored =
+                self.reporter
+                    .readable(self.view.counters(made.violations), place, "violations")?;
             if stored.is_some_and(|stored| stored != counted) {
-                self.reporter.add(DifferenceKind::WrongCounters, place, "violations".to_owned());
+                self.reporter.add(
+                    DifferenceKind::WrongCounters,
+                    place,
+                    "violations".to_owned(),
+                );
             }
         }
         Ok(())
     }
 
     /// Is there an item at a place that a value keeps out of the index? One that cannot be read was reported, and may be.
-    fn is_kept_out(&self, table: &TableEntry, index: &IndexSchema, place: &[u8]) -> Result<bool, StoreError> {
-        let Some(bytes) = self.view.read().get(&Space::Entry.at(table.source, place))? else { return Ok(false) };
+    fn is_kept_out(
+        &self,
+        table: &TableEntry,
+        index: &IndexSchema,
+        place: &[u8],
+    ) -> Result<bool, StoreError> {
+        let Some(bytes) = self
+            .view
+            .read()
+            .get(&Space::Entry.at(table.source, place))?
+        else {
+            return Ok(false);
+        };
         match Record::parse(bytes).and_then(|record| record.to_item()) {
             Ok(item) => Ok(violations::keeps_out(index, &item)),
             Err(error) if is_damage(&error) => Ok(true),
@@ -100,13 +135,27 @@ impl Check<'_> {
     ) -> Result<(), StoreError> {
         let at = keys::place_in_source(key);
         for (name, made) in &table.index_life.made {
-            let Some((index, source)) = table.indexes().find(|(index, _)| index.name.as_str() == name) else { continue };
+            let Some((index, source)) = table
+                .indexes()
+                .find(|(index, _)| index.name.as_str() == name)
+            else {
+                continue;
+            };
             if !building.is_due(source, at) || !violations::keeps_out(index, item) {
                 continue;
             }
-            if self.view.read().get(&StoreKey::Violation(made.violations, at).encode())?.is_none() {
+            if self
+                .view
+                .read()
+                .get(&StoreKey::Violation(made.violations, at).encode())?
+                .is_none()
+            {
                 let place = Place::table(&table.schema.name);
-                self.reporter.add(DifferenceKind::MissingViolation, place.index(&index.name), hex(key));
+                self.reporter.add(
+                    DifferenceKind::MissingViolation,
+                    place.index(&index.name),
+                    hex(key),
+                );
             }
         }
         Ok(())
@@ -136,7 +185,10 @@ impl Lagging {
             return Image::Current;
         }
         let since = index_lag::since(table, index.index.name.as_str());
-        let first = self.0.get(place).and_then(|writes| writes.iter().find(|(version, _)| *version > since));
+        let first = self
+            .0
+            .get(place)
+            .and_then(|writes| writes.iter().find(|(version, _)| *version > since));
         first.map_or(Image::Current, |(_, old)| Image::Earlier(old.as_ref()))
     }
 
@@ -154,29 +206,55 @@ impl Check<'_> {
         let mut is_any = false;
         self.each(&Space::Pending.of(table.source), |check, key, bytes| {
             is_any = true;
-            let read = Pending::parse(bytes).and_then(|pending| Ok((pending.place, pending.items()?.0)));
-            let Some((at, old)) = check.reporter.readable(read, place, "pending write")? else { return Ok(()) };
+            let read =
+                Pending::parse(bytes).and_then(|pending| Ok((pending.place, pending.items()?.0)));
+            let Some((at, old)) = check.reporter.readable(read, place, "pending write")? else {
+                return Ok(());
+            };
             match keys::version_of(key) {
-                Some(version) if version <= check.last_version => found.0.entry(at.to_vec()).or_default().push((version, old)),
-                _ => check.reporter.add(DifferenceKind::UnknownVersion, place, "pending write".to_owned()),
+                Some(version) if version <= check.last_version => {
+                    found.0.entry(at.to_vec()).or_default().push((version, old))
+                }
+                _ => check.reporter.add(
+                    DifferenceKind::UnknownVersion,
+                    place,
+                    "pending write".to_owned(),
+                ),
             }
             Ok(())
         })?;
         if is_any && table.index_life.lag.is_none() {
-            self.reporter.add(DifferenceKind::WrongCatalog, place, "pending writes of indexes that do not lag".to_owned());
+            self.reporter.add(
+                DifferenceKind::WrongCatalog,
+                place,
+                "pending writes of indexes that do not lag".to_owned(),
+            );
         }
         Ok(found)
     }
 
     /// Lagging indexes have the entries of items as they were.
-    pub(super) fn earlier_entries(&mut self, table: &TableEntry, lagging: &Lagging) -> Result<(), StoreError> {
+    pub(super) fn earlier_entries(
+        &mut self,
+        table: &TableEntry,
+        lagging: &Lagging,
+    ) -> Result<(), StoreError> {
         for at in lagging.places() {
             for index in crate::engine::index::views(table) {
-                let Image::Earlier(Some(item)) = lagging.image(table, &index, at) else { continue };
-                let Some(key) = item.key(&table.schema.key) else { continue };
+                let Image::Earlier(Some(item)) = lagging.image(table, &index, at) else {
+                    continue;
+                };
+                let Some(key) = item.key(&table.schema.key) else {
+                    continue;
+                };
                 let text = super::report::key_text(&key.to_item(&table.schema.key));
                 let place = Place::table(&table.schema.name);
-                self.expected_entry(&index, item, (&key, &text, true), &place.index(&index.index.name))?;
+                self.expected_entry(
+                    &index,
+                    item,
+                    (&key, &text, true),
+                    &place.index(&index.index.name),
+                )?;
             }
         }
         Ok(())

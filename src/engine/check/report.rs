@@ -113,7 +113,11 @@ impl fmt::Display for Difference {
         if let Some(index) = &self.index {
             write!(f, "/{index}")?;
         }
-        let blank = if self.table.is_some() && !self.key.is_empty() { " " } else { "" };
+        let blank = if self.table.is_some() && !self.key.is_empty() {
+            " "
+        } else {
+            ""
+        };
         write!(f, "{blank}{}: {}", self.key, self.kind)
     }
 }
@@ -126,14 +130,23 @@ pub struct Place<'p> {
 }
 
 impl<'p> Place<'p> {
-    pub const NONE: Place<'static> = Place { table: None, index: None };
+    pub const NONE: Place<'static> = Place {
+        table: None,
+        index: None,
+    };
 
     pub fn table(name: &'p TableName) -> Self {
-        Self { table: Some(name), index: None }
+        Self {
+            table: Some(name),
+            index: None,
+        }
     }
 
     pub fn index(&self, name: &'p IndexName) -> Self {
-        Self { index: Some(name), ..*self }
+        Self {
+            index: Some(name),
+            ..*self
+        }
     }
 }
 
@@ -151,7 +164,12 @@ impl Reporter {
         self.0.total += 1;
         if self.0.differences.len() < DIFFERENCES_MAX {
             let (table, index) = (place.table.cloned(), place.index.cloned());
-            self.0.differences.push(Difference { kind, table, index, key });
+            self.0.differences.push(Difference {
+                kind,
+                table,
+                index,
+                key,
+            });
         }
     }
 
@@ -159,7 +177,12 @@ impl Reporter {
     ///
     /// # Errors
     /// Failures of the store itself.
-    pub fn readable<T>(&mut self, read: Result<T, StoreError>, place: Place<'_>, key: &str) -> Result<Option<T>, StoreError> {
+    pub fn readable<T>(
+        &mut self,
+        read: Result<T, StoreError>,
+        place: Place<'_>,
+        key: &str,
+    ) -> Result<Option<T>, StoreError> {
         match read {
             Ok(value) => Ok(Some(value)),
             Err(error) if is_damage(&error) => {

@@ -17,23 +17,35 @@ pub struct Check<'c> {
 impl<'c> Check<'c> {
     /// With no last version to compare with, any may have been given.
     pub fn new(view: &'c View<'c>, last_version: Option<Version>, reporter: Reporter) -> Self {
-        Self { view, last_version: last_version.unwrap_or(Version::MAX), reporter }
+        Self {
+            view,
+            last_version: last_version.unwrap_or(Version::MAX),
+            reporter,
+        }
     }
 }
 
 impl Check<'_> {
     /// The header and the content are those of an item; the version was given.
-    pub fn record(&mut self, record: &Record<'_>, (item, first): (&Item, &[&str]), place: &Place<'_>, text: &str) {
+    pub fn record(
+        &mut self,
+        record: &Record<'_>,
+        (item, first): (&Item, &[&str]),
+        place: &Place<'_>,
+        text: &str,
+    ) {
         let expected = record::encode(item, first, record.version(), record.modified_ms());
         let same = Record::parse(&expected).is_ok_and(|expected| {
             let sizes = |record: &Record<'_>| (record.item_bytes(), record.plain_json_bytes());
             sizes(&expected) == sizes(record) && expected.content() == record.content()
         });
         if !same {
-            self.reporter.add(DifferenceKind::WrongRecord, *place, text.to_owned());
+            self.reporter
+                .add(DifferenceKind::WrongRecord, *place, text.to_owned());
         }
         if record.version() > self.last_version {
-            self.reporter.add(DifferenceKind::UnknownVersion, *place, text.to_owned());
+            self.reporter
+                .add(DifferenceKind::UnknownVersion, *place, text.to_owned());
         }
     }
 
@@ -45,9 +57,14 @@ impl Check<'_> {
         (key, text, is_due): (&Key, &str, bool),
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
-        let Some(entry) = index.entry_with_key(item, key) else { return Ok(()) };
+        let Some(entry) = index.entry_with_key(item, key) else {
+            return Ok(());
+        };
         match self.view.entry(&entry.address)? {
-            None if is_due => self.reporter.add(DifferenceKind::MissingEntry, *place, text.to_owned()),
+            None if is_due => {
+                self.reporter
+                    .add(DifferenceKind::MissingEntry, *place, text.to_owned())
+            }
             None => {}
             Some(found) => {
                 let first = first_names(index.table, index.index);
@@ -66,7 +83,10 @@ impl Check<'_> {
     ) -> Result<(), Error> {
         self.each(range, |check, key, bytes| {
             let visited = Record::parse(bytes).and_then(|record| visit(check, key, &record));
-            check.reporter.readable(visited, *place, &hex(key)).map(drop)
+            check
+                .reporter
+                .readable(visited, *place, &hex(key))
+                .map(drop)
         })
     }
 
@@ -77,6 +97,8 @@ impl Check<'_> {
         mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
         let view = self.view;
-        Ok(walks::each(view.read(), range, |key, bytes| visit(self, key, bytes))?)
+        Ok(walks::each(view.read(), range, |key, bytes| {
+            visit(self, key, bytes)
+        })?)
     }
 }

@@ -23,13 +23,22 @@ const BYTES_PER_STEP: usize = 512 * 1024;
 /// # Errors
 /// Those of the store.
 pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(()) };
+    let Some(table) = transaction.table(name)? else {
+        return Ok(());
+    };
     let mut new = (*table).clone();
-    let Some(building) = new.index_life.building.as_mut().filter(|it| matches!(it.phase, Phase::Allocation { .. })) else {
+    let Some(building) = new
+        .index_life
+        .building
+        .as_mut()
+        .filter(|it| matches!(it.phase, Phase::Allocation { .. }))
+    else {
         return Ok(());
     };
     building.phase = Phase::Backfill;
-    let Some((_, source)) = table.index(&building.index) else { return Err(unknown()) };
+    let Some((_, source)) = table.index(&building.index) else {
+        return Err(unknown());
+    };
     let mut progress = Progress::default();
     // An estimate: items come and go while it lasts.
     progress.counts.total = source_counters(transaction.read(), table.source)?.entries;
@@ -52,7 +61,12 @@ pub struct BackfillStep {
 impl BackfillStep {
     /// Counts it, when it is committed.
     pub fn count(&self, now_ms: u64) {
-        self.meter.count_backfill(now_ms, self.units, matches!(self.next, NextStep::Later(_)), self.percent);
+        self.meter.count_backfill(
+            now_ms,
+            self.units,
+            matches!(self.next, NextStep::Later(_)),
+            self.percent,
+        );
     }
 }
 
@@ -60,19 +74,47 @@ impl BackfillStep {
 ///
 /// # Errors
 /// Those of the store.
-pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<BackfillStep>, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(None) };
-    let Some(index) = in_backfill(&table) else { return Ok(None) };
-    let Some((schema, source)) = table.index(index) else { return Err(unknown()) };
-    let Some(list) = table.index_life.made.get(index.as_str()).map(|made| made.violations) else { return Err(unknown()) };
+pub fn step(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+) -> Result<Option<BackfillStep>, StoreError> {
+    let Some(table) = transaction.table(name)? else {
+        return Ok(None);
+    };
+    let Some(index) = in_backfill(&table) else {
+        return Ok(None);
+    };
+    let Some((schema, source)) = table.index(index) else {
+        return Err(unknown());
+    };
+    let Some(list) = table
+        .index_life
+        .made
+        .get(index.as_str())
+        .map(|made| made.violations)
+    else {
+        return Err(unknown());
+    };
     let read = transaction.read();
     let meter = transaction.shared.meter.source(read, &table, source)?;
     let mut progress = Progress::read(read, source)?.ok_or_else(unknown)?;
     let items_max = transaction.shared.options.index_step_items;
     let batch = Batch::read(read, table.source, &progress.place, items_max)?;
     let (before, done) = (progress.counts.write_units, progress.counts.done);
-    let target = Target { table: &table, view: IndexView { table: &table.schema.key, index: schema, source }, list };
-    let mut next = if batch.last.is_some() { NextStep::Again } else { NextStep::Nothing };
+    let target = Target {
+        table: &table,
+        view: IndexView {
+            table: &table.schema.key,
+            index: schema,
+            source,
+        },
+        list,
+    };
+    let mut next = if batch.last.is_some() {
+        NextStep::Again
+    } else {
+        NextStep::Nothing
+    };
     for found in &batch.items {
         if let Some(wait_ms) = target.add(transaction, found, &mut progress)? {
             next = NextStep::Later(wait_ms);
@@ -82,7 +124,10 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
         progress.place.clone_from(&found.place);
     }
     let units = units(progress.counts.write_units - before);
-    let is_last = matches!((&next, &batch.last), (NextStep::Again | NextStep::Nothing, None));
+    let is_last = matches!(
+        (&next, &batch.last),
+        (NextStep::Again | NextStep::Nothing, None)
+    );
     match (next, batch.last) {
         (NextStep::Later(_), _) if progress.counts.done == done => {}
         (NextStep::Later(_), _) => progress.write(transaction.batch, source)?,
@@ -93,8 +138,17 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
         }
         (_, None) => finish(transaction, &table, source)?,
     }
-    let percent = if is_last { 100 } else { progress.counts.percent() };
-    Ok(Some(BackfillStep { next, meter, units, percent }))
+    let percent = if is_last {
+        100
+    } else {
+        progress.counts.percent()
+    };
+    Ok(Some(BackfillStep {
+        next,
+        meter,
+        units,
+        percent,
+    }))
 }
 
 fn unknown() -> StoreError {
@@ -104,7 +158,11 @@ fn unknown() -> StoreError {
 /// The index whose backfill goes on.
 fn in_backfill(table: &TableEntry) -> Option<&IndexName> {
     match &table.index_life.building {
-        Some(Building { index, phase: Phase::Backfill, .. }) if table.status == TableStatus::Active => Some(index),
+        Some(Building {
+            index,
+            phase: Phase::Backfill,
+            ..
+        }) if table.status == TableStatus::Active => Some(index),
         _ => None,
     }
 }
@@ -128,8 +186,15 @@ struct Batch {
 }
 
 impl Batch {
-    fn read(read: &dyn Read, source: SourceId, after: &[u8], items_max: usize) -> Result<Self, StoreError> {
-        let after = Some(after).filter(|after| !after.is_empty()).map(|after| Space::Entry.at(source, after));
+    fn read(
+        read: &dyn Read,
+        source: SourceId,
+        after: &[u8],
+        items_max: usize,
+    ) -> Result<Self, StoreError> {
+        let after = Some(after)
+            .filter(|after| !after.is_empty())
+            .map(|after| Space::Entry.at(source, after));
         let mut batch = Self::default();
         let range = Space::Entry.of(source).after(after);
         let last = walks::piece(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
@@ -137,7 +202,12 @@ impl Batch {
             batch.looked_at += 1;
             // A damaged item has no entry; `check` tells of it.
             if let Ok((item, stamp)) = parse(value) {
-                batch.items.push(Found { number: batch.looked_at, place, item, stamp });
+                batch.items.push(Found {
+                    number: batch.looked_at,
+                    place,
+                    item,
+                    stamp,
+                });
             }
             Ok(value.len())
         })?;
@@ -148,7 +218,14 @@ impl Batch {
 
 fn parse(bytes: &[u8]) -> Result<(Item, Stamp<'static>), StoreError> {
     let record = Record::parse(bytes)?;
-    Ok((record.to_item()?, Stamp { version: record.version(), modified_ms: record.modified_ms(), record: None }))
+    Ok((
+        record.to_item()?,
+        Stamp {
+            version: record.version(),
+            modified_ms: record.modified_ms(),
+            record: None,
+        },
+    ))
 }
 
 /// Where entries go.
@@ -162,7 +239,12 @@ struct Target<'t> {
 impl Target<'_> {
     /// Writes the entry of an item, unless a write did already; or puts it on the list of those kept out. When the index has no write
     /// units left for it, the milliseconds to wait.
-    fn add(&self, transaction: &mut Transaction<'_>, found: &Found, progress: &mut Progress) -> Result<Option<u64>, StoreError> {
+    fn add(
+        &self,
+        transaction: &mut Transaction<'_>,
+        found: &Found,
+        progress: &mut Progress,
+    ) -> Result<Option<u64>, StoreError> {
         let Some(entry) = self.view.entry(&found.item) else {
             if violations::keeps_out(self.view.index, &found.item) {
                 violations::add(transaction, self.list, &found.place)?;
@@ -179,13 +261,30 @@ impl Target<'_> {
         }
         progress.counts.written += 1;
         progress.counts.write_units += whole(write_units(entry.bytes));
-        found.stamp.apply(transaction, &self.view, &Transition { old: None, new: Some(entry) }, Some(&found.item))?;
+        found.stamp.apply(
+            transaction,
+            &self.view,
+            &Transition {
+                old: None,
+                new: Some(entry),
+            },
+            Some(&found.item),
+        )?;
         Ok(None)
     }
 
-    fn take_units(&self, transaction: &Transaction<'_>, entry: &IndexEntry<'_>) -> Result<Option<u64>, StoreError> {
+    fn take_units(
+        &self,
+        transaction: &Transaction<'_>,
+        entry: &IndexEntry<'_>,
+    ) -> Result<Option<u64>, StoreError> {
         let (read, place) = (transaction.read(), entry.address.place());
-        transaction.shared.take_for_backfill(read, self.table, (self.view.source, &place), write_units(entry.bytes))
+        transaction.shared.take_for_backfill(
+            read,
+            self.table,
+            (self.view.source, &place),
+            write_units(entry.bytes),
+        )
     }
 }
 
@@ -199,10 +298,16 @@ fn units(whole: u64) -> f64 {
     whole as f64
 }
 
-fn finish(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, source: SourceId) -> Result<(), StoreError> {
+fn finish(
+    transaction: &mut Transaction<'_>,
+    table: &Arc<TableEntry>,
+    source: SourceId,
+) -> Result<(), StoreError> {
     // Until now every write changed the index at once, whether or not others lag. Those before are not to be applied to it again.
     let since: Version = transaction.next_version()? - 1;
-    transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
+    transaction
+        .batch
+        .delete(&StoreKey::Backfill(source).encode())?;
     let finish = |new: &mut TableEntry| {
         if let Some(building) = new.index_life.building.take()
             && let Some(made) = new.index_life.made.get_mut(building.index.as_str())
@@ -231,7 +336,9 @@ impl Progress {
     /// # Errors
     /// `Corrupt`; those of the store.
     pub fn read(read: &dyn Read, index: SourceId) -> Result<Option<Self>, StoreError> {
-        read.get(&StoreKey::Backfill(index).encode())?.map(Self::decode).transpose()
+        read.get(&StoreKey::Backfill(index).encode())?
+            .map(Self::decode)
+            .transpose()
     }
 
     /// Stores it.
@@ -249,13 +356,27 @@ impl Progress {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let IndexProgress { done, total, written, write_units } = self.counts;
+        let IndexProgress {
+            done,
+            total,
+            written,
+            write_units,
+        } = self.counts;
         bytes_of(&(done, total, written, write_units, self.place.as_slice()))
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (done, total, written, write_units, place): (_, _, _, _, &[u8]) = parts_of(bytes, "the progress of a backfill")?;
-        Ok(Self { counts: IndexProgress { done, total, written, write_units }, place: place.to_vec() })
+        let (done, total, written, write_units, place): (_, _, _, _, &[u8]) =
+            parts_of(bytes, "the progress of a backfill")?;
+        Ok(Self {
+            counts: IndexProgress {
+                done,
+                total,
+                written,
+                write_units,
+            },
+            place: place.to_vec(),
+        })
     }
 }
 
@@ -265,10 +386,20 @@ mod progress_tests {
 
     #[test]
     fn table_of_exact_bytes() {
-        let counts = IndexProgress { done: 1, total: 2, written: 3, write_units: 258 };
-        let progress = Progress { counts, place: vec![7, 8] };
+        let counts = IndexProgress {
+            done: 1,
+            total: 2,
+            written: 3,
+            write_units: 258,
+        };
+        let progress = Progress {
+            counts,
+            place: vec![7, 8],
+        };
         let mut bytes = vec![0; 34];
-        (bytes[7], bytes[15], bytes[23], bytes[30], bytes[31], bytes[32], bytes[33]) = (1, 2, 3, 1, 2, 7, 8);
+        (
+            bytes[7], bytes[15], bytes[23], bytes[30], bytes[31], bytes[32], bytes[33],
+        ) = (1, 2, 3, 1, 2, 7, 8);
         assert_eq!(progress.encode(), bytes);
         assert_eq!(Progress::decode(&bytes), Ok(progress));
         assert!(Progress::decode(&bytes[..31]).is_err());
@@ -277,8 +408,17 @@ mod progress_tests {
 
     #[test]
     fn percentages() {
-        let check =
-            |done, total, expected| assert_eq!(IndexProgress { done, total, ..IndexProgress::default() }.percent(), expected);
+        let check = |done, total, expected| {
+            assert_eq!(
+                IndexProgress {
+                    done,
+                    total,
+                    ..IndexProgress::default()
+                }
+                .percent(),
+                expected
+            )
+        };
         check(0, 0, 0);
         check(0, 3, 0);
         check(2, 3, 66);

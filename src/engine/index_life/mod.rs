@@ -100,37 +100,77 @@ pub fn check_table_deletion(life: &IndexLife) -> Result<(), InUseError> {
 /// # Errors
 /// `InUse`, `Limit`.
 pub fn check_update(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
-    let Some(busy) = Busy::of(&table.index_life) else { return Ok(()) };
+    let Some(busy) = Busy::of(&table.index_life) else {
+        return Ok(());
+    };
     let table = || table.schema.name.as_str().to_owned();
     check_index_updates(busy, request, &table)?;
     check_table_changes(busy, request, &table)?;
     Ok(())
 }
 
-fn check_index_updates(busy: Busy<'_>, request: &UpdateTableRequest, table: &dyn Fn() -> String) -> Result<(), Error> {
+fn check_index_updates(
+    busy: Busy<'_>,
+    request: &UpdateTableRequest,
+    table: &dyn Fn() -> String,
+) -> Result<(), Error> {
     let index = || busy.index().as_str().to_owned();
     for update in request.index_updates.iter().flatten() {
         let is_busy = |name: &IndexName| name == busy.index();
         if let Some(creation) = &update.create {
             return match busy {
                 Busy::Allocation(name) | Busy::Backfill(name) if creation.name == *name => {
-                    Err(InUseError::IndexCreating { table: table(), index: index() }.into())
+                    Err(InUseError::IndexCreating {
+                        table: table(),
+                        index: index(),
+                    }
+                    .into())
                 }
-                Busy::Allocation(_) | Busy::Backfill(_) | Busy::Removal(_) => Err(LimitError::OnlineIndexes.into()),
+                Busy::Allocation(_) | Busy::Backfill(_) | Busy::Removal(_) => {
+                    Err(LimitError::OnlineIndexes.into())
+                }
             };
         }
         if let Some(name) = &update.delete {
             match busy {
                 _ if !is_busy(name) => return Err(LimitError::OnlineIndexes.into()),
-                Busy::Allocation(_) => return Err(InUseError::IndexAllocating { table: table(), index: index() }.into()),
-                Busy::Removal(_) => return Err(InUseError::IndexDeleting { table: table(), index: index() }.into()),
+                Busy::Allocation(_) => {
+                    return Err(InUseError::IndexAllocating {
+                        table: table(),
+                        index: index(),
+                    }
+                    .into());
+                }
+                Busy::Removal(_) => {
+                    return Err(InUseError::IndexDeleting {
+                        table: table(),
+                        index: index(),
+                    }
+                    .into());
+                }
                 Busy::Backfill(_) => {}
             }
         }
-        if update.update.as_ref().is_some_and(|change| is_busy(&change.name)) {
+        if update
+            .update
+            .as_ref()
+            .is_some_and(|change| is_busy(&change.name))
+        {
             match busy {
-                Busy::Allocation(_) => return Err(InUseError::IndexNotBackfilling { table: table(), index: index() }.into()),
-                Busy::Removal(_) => return Err(InUseError::IndexDeleting { table: table(), index: index() }.into()),
+                Busy::Allocation(_) => {
+                    return Err(InUseError::IndexNotBackfilling {
+                        table: table(),
+                        index: index(),
+                    }
+                    .into());
+                }
+                Busy::Removal(_) => {
+                    return Err(InUseError::IndexDeleting {
+                        table: table(),
+                        index: index(),
+                    }
+                    .into());
+                }
                 Busy::Backfill(_) => {}
             }
         }
@@ -138,7 +178,11 @@ fn check_index_updates(busy: Busy<'_>, request: &UpdateTableRequest, table: &dyn
     Ok(())
 }
 
-fn check_table_changes(busy: Busy<'_>, request: &UpdateTableRequest, table: &dyn Fn() -> String) -> Result<(), InUseError> {
+fn check_table_changes(
+    busy: Busy<'_>,
+    request: &UpdateTableRequest,
+    table: &dyn Fn() -> String,
+) -> Result<(), InUseError> {
     let (change, noun) = match busy {
         Busy::Backfill(_) => return Ok(()),
         Busy::Allocation(_) => ("created", "creation"),
@@ -146,13 +190,20 @@ fn check_table_changes(busy: Busy<'_>, request: &UpdateTableRequest, table: &dyn
     };
     let index = || busy.index().as_str().to_owned();
     if request.throughput.is_some() || request.billing_mode.is_some() {
-        return Err(InUseError::IndexAndThroughput { change, table: table(), index: index() });
+        return Err(InUseError::IndexAndThroughput {
+            change,
+            table: table(),
+            index: index(),
+        });
     }
     if request.stream.is_some() && matches!(busy, Busy::Allocation(_)) {
         return Err(InUseError::IndexAndStream);
     }
     if request.on_demand.is_some() {
-        return Err(InUseError::IndexAndOnDemand { change: noun, index: index() });
+        return Err(InUseError::IndexAndOnDemand {
+            change: noun,
+            index: index(),
+        });
     }
     Ok(())
 }
@@ -163,10 +214,19 @@ fn check_table_changes(busy: Busy<'_>, request: &UpdateTableRequest, table: &dyn
 ///
 /// # Errors
 /// Those of the store.
-pub fn removal_step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(false) };
-    let Some(leaving) = &table.index_life.leaving else { return Ok(false) };
-    let sources: Vec<SourceId> = std::iter::once(leaving.source).chain(leaving.violations).collect();
+pub fn removal_step(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+) -> Result<bool, StoreError> {
+    let Some(table) = transaction.table(name)? else {
+        return Ok(false);
+    };
+    let Some(leaving) = &table.index_life.leaving else {
+        return Ok(false);
+    };
+    let sources: Vec<SourceId> = std::iter::once(leaving.source)
+        .chain(leaving.violations)
+        .collect();
     for source in sources {
         if purge::remove_some(transaction, source)? {
             return Ok(true);
@@ -182,8 +242,12 @@ pub fn removal_step(transaction: &mut Transaction<'_>, name: &TableName) -> Resu
 /// Those of the store.
 pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
     transaction.removes();
-    let Some(table) = transaction.table(name)? else { return Ok(()) };
-    let Some(building) = &table.index_life.building else { return Ok(()) };
+    let Some(table) = transaction.table(name)? else {
+        return Ok(());
+    };
+    let Some(building) = &table.index_life.building else {
+        return Ok(());
+    };
     let mut new = (*table).clone();
     begin_removal(transaction, &mut new, &building.index)?;
     transaction.replace_table(&new)
@@ -193,18 +257,30 @@ pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<()
 ///
 /// # Errors
 /// Those of the store.
-pub fn begin_removal(transaction: &mut Transaction<'_>, new: &mut TableEntry, name: &IndexName) -> Result<(), StoreError> {
+pub fn begin_removal(
+    transaction: &mut Transaction<'_>,
+    new: &mut TableEntry,
+    name: &IndexName,
+) -> Result<(), StoreError> {
     let schema = Arc::make_mut(&mut new.schema);
-    let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else { return Ok(()) };
+    let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else {
+        return Ok(());
+    };
     let index = schema.indexes.remove(at);
     let source: SourceId = new.index_sources.remove(at);
     new.control.indexes.remove(name.as_str());
     let life = &mut new.index_life;
     if life.is_building(name) {
         life.building = None;
-        transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
+        transaction
+            .batch
+            .delete(&StoreKey::Backfill(source).encode())?;
     }
     let violations = life.made.remove(name.as_str()).map(|made| made.violations);
-    life.leaving = Some(Leaving { index, source, violations });
+    life.leaving = Some(Leaving {
+        index,
+        source,
+        violations,
+    });
     Ok(())
 }

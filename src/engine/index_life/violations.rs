@@ -40,28 +40,56 @@ pub fn maintain(
 }
 
 /// The indexes that have a list.
-fn lists<'t>(life: &'t IndexLife, table: &'t TableEntry) -> impl Iterator<Item = (&'t IndexSchema, SourceId)> {
+fn lists<'t>(
+    life: &'t IndexLife,
+    table: &'t TableEntry,
+) -> impl Iterator<Item = (&'t IndexSchema, SourceId)> {
     let with_list = |name: &String| table.schema.index(name);
-    life.made.iter().filter_map(move |(name, made)| Some((with_list(name)?, made.violations)))
+    life.made
+        .iter()
+        .filter_map(move |(name, made)| Some((with_list(name)?, made.violations)))
 }
 
 /// Puts an item on a list.
 ///
 /// # Errors
 /// Those of the store.
-pub fn add(transaction: &mut Transaction<'_>, list: SourceId, place: &[u8]) -> Result<(), StoreError> {
+pub fn add(
+    transaction: &mut Transaction<'_>,
+    list: SourceId,
+    place: &[u8],
+) -> Result<(), StoreError> {
     let key = StoreKey::Violation(list, place).encode();
     if transaction.batch.get(&key)?.is_some() {
         return Ok(());
     }
     transaction.batch.put(&key, &[])?;
-    transaction.shared.batch.count(list, CounterDelta { entries: 1, ..CounterDelta::default() });
+    transaction.shared.batch.count(
+        list,
+        CounterDelta {
+            entries: 1,
+            ..CounterDelta::default()
+        },
+    );
     Ok(())
 }
 
-fn remove(transaction: &mut Transaction<'_>, list: SourceId, place: &[u8]) -> Result<(), StoreError> {
-    if transaction.batch.delete(&StoreKey::Violation(list, place).encode())? {
-        transaction.shared.batch.count(list, CounterDelta { entries: -1, ..CounterDelta::default() });
+fn remove(
+    transaction: &mut Transaction<'_>,
+    list: SourceId,
+    place: &[u8],
+) -> Result<(), StoreError> {
+    if transaction
+        .batch
+        .delete(&StoreKey::Violation(list, place).encode())?
+    {
+        transaction.shared.batch.count(
+            list,
+            CounterDelta {
+                entries: -1,
+                ..CounterDelta::default()
+            },
+        );
     }
     Ok(())
 }
@@ -75,34 +103,67 @@ pub type Visit<'v> = dyn FnMut(Absence) -> ControlFlow<()> + 'v;
 ///
 /// # Errors
 /// Those of the store.
-pub fn listed(view: &View<'_>, table: &TableEntry, index: &IndexSchema, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-    let Some(made) = table.index_life.made.get(index.name.as_str()) else { return Ok(()) };
-    try_walk(view.read(), &Space::Violation.of(made.violations), Direction::Forward, |key, _| {
-        let place = Space::Entry.at(table.source, keys::place_in_source(key));
-        let Some(bytes) = view.read().get(&place)? else { return Ok(ControlFlow::Continue(())) };
-        let item = Record::parse(bytes)?.to_item()?;
-        Ok(match (item.key(&table.schema.key), violation(index, &item)) {
-            (Some(key), Some(violation)) => visit(Absence { key, reason: AbsenceReason::Refused(violation) }),
-            _ => ControlFlow::Continue(()),
-        })
-    })
+pub fn listed(
+    view: &View<'_>,
+    table: &TableEntry,
+    index: &IndexSchema,
+    visit: &mut Visit<'_>,
+) -> Result<(), StoreError> {
+    let Some(made) = table.index_life.made.get(index.name.as_str()) else {
+        return Ok(());
+    };
+    try_walk(
+        view.read(),
+        &Space::Violation.of(made.violations),
+        Direction::Forward,
+        |key, _| {
+            let place = Space::Entry.at(table.source, keys::place_in_source(key));
+            let Some(bytes) = view.read().get(&place)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let item = Record::parse(bytes)?.to_item()?;
+            Ok(
+                match (item.key(&table.schema.key), violation(index, &item)) {
+                    (Some(key), Some(violation)) => visit(Absence {
+                        key,
+                        reason: AbsenceReason::Refused(violation),
+                    }),
+                    _ => ControlFlow::Continue(()),
+                },
+            )
+        },
+    )
 }
 
 /// Every item that has no entry.
 ///
 /// # Errors
 /// Those of the store.
-pub fn missing(view: &View<'_>, table: &TableEntry, index: &IndexView<'_>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
-    try_walk(view.read(), &Space::Entry.of(table.source), Direction::Forward, |_, bytes| {
-        let item = Record::parse(bytes)?.to_item()?;
-        let Some(key) = item.key(&table.schema.key) else { return Ok(ControlFlow::Continue(())) };
-        let reason = match index.entry_with_key(&item, &key) {
-            Some(entry) if view.entry(&entry.address)?.is_some() => return Ok(ControlFlow::Continue(())),
-            Some(_) => AbsenceReason::NotYet,
-            None => reason(index.index, &item),
-        };
-        Ok(visit(Absence { key, reason }))
-    })
+pub fn missing(
+    view: &View<'_>,
+    table: &TableEntry,
+    index: &IndexView<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<(), StoreError> {
+    try_walk(
+        view.read(),
+        &Space::Entry.of(table.source),
+        Direction::Forward,
+        |_, bytes| {
+            let item = Record::parse(bytes)?.to_item()?;
+            let Some(key) = item.key(&table.schema.key) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let reason = match index.entry_with_key(&item, &key) {
+                Some(entry) if view.entry(&entry.address)?.is_some() => {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                Some(_) => AbsenceReason::NotYet,
+                None => reason(index.index, &item),
+            };
+            Ok(visit(Absence { key, reason }))
+        },
+    )
 }
 
 /// Why an item can have no entry.
@@ -110,7 +171,9 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
     match violation(index, item) {
         Some(violation) => AbsenceReason::Refused(violation),
         None => {
-            let lacks = index.attributes().filter(|attribute| item.get(&attribute.name).is_none());
+            let lacks = index
+                .attributes()
+                .filter(|attribute| item.get(&attribute.name).is_none());
             AbsenceReason::Lacks(lacks.map(|attribute| attribute.name.clone()).collect())
         }
     }
@@ -119,13 +182,28 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
 /// The first value that cannot be a key of an index.
 #[must_use]
 pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
-    let KeyFault { attribute, value, room, .. } = KeyFault::of(index, item)?;
-    let (expected, found) = (attribute.attribute_type.as_attribute_type().tag(), value.attribute_type().tag());
+    let KeyFault {
+        attribute,
+        value,
+        room,
+        ..
+    } = KeyFault::of(index, item)?;
+    let (expected, found) = (
+        attribute.attribute_type.as_attribute_type().tag(),
+        value.attribute_type().tag(),
+    );
     let (expected, found) = match expected == found {
-        true => (format!("{expected} of 1 to {room} bytes"), format!("{found} of {} bytes", key_bytes(value))),
+        true => (
+            format!("{expected} of 1 to {room} bytes"),
+            format!("{found} of {} bytes", key_bytes(value)),
+        ),
         false => (expected.to_owned(), found.to_owned()),
     };
-    Some(KeyViolation { attribute: attribute.name.clone(), expected, found })
+    Some(KeyViolation {
+        attribute: attribute.name.clone(),
+        expected,
+        found,
+    })
 }
 
 #[cfg(test)]
@@ -137,12 +215,18 @@ mod absence_tests {
 
     #[test]
     fn table_of_violations() {
-        let attribute = |name: &str, attribute_type| KeyAttribute { name: name.into(), attribute_type };
+        let attribute = |name: &str, attribute_type| KeyAttribute {
+            name: name.into(),
+            attribute_type,
+        };
         let index = IndexSchema {
             name: IndexName::new("abc").unwrap(),
             kind: IndexKind::Global,
             partition: vec![attribute("p", KeyAttributeType::S)],
-            sort: vec![attribute("n", KeyAttributeType::N), attribute("b", KeyAttributeType::B)],
+            sort: vec![
+                attribute("n", KeyAttributeType::N),
+                attribute("b", KeyAttributeType::B),
+            ],
             projection: Projection::All,
             throughput: None,
             settings: Default::default(),
@@ -151,17 +235,35 @@ mod absence_tests {
         let check = |name: &str, value: AttributeValue, expected: Option<(&str, &str)>| {
             let item = Item::from([(name, value)]);
             let found = violation(&index, &item);
-            assert_eq!(found.is_some(), check_keys(&index, &item).is_err(), "{item:?}");
-            assert_eq!(found.as_ref().map(|it| (it.expected.as_str(), it.found.as_str())), expected, "{item:?}");
+            assert_eq!(
+                found.is_some(),
+                check_keys(&index, &item).is_err(),
+                "{item:?}"
+            );
+            assert_eq!(
+                found
+                    .as_ref()
+                    .map(|it| (it.expected.as_str(), it.found.as_str())),
+                expected,
+                "{item:?}"
+            );
         };
         check("other", AttributeValue::Null, None);
         check("p", text(2048), None);
         check("p", text(0), Some(("S of 1 to 2048 bytes", "S of 0 bytes")));
-        check("p", text(2049), Some(("S of 1 to 2048 bytes", "S of 2049 bytes")));
+        check(
+            "p",
+            text(2049),
+            Some(("S of 1 to 2048 bytes", "S of 2049 bytes")),
+        );
         check("p", AttributeValue::Bool(true), Some(("S", "BOOL")));
         check("n", text(1), Some(("N", "S")));
         check("n", AttributeValue::N(7.into()), None);
         check("b", AttributeValue::B(vec![0; 1024]), None);
-        check("b", AttributeValue::B(vec![0; 1025]), Some(("B of 1 to 1024 bytes", "B of 1025 bytes")));
+        check(
+            "b",
+            AttributeValue::B(vec![0; 1025]),
+            Some(("B of 1 to 1024 bytes", "B of 1025 bytes")),
+        );
     }
 }

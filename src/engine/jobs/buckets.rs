@@ -28,9 +28,13 @@ pub fn root(shared: &Shared) -> Result<&Path, RecoveryError> {
 /// `Parameter` for a prefix that is no plain relative path.
 pub fn relative(prefix: &str) -> Result<PathBuf, RecoveryError> {
     let path = Path::new(prefix.trim_end_matches('/'));
-    let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let is_plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
     if !is_plain || prefix.contains('\0') || prefix.contains("//") {
-        return Err(RecoveryError::Parameter("S3Prefix must be names joined by single slashes"));
+        return Err(RecoveryError::Parameter(
+            "S3Prefix must be names joined by single slashes",
+        ));
     }
     Ok(path.to_owned())
 }
@@ -45,10 +49,19 @@ pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> 
     while let Some((key, directory, depth)) = waiting.pop() {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
-            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
-            let key = if key.is_empty() { name } else { format!("{key}/{name}") };
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                continue;
+            };
+            let key = if key.is_empty() {
+                name
+            } else {
+                format!("{key}/{name}")
+            };
             let kind = entry.file_type()?;
-            if kind.is_dir() && depth < DEPTH_MAX && (key.starts_with(prefix) || prefix.starts_with(&format!("{key}/"))) {
+            if kind.is_dir()
+                && depth < DEPTH_MAX
+                && (key.starts_with(prefix) || prefix.starts_with(&format!("{key}/")))
+            {
                 waiting.push((key, entry.path(), depth + 1));
             } else if kind.is_file() && key.starts_with(prefix) {
                 found.push((key, entry.path()));
@@ -68,7 +81,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // What a run before left may be anything.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => ours().create_new(true).write(true).open(&temporary)?.write_all(bytes)?,
+        _ => ours()
+            .create_new(true)
+            .write(true)
+            .open(&temporary)?
+            .write_all(bytes)?,
     }
     fs::rename(temporary, path)
 }
@@ -99,7 +116,11 @@ fn ours() -> OpenOptions {
 
 /// Runs a transfer on a thread of its own: the writer thread, on which it is begun, must not write files. One that stops is still in
 /// progress by its record, so that the next open begins it again.
-pub(super) fn beside(what: &'static str, arn: String, run: impl FnOnce(&str) -> Result<(), Error> + Send + 'static) {
+pub(super) fn beside(
+    what: &'static str,
+    arn: String,
+    run: impl FnOnce(&str) -> Result<(), Error> + Send + 'static,
+) {
     let run = move || {
         if let Err(error) = run(&arn) {
             log::warn!("{what} {arn} stopped: {error}");
@@ -139,8 +160,13 @@ mod buckets_tests {
             write(&path, b"").unwrap();
         }
         std::os::unix::fs::symlink("b", bucket.path().join("a/link")).unwrap();
-        let keys =
-            |prefix: &str| -> Vec<String> { files(bucket.path(), prefix).unwrap().into_iter().map(|(key, _)| key).collect() };
+        let keys = |prefix: &str| -> Vec<String> {
+            files(bucket.path(), prefix)
+                .unwrap()
+                .into_iter()
+                .map(|(key, _)| key)
+                .collect()
+        };
         assert_eq!(keys(""), ["a/1", "a/2/3", "ab", "b"]);
         assert_eq!(keys("a"), ["a/1", "a/2/3", "ab"]);
         assert_eq!(keys("a/2"), ["a/2/3"]);

@@ -37,46 +37,84 @@ impl<'b> ChangedItem<'b> {
     /// # Errors
     /// `Corrupt`.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
-        let (time_ms, is_settled, Long(old), new): (_, u8, _, _) = parts_of(bytes, "a change for an export")?;
-        Ok(Self { time_ms, is_settled: is_settled != 0, old: Some(old).filter(|old| !old.is_empty()), new })
+        let (time_ms, is_settled, Long(old), new): (_, u8, _, _) =
+            parts_of(bytes, "a change for an export")?;
+        Ok(Self {
+            time_ms,
+            is_settled: is_settled != 0,
+            old: Some(old).filter(|old| !old.is_empty()),
+            new,
+        })
     }
 
     fn encode(&self) -> Vec<u8> {
-        bytes_of(&(self.time_ms, u8::from(self.is_settled), Long(self.old.unwrap_or_default()), self.new))
+        bytes_of(&(
+            self.time_ms,
+            u8::from(self.is_settled),
+            Long(self.old.unwrap_or_default()),
+            self.new,
+        ))
     }
 }
 
 /// Walks over some of the history; how far it is then, or `None` at the end.
-pub(super) fn piece(transaction: &mut Transaction<'_>, changes: &ChangesJob) -> Result<Option<Version>, Error> {
+pub(super) fn piece(
+    transaction: &mut Transaction<'_>,
+    changes: &ChangesJob,
+) -> Result<Option<Version>, Error> {
     let mut seen: Vec<(Version, Vec<u8>)> = Vec::new();
     let range = history::after(changes.source, changes.after);
-    let last = walks::piece(transaction.read(), &range, (RECORDS_MAX, BYTES_MAX), |key, record| {
-        let version = keys::version_of(key).ok_or(StoreError::Corrupt("a history key"))?;
-        seen.push((version, record.to_vec()));
-        Ok(record.len())
-    })?;
+    let last = walks::piece(
+        transaction.read(),
+        &range,
+        (RECORDS_MAX, BYTES_MAX),
+        |key, record| {
+            let version = keys::version_of(key).ok_or(StoreError::Corrupt("a history key"))?;
+            seen.push((version, record.to_vec()));
+            Ok(record.len())
+        },
+    )?;
     for (version, record) in &seen {
         note(transaction, changes, *version, Past::parse(record)?)?;
     }
     Ok(last.and_then(|_| seen.last()).map(|(version, _)| *version))
 }
 
-fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Version, past: Past<'_>) -> Result<(), StoreError> {
+fn note(
+    transaction: &mut Transaction<'_>,
+    changes: &ChangesJob,
+    version: Version,
+    past: Past<'_>,
+) -> Result<(), StoreError> {
     let key = Space::Entry.at(changes.into, past.place);
     let gathered = transaction.batch.get(&key)?;
     let gathered = gathered.map(ChangedItem::parse).transpose()?;
     let present;
     let change = match gathered {
-        Some(change) if version <= changes.until => ChangedItem { time_ms: past.time_ms, ..change },
-        Some(change) if !change.is_settled => ChangedItem { is_settled: true, new: past.old, ..change },
+        Some(change) if version <= changes.until => ChangedItem {
+            time_ms: past.time_ms,
+            ..change
+        },
+        Some(change) if !change.is_settled => ChangedItem {
+            is_settled: true,
+            new: past.old,
+            ..change
+        },
         Some(_) => return Ok(()),
         None if version <= changes.until => {
-            present = transaction.batch.get(&Space::Entry.at(changes.source, past.place))?;
+            present = transaction
+                .batch
+                .get(&Space::Entry.at(changes.source, past.place))?;
             let new = match present {
                 Some(record) if Record::parse(record)?.version() <= changes.until => Some(record),
                 Some(_) | None => None,
             };
-            ChangedItem { time_ms: past.time_ms, is_settled: new.is_some(), old: past.old, new }
+            ChangedItem {
+                time_ms: past.time_ms,
+                is_settled: new.is_some(),
+                old: past.old,
+                new,
+            }
         }
         None => return Ok(()),
     };
@@ -90,8 +128,18 @@ mod tests {
 
     #[test]
     fn changes_round_trip() {
-        for (old, new) in [(None, None), (Some(&b"old"[..]), None), (None, Some(&b"new"[..])), (Some(b"a"), Some(b"b"))] {
-            let change = ChangedItem { time_ms: 7, is_settled: new.is_some(), old, new };
+        for (old, new) in [
+            (None, None),
+            (Some(&b"old"[..]), None),
+            (None, Some(&b"new"[..])),
+            (Some(b"a"), Some(b"b")),
+        ] {
+            let change = ChangedItem {
+                time_ms: 7,
+                is_settled: new.is_some(),
+                old,
+                new,
+            };
             assert_eq!(ChangedItem::parse(&change.encode()), Ok(change));
         }
         assert!(ChangedItem::parse(b"short").is_err());

@@ -19,7 +19,10 @@ const BYTES_MAX: usize = 1024 * 1024;
 type Items = [(Vec<u8>, Vec<u8>)];
 
 /// Copies some items; how far it is then, or `None` at the end.
-pub(super) fn piece(transaction: &mut Transaction<'_>, copy: &CopyJob) -> Result<Option<CopyPlace>, Error> {
+pub(super) fn piece(
+    transaction: &mut Transaction<'_>,
+    copy: &CopyJob,
+) -> Result<Option<CopyPlace>, Error> {
     let (source, bound, has_history) = match &copy.from {
         CopySource::Table { source, bound, .. } => (*source, *bound, true),
         CopySource::Backup { source, .. } => (*source, Version::MAX, false),
@@ -29,28 +32,39 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, copy: &CopyJob) -> Result
         CopyPlace::History(after) => history::after(source, *after),
     };
     let mut items = Vec::new();
-    let last = walks::piece(transaction.read(), &range, (ITEMS_MAX, BYTES_MAX), |key, bytes| {
-        let (place, record) = match &copy.place {
-            CopyPlace::Items(_) => (keys::place_in_source(key), Some(bytes)),
-            CopyPlace::History(_) => Past::parse(bytes).map(|past| (past.place, past.old))?,
-        };
-        match record {
-            Some(record) if Record::parse(record)?.version() <= bound => {
-                items.push((place.to_vec(), record.to_vec()));
-                Ok(record.len())
+    let last = walks::piece(
+        transaction.read(),
+        &range,
+        (ITEMS_MAX, BYTES_MAX),
+        |key, bytes| {
+            let (place, record) = match &copy.place {
+                CopyPlace::Items(_) => (keys::place_in_source(key), Some(bytes)),
+                CopyPlace::History(_) => Past::parse(bytes).map(|past| (past.place, past.old))?,
+            };
+            match record {
+                Some(record) if Record::parse(record)?.version() <= bound => {
+                    items.push((place.to_vec(), record.to_vec()));
+                    Ok(record.len())
+                }
+                _ => Ok(0),
             }
-            _ => Ok(0),
-        }
-    })?;
+        },
+    )?;
     write_items(transaction, &copy.to, &items)?;
     Ok(match (&copy.place, last) {
         (CopyPlace::Items(_), Some(last)) => Some(CopyPlace::Items(Some(last))),
         (CopyPlace::Items(_), None) => has_history.then_some(CopyPlace::History(bound)),
-        (CopyPlace::History(_), last) => last.map(|last| CopyPlace::History(keys::version_of(&last).unwrap_or(bound))),
+        (CopyPlace::History(_), last) => {
+            last.map(|last| CopyPlace::History(keys::version_of(&last).unwrap_or(bound)))
+        }
     })
 }
 
-fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &Items) -> Result<(), Error> {
+fn write_items(
+    transaction: &mut Transaction<'_>,
+    to: &CopyTarget,
+    items: &Items,
+) -> Result<(), Error> {
     let source = match to {
         CopyTarget::Backup { source, .. } | CopyTarget::Export { source, .. } => *source,
         CopyTarget::Table { name } => return put_items(transaction, name, items),
@@ -66,13 +80,18 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &Items
             written.1 += u64::from(Record::parse(record)?.item_bytes());
         }
     }
-    let add = |items: &mut u64, bytes: &mut u64| (*items, *bytes) = (*items + written.0, *bytes + written.1);
+    let add = |items: &mut u64, bytes: &mut u64| {
+        (*items, *bytes) = (*items + written.0, *bytes + written.1)
+    };
     match to {
         CopyTarget::Backup { arn, .. } => {
-            BackupRecord::change(transaction.batch, arn, |record| add(&mut record.items, &mut record.bytes))?;
+            BackupRecord::change(transaction.batch, arn, |record| {
+                add(&mut record.items, &mut record.bytes)
+            })?;
         }
         CopyTarget::Export { arn, .. } => {
-            let add = |record: &mut ExportRecord| add(&mut record.export.items, &mut record.export.bytes);
+            let add =
+                |record: &mut ExportRecord| add(&mut record.export.items, &mut record.export.bytes);
             ExportRecord::change(transaction.batch, arn, add)?;
         }
         CopyTarget::Table { .. } => {}
@@ -80,13 +99,19 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &Items
     Ok(())
 }
 
-fn put_items(transaction: &mut Transaction<'_>, name: &TableName, items: &Items) -> Result<(), Error> {
+fn put_items(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+    items: &Items,
+) -> Result<(), Error> {
     // A table that is being restored cannot be deleted.
     let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
     transaction.charges.is_off = true;
     for (_, record) in items {
         let item = Record::parse(record)?.to_item()?;
-        let key = item.key(&table.schema.key).ok_or(StoreError::Corrupt("an item without its key"))?;
+        let key = item
+            .key(&table.schema.key)
+            .ok_or(StoreError::Corrupt("an item without its key"))?;
         let stored = Stored::read(transaction.read(), &table, key)?;
         write::replace(transaction, &stored, Some(&item))?;
     }

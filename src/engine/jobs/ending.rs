@@ -29,13 +29,20 @@ pub struct Rest {
 /// Those of the store.
 pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreError> {
     match &job {
-        Job::Copy(CopyJob { from: CopySource::Table { name, .. }, .. }) | Job::Changes(ChangesJob { table: name, .. }) => {
+        Job::Copy(CopyJob {
+            from: CopySource::Table { name, .. },
+            ..
+        })
+        | Job::Changes(ChangesJob { table: name, .. }) => {
             if let Some(old) = transaction.table(name)? {
                 // Readers are counted: the history goes with the last of them.
                 transaction.change_table(&old, |new| new.control.readers += 1)?;
             }
         }
-        Job::Copy(CopyJob { from: CopySource::Backup { arn, .. }, .. }) => {
+        Job::Copy(CopyJob {
+            from: CopySource::Backup { arn, .. },
+            ..
+        }) => {
             BackupRecord::change(transaction.batch, arn, |record| record.readers += 1)?;
         }
         Job::Trim { .. } => {}
@@ -50,9 +57,16 @@ pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreErro
 ///
 /// # Errors
 /// Those of the store.
-pub fn release(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<u32>, StoreError> {
-    let Some(old) = transaction.table(name)? else { return Ok(None) };
-    let new = transaction.change_table(&old, |new| new.control.readers = new.control.readers.saturating_sub(1))?;
+pub fn release(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+) -> Result<Option<u32>, StoreError> {
+    let Some(old) = transaction.table(name)? else {
+        return Ok(None);
+    };
+    let new = transaction.change_table(&old, |new| {
+        new.control.readers = new.control.readers.saturating_sub(1)
+    })?;
     trim(transaction, &new)
 }
 
@@ -60,13 +74,23 @@ pub fn release(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Op
 ///
 /// # Errors
 /// Those of the store.
-pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Option<u32>, StoreError> {
+pub fn trim(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+) -> Result<Option<u32>, StoreError> {
     if table.control.keeps_history() {
         return Ok(None);
     }
     // What is noted after this has a later version.
     let below = transaction.next_version()?;
-    add(transaction, Job::Trim { source: table.source, below }).map(Some)
+    add(
+        transaction,
+        Job::Trim {
+            source: table.source,
+            below,
+        },
+    )
+    .map(Some)
 }
 
 /// The moment of a table that is now.
@@ -81,7 +105,11 @@ pub fn bound_now(transaction: &Transaction<'_>) -> Result<Version, StoreError> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn bound_at(transaction: &Transaction<'_>, source: SourceId, time_ms: u64) -> Result<Version, StoreError> {
+pub fn bound_at(
+    transaction: &Transaction<'_>,
+    source: SourceId,
+    time_ms: u64,
+) -> Result<Version, StoreError> {
     history::bound_at(transaction.read(), source, time_ms, bound_now(transaction)?)
 }
 
@@ -95,15 +123,26 @@ const OTHER: &str = "InternalServerError";
 /// What is told of a job that an error ended.
 #[must_use]
 pub fn failure_of(error: &Error) -> Failure {
-    let code = if matches!(error, Error::Store(StoreError::NoSpace)) { DISK_FULL } else { OTHER };
-    Failure { code: code.to_owned(), message: error.to_string() }
+    let code = if matches!(error, Error::Store(StoreError::NoSpace)) {
+        DISK_FULL
+    } else {
+        OTHER
+    };
+    Failure {
+        code: code.to_owned(),
+        message: error.to_string(),
+    }
 }
 
 /// Ends a job that cannot go on; `None` when it is to be tried again.
 ///
 /// # Errors
 /// Those of the store.
-pub fn give_up(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<Option<Rest>, Error> {
+pub fn give_up(
+    transaction: &mut Transaction<'_>,
+    id: u32,
+    failure: &Failure,
+) -> Result<Option<Rest>, Error> {
     transaction.removes();
     match JobRecord::get(transaction.read(), &id.to_string())?.map(|record| record.job) {
         Some(Job::Trim { .. }) if failure.code == DISK_FULL => Ok(None),
@@ -116,29 +155,56 @@ pub fn give_up(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) ->
 ///
 /// # Errors
 /// Those of the store.
-pub fn end(transaction: &mut Transaction<'_>, id: u32, job: Job, failure: Option<&Failure>) -> Result<Rest, Error> {
+pub fn end(
+    transaction: &mut Transaction<'_>,
+    id: u32,
+    job: Job,
+    failure: Option<&Failure>,
+) -> Result<Rest, Error> {
     JobRecord::delete(transaction.batch, &id.to_string())?;
     let (from, to) = match job {
         Job::Copy(copy) => (copy.from, copy.to),
-        Job::Changes(ChangesJob { arn, table: name, source, into, until: bound, .. }) => {
-            (CopySource::Table { name, source, bound }, CopyTarget::Export { arn, source: into })
-        }
+        Job::Changes(ChangesJob {
+            arn,
+            table: name,
+            source,
+            into,
+            until: bound,
+            ..
+        }) => (
+            CopySource::Table {
+                name,
+                source,
+                bound,
+            },
+            CopyTarget::Export { arn, source: into },
+        ),
         Job::Trim { .. } => return Ok(Rest::default()),
     };
     let job = match &from {
         CopySource::Table { name, .. } => release(transaction, name)?,
         CopySource::Backup { arn, .. } => {
-            BackupRecord::change(transaction.batch, arn, |record| record.readers = record.readers.saturating_sub(1))?;
+            BackupRecord::change(transaction.batch, arn, |record| {
+                record.readers = record.readers.saturating_sub(1)
+            })?;
             None
         }
     };
-    let rest = Rest { job, ..end_target(transaction, to, failure)? };
-    rest.removal.map_or(Ok(()), |source| purge::mark(transaction, source))?;
+    let rest = Rest {
+        job,
+        ..end_target(transaction, to, failure)?
+    };
+    rest.removal
+        .map_or(Ok(()), |source| purge::mark(transaction, source))?;
     Ok(rest)
 }
 
 /// Ends what a copy was to make; what follows.
-fn end_target(transaction: &mut Transaction<'_>, to: CopyTarget, failure: Option<&Failure>) -> Result<Rest, StoreError> {
+fn end_target(
+    transaction: &mut Transaction<'_>,
+    to: CopyTarget,
+    failure: Option<&Failure>,
+) -> Result<Rest, StoreError> {
     let (now_ms, mut rest) = (transaction.now_ms(), Rest::default());
     match to {
         CopyTarget::Backup { arn, source } => {
@@ -160,7 +226,9 @@ fn end_target(transaction: &mut Transaction<'_>, to: CopyTarget, failure: Option
             rest.export = failure.is_none().then_some(arn);
         }
         CopyTarget::Table { name } => {
-            let Some(old) = transaction.table(&name)? else { return Ok(rest) };
+            let Some(old) = transaction.table(&name)? else {
+                return Ok(rest);
+            };
             transaction.change_table(&old, |new| {
                 if failure.is_none() {
                     new.status = TableStatus::Active;

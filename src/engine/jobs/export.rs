@@ -20,12 +20,17 @@ use crate::engine::{
     purge,
     runtime::prelude::*,
 };
-use crate::expr::{Condition, KeyConditionShape, KeySchemaView, ProjectionPaths, Scope, condition, key_condition, projection};
+use crate::expr::{
+    Condition, KeyConditionShape, KeySchemaView, ProjectionPaths, Scope, condition, key_condition,
+    projection,
+};
 use crate::model::{
     KeySchema, Word,
     api::{
         common::Failure,
-        transfer::{Export, ExportFilter, ExportFormat, ExportRequest, ExportView, ExportWindow, ION},
+        transfer::{
+            Export, ExportFilter, ExportFormat, ExportRequest, ExportView, ExportWindow, ION,
+        },
     },
     arn,
     error::{QueryError, expression::ExpressionParameter},
@@ -51,11 +56,19 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
         transaction.removes();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {
-            if let Ok(Written { manifest, items, bytes }) = &written {
+            if let Ok(Written {
+                manifest,
+                items,
+                bytes,
+            }) = &written
+            {
                 (record.export.items, record.export.bytes) = (*items, *bytes);
                 record.export.manifest = Some(manifest.clone());
             }
-            let failure = written.as_ref().err().map(|message| Failure { code: "S3Error".to_owned(), message: message.clone() });
+            let failure = written.as_ref().err().map(|message| Failure {
+                code: "S3Error".to_owned(),
+                message: message.clone(),
+            });
             record.end(now_ms, failure);
         })?;
         Ok(purge::mark(transaction, source)?)
@@ -109,7 +122,11 @@ struct DataFile {
 
 impl DataFile {
     fn new() -> Self {
-        Self { encoder: GzEncoder::new(Vec::new(), Compression::default()), items: 0, bytes: 0 }
+        Self {
+            encoder: GzEncoder::new(Vec::new(), Compression::default()),
+            items: 0,
+            bytes: 0,
+        }
     }
 }
 
@@ -126,11 +143,21 @@ pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, Wr
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let id = record.export.arn.rsplit('/').next().unwrap_or_default();
     let prefix = text("S3Prefix").unwrap_or_default().trim_end_matches('/');
-    let above = if prefix.is_empty() { "AWSDynamoDB".to_owned() } else { format!("{prefix}/AWSDynamoDB") };
+    let above = if prefix.is_empty() {
+        "AWSDynamoDB".to_owned()
+    } else {
+        format!("{prefix}/AWSDynamoDB")
+    };
     let key = format!("{above}/{id}");
     // The data of incremental exports is in one directory.
-    let data_key = if record.export.window.is_some() { format!("{above}/data") } else { format!("{key}/data") };
-    let bucket = buckets::root(shared).map_err(Error::from)?.join(text("S3Bucket").unwrap_or_default());
+    let data_key = if record.export.window.is_some() {
+        format!("{above}/data")
+    } else {
+        format!("{key}/data")
+    };
+    let bucket = buckets::root(shared)
+        .map_err(Error::from)?
+        .join(text("S3Bucket").unwrap_or_default());
     let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
     let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
     buckets::make_directory(&directory)?;
@@ -166,20 +193,35 @@ pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, Wr
             summary["outputView"] = json!(window.view.word());
         }
     }
-    with_checksum(&directory, "manifest-summary", summary.to_string().as_bytes())?;
-    Ok(Written { manifest: format!("{key}/manifest-summary.json"), items, bytes })
+    with_checksum(
+        &directory,
+        "manifest-summary",
+        summary.to_string().as_bytes(),
+    )?;
+    Ok(Written {
+        manifest: format!("{key}/manifest-summary.json"),
+        items,
+        bytes,
+    })
 }
 
 fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     buckets::write(&directory.join(format!("{name}.json")), bytes)?;
-    buckets::write(&directory.join(format!("{name}.checksum")), STANDARD.encode(Md5::digest(bytes)).as_bytes())
+    buckets::write(
+        &directory.join(format!("{name}.checksum")),
+        STANDARD.encode(Md5::digest(bytes)).as_bytes(),
+    )
 }
 
 /// Lines, and bytes of the items in them.
 type Counts = (u64, u64);
 
 /// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
-fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> Result<(String, Counts), WriteError> {
+fn write_items(
+    shared: &Shared,
+    record: &ExportRecord,
+    data: (&Path, &str),
+) -> Result<(String, Counts), WriteError> {
     let selected = selected(record)?;
     let mut counts = (0, 0);
     let mut manifest = String::new();
@@ -237,18 +279,30 @@ fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
     Ok(Selected::parse(&request.filter)?)
 }
 
-fn piece(shared: &Shared, (record, selected): (&ExportRecord, &Selected), after: Option<Vec<u8>>) -> Result<Piece, StoreError> {
+fn piece(
+    shared: &Shared,
+    (record, selected): (&ExportRecord, &Selected),
+    after: Option<Vec<u8>>,
+) -> Result<Piece, StoreError> {
     let range = Space::Entry.of(record.source).after(after);
     let (mut lines, mut counts) = (Vec::new(), (0, 0));
-    let last = walks::piece(&*shared.store.snapshot()?, &range, (usize::MAX, PIECE_BYTES_MAX), |_, bytes| {
-        let before = lines.len();
-        let written = match &record.export.window {
-            None => selected.item(bytes, &mut lines)?,
-            Some(window) => selected.change(bytes, window, &mut lines)?,
-        };
-        counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
-        Ok(lines.len() - before)
-    })?;
+    let last = walks::piece(
+        &*shared.store.snapshot()?,
+        &range,
+        (usize::MAX, PIECE_BYTES_MAX),
+        |_, bytes| {
+            let before = lines.len();
+            let written = match &record.export.window {
+                None => selected.item(bytes, &mut lines)?,
+                Some(window) => selected.change(bytes, window, &mut lines)?,
+            };
+            counts = (
+                counts.0 + u64::from(written.is_some()),
+                counts.1 + written.unwrap_or_default(),
+            );
+            Ok(lines.len() - before)
+        },
+    )?;
     Ok((lines, counts, last))
 }
 
@@ -276,9 +330,16 @@ impl Selected {
     ///
     /// # Errors
     /// `Corrupt`.
-    pub fn change(&self, bytes: &[u8], window: &ExportWindow, out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+    pub fn change(
+        &self,
+        bytes: &[u8],
+        window: &ExportWindow,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, StoreError> {
         let change = ChangedItem::parse(bytes)?;
-        let Some(any) = change.new.or(change.old) else { return Ok(None) };
+        let Some(any) = change.new.or(change.old) else {
+            return Ok(None);
+        };
         let mut is_kept = false;
         for image in [change.new, change.old].into_iter().flatten() {
             is_kept |= self.keeps(&Record::parse(image)?)?;
@@ -287,10 +348,16 @@ impl Selected {
             return Ok(None);
         }
         let micros = u128::from(change.time_ms) * 1000;
-        out.extend_from_slice(format!("{{\"Metadata\":{{\"WriteTimestampMicros\":{{\"N\":\"{micros}\"}}}}").as_bytes());
+        out.extend_from_slice(
+            format!("{{\"Metadata\":{{\"WriteTimestampMicros\":{{\"N\":\"{micros}\"}}}}")
+                .as_bytes(),
+        );
         member("Keys", out);
-        Record::parse(any)?.write_dynamodb_json(&|name| window.key_names.iter().any(|key| key == name), out)?;
-        let old = change.old.filter(|_| window.view == ExportView::NewAndOldImages);
+        Record::parse(any)?
+            .write_dynamodb_json(&|name| window.key_names.iter().any(|key| key == name), out)?;
+        let old = change
+            .old
+            .filter(|_| window.view == ExportView::NewAndOldImages);
         let mut item_bytes = 0;
         for (name, image) in [("NewImage", change.new), ("OldImage", old)] {
             let Some(image) = image else { continue };
@@ -332,18 +399,29 @@ impl Selected {
     /// # Errors
     /// `Expression`.
     pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
-        let has_condition = asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
+        let has_condition =
+            asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
         let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
         let any_expression = has_condition || asked.projection_expression.is_some();
         let mut scope = Scope::checked(&asked.placeholders, any_expression, values_missing)?;
         let key_condition = asked.key_condition_expression.as_deref();
-        let key_condition = key_condition.map(|text| key_condition::parse(text, &mut scope)).transpose()?;
+        let key_condition = key_condition
+            .map(|text| key_condition::parse(text, &mut scope))
+            .transpose()?;
         let filter = asked.filter_expression.as_deref();
-        let filter = filter.map(|text| condition::parse_parameter(text, ExpressionParameter::Filter, &mut scope)).transpose()?;
+        let filter = filter
+            .map(|text| condition::parse_parameter(text, ExpressionParameter::Filter, &mut scope))
+            .transpose()?;
         let projection = asked.projection_expression.as_deref();
-        let projection = projection.map(|text| projection::parse(text, &mut scope)).transpose()?;
+        let projection = projection
+            .map(|text| projection::parse(text, &mut scope))
+            .transpose()?;
         scope.finish()?;
-        Ok(Self { key_condition, filter, projection })
+        Ok(Self {
+            key_condition,
+            filter,
+            projection,
+        })
     }
 
     /// Holds it to the table's key: the key condition must be one, and beside it the filter has none of the key's attributes.
@@ -351,11 +429,21 @@ impl Selected {
     /// # Errors
     /// `Expression`, `Key`, `Query`.
     pub fn check(&self, key: &KeySchema) -> Result<(), Error> {
-        let Some(condition) = &self.key_condition else { return Ok(()) };
+        let Some(condition) = &self.key_condition else {
+            return Ok(());
+        };
         KeyConditionShape::of_condition(condition.clone())?.resolve(KeySchemaView::from(key))?;
-        let names = self.filter.as_ref().map(Condition::attribute_names).unwrap_or_default();
+        let names = self
+            .filter
+            .as_ref()
+            .map(Condition::attribute_names)
+            .unwrap_or_default();
         match names.into_iter().find(|name| key.contains(name)) {
-            Some(name) => Err(QueryError::FilterOnKey { parameter: "Filter Expression", name: name.to_owned() }.into()),
+            Some(name) => Err(QueryError::FilterOnKey {
+                parameter: "Filter Expression",
+                name: name.to_owned(),
+            }
+            .into()),
             None => Ok(()),
         }
     }
@@ -369,7 +457,11 @@ impl Selected {
             return Ok(true);
         }
         let item = record.to_item()?;
-        Ok(self.key_condition.iter().chain(&self.filter).all(|condition| condition.holds(&item)))
+        Ok(self
+            .key_condition
+            .iter()
+            .chain(&self.filter)
+            .all(|condition| condition.holds(&item)))
     }
 
     /// The part of the item that is in the export; nothing when all of it is.
@@ -377,7 +469,9 @@ impl Selected {
     /// # Errors
     /// `Corrupt`.
     pub fn part(&self, record: &Record<'_>) -> Result<Option<Item>, StoreError> {
-        let Some(projection) = &self.projection else { return Ok(None) };
+        let Some(projection) = &self.projection else {
+            return Ok(None);
+        };
         Ok(Some(projection.apply(&record.to_item()?)))
     }
 }

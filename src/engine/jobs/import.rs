@@ -35,7 +35,9 @@ const LOGS: &str = "import-logs";
 /// Reads the files and puts their items, from the start.
 pub fn run(shared: &Arc<Shared>, import: Import) {
     let shared = Arc::clone(shared);
-    beside("import", import.arn.clone(), move |_| read_all(&shared, import));
+    beside("import", import.arn.clone(), move |_| {
+        read_all(&shared, import)
+    });
 }
 
 /// An import under way.
@@ -71,15 +73,27 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
     let mut running = Running {
         shared,
         table: schema.name.clone(),
-        import: Import { processed_bytes: 0, processed_items: 0, imported_items: 0, errors: 0, ..import },
+        import: Import {
+            processed_bytes: 0,
+            processed_items: 0,
+            imported_items: 0,
+            errors: 0,
+            ..import
+        },
         log: log.join("error"),
         bucket: request.source.bucket.clone(),
         waiting: Vec::new(),
         waiting_bytes: 0,
     };
     let bucket = root.join(&request.source.bucket);
-    let failure = match buckets::files(&bucket, request.source.prefix.as_deref().unwrap_or_default()) {
-        Err(_) => Some(Failure { code: NO_BUCKET.to_owned(), message: "The specified bucket does not exist".to_owned() }),
+    let failure = match buckets::files(
+        &bucket,
+        request.source.prefix.as_deref().unwrap_or_default(),
+    ) {
+        Err(_) => Some(Failure {
+            code: NO_BUCKET.to_owned(),
+            message: "The specified bucket does not exist".to_owned(),
+        }),
         Ok(files) => match running.read_files(&request, &schema, files) {
             Err(error @ Error::Store(StoreError::NoSpace)) => Some(failure_of(&error)),
             outcome => outcome?,
@@ -113,7 +127,10 @@ impl Running<'_> {
                 return Err(error);
             }
             if let Err(error) = read {
-                return Ok(Some(Failure { code: "S3Error".to_owned(), message: format!("{key}: {error}") }));
+                return Ok(Some(Failure {
+                    code: "S3Error".to_owned(),
+                    message: format!("{key}: {error}"),
+                }));
             }
         }
         self.put_waiting()?;
@@ -127,7 +144,11 @@ impl Running<'_> {
             Err(message) => self.fault(key, index, &message),
             Ok(item) => {
                 self.waiting_bytes += line.bytes;
-                self.waiting.push(Waiting { item, key: key.to_owned(), index });
+                self.waiting.push(Waiting {
+                    item,
+                    key: key.to_owned(),
+                    index,
+                });
                 if self.waiting.len() >= ITEMS_PER_PIECE || self.waiting_bytes >= PIECE_BYTES_MAX {
                     self.put_waiting()?;
                 }
@@ -156,15 +177,21 @@ impl Running<'_> {
         let waiting = Arc::new(std::mem::take(&mut self.waiting));
         self.waiting_bytes = 0;
         let (table, items) = (self.table.clone(), Arc::clone(&waiting));
-        let outcomes = self.shared.submit_and_wait(move |transaction| put_all(transaction, &table, &items))?;
+        let outcomes = self
+            .shared
+            .submit_and_wait(move |transaction| put_all(transaction, &table, &items))?;
         for (of, outcome) in waiting.iter().zip(outcomes) {
             match outcome {
                 None => self.import.imported_items += 1,
                 Some(message) => self.fault(&of.key, of.index, &message)?,
             }
         }
-        let record = ImportRecord { import: self.import.clone() };
-        self.shared.submit_and_wait(move |transaction| Ok(record.put(transaction.batch, &record.import.arn)?))
+        let record = ImportRecord {
+            import: self.import.clone(),
+        };
+        self.shared.submit_and_wait(move |transaction| {
+            Ok(record.put(transaction.batch, &record.import.arn)?)
+        })
     }
 
     fn finish(mut self, failure: Option<Failure>) -> Result<(), Error> {
@@ -178,8 +205,17 @@ impl Running<'_> {
             Some(_) => TransferStatus::Failed,
         };
         self.import.end_ms = Some(self.shared.now_ms());
-        let is_kept = self.import.failure.as_ref().is_none_or(|failure| failure.code != NO_BUCKET);
-        let (record, name) = (ImportRecord { import: self.import }, self.table);
+        let is_kept = self
+            .import
+            .failure
+            .as_ref()
+            .is_none_or(|failure| failure.code != NO_BUCKET);
+        let (record, name) = (
+            ImportRecord {
+                import: self.import,
+            },
+            self.table,
+        );
         let sources = self.shared.submit_and_wait(move |transaction| {
             // On a full disk too.
             transaction.removes();
@@ -197,19 +233,29 @@ impl Running<'_> {
 }
 
 /// Opens the table to everybody; nothing of it is to be purged.
-fn activate(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
-    transaction.change_table(table, |new| new.status = TableStatus::Active).map(|_| Vec::new())
+fn activate(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+) -> Result<Vec<SourceId>, StoreError> {
+    transaction
+        .change_table(table, |new| new.status = TableStatus::Active)
+        .map(|_| Vec::new())
 }
 
 /// Puts items; for each the text of its error, if it has one.
-fn put_all(transaction: &mut Transaction<'_>, name: &TableName, items: &[Waiting]) -> Result<Vec<Option<String>>, Error> {
+fn put_all(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+    items: &[Waiting],
+) -> Result<Vec<Option<String>>, Error> {
     let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
     transaction.charges.is_off = true;
     let mut outcomes = Vec::with_capacity(items.len());
     for Waiting { item, .. } in items {
         let mut put = || -> Result<(), Error> {
             item.check_limits()?;
-            let stored = Stored::read(transaction.read(), &table, index::key_of_put(&table, item)?)?;
+            let stored =
+                Stored::read(transaction.read(), &table, index::key_of_put(&table, item)?)?;
             write::replace_checked(transaction, &stored, Some(item)).map(|_| ())
         };
         match put() {

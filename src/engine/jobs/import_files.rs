@@ -39,7 +39,12 @@ pub struct Line {
 ///
 /// # Errors
 /// Those of the file.
-pub fn read(path: &Path, request: &ImportRequest, schema: &TableSchema, take: &mut dyn FnMut(Line) -> bool) -> io::Result<()> {
+pub fn read(
+    path: &Path,
+    request: &ImportRequest,
+    schema: &TableSchema,
+    take: &mut dyn FnMut(Line) -> bool,
+) -> io::Result<()> {
     let file = File::open(path)?;
     let reader: Box<dyn Read> = match request.compression {
         Compression::None => Box::new(file),
@@ -49,7 +54,10 @@ pub fn read(path: &Path, request: &ImportRequest, schema: &TableSchema, take: &m
     match request.format {
         InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), take),
         // Of an import that an earlier version began.
-        InputFormat::Ion => Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION))),
+        InputFormat::Ion => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            Error::NotSupported(ION),
+        )),
         InputFormat::Csv => read_rows(reader, request, schema, take),
     }
 }
@@ -58,7 +66,9 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
     let mut line = Vec::new();
     loop {
         line.clear();
-        let mut bytes = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        let mut bytes = (&mut reader)
+            .take(LINE_BYTES_MAX)
+            .read_until(b'\n', &mut line)?;
         if bytes == 0 {
             return Ok(());
         }
@@ -69,7 +79,14 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
         if line.iter().all(u8::is_ascii_whitespace) && !is_cut {
             continue;
         }
-        let goes_on = if is_cut { take(Line { item: Err(LINE_TOO_LONG.to_owned()), bytes }) } else { take_documents(&line, take) };
+        let goes_on = if is_cut {
+            take(Line {
+                item: Err(LINE_TOO_LONG.to_owned()),
+                bytes,
+            })
+        } else {
+            take_documents(&line, take)
+        };
         if !goes_on {
             return Ok(());
         }
@@ -84,10 +101,21 @@ fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
         let is_json = document.is_ok();
         let read = documents.byte_offset();
         // The end of a line is its last document's.
-        let is_last = line.get(read..).is_none_or(|rest| rest.iter().all(u8::is_ascii_whitespace));
-        let end = if is_json && !is_last { read } else { line.len() };
-        let item = document.map_err(|error| format!("The line is no JSON: {error}")).and_then(|document| item_of(&document));
-        if !take(Line { item, bytes: end - start }) {
+        let is_last = line
+            .get(read..)
+            .is_none_or(|rest| rest.iter().all(u8::is_ascii_whitespace));
+        let end = if is_json && !is_last {
+            read
+        } else {
+            line.len()
+        };
+        let item = document
+            .map_err(|error| format!("The line is no JSON: {error}"))
+            .and_then(|document| item_of(&document));
+        if !take(Line {
+            item,
+            bytes: end - start,
+        }) {
             return false;
         }
         if !is_json {
@@ -125,20 +153,35 @@ fn read_rows(
     schema: &TableSchema,
     take: &mut dyn FnMut(Line) -> bool,
 ) -> io::Result<()> {
-    let mut rows = Rows::new(BufReader::new(reader), request.options.csv.delimiter.unwrap_or(b','));
-    let types: Vec<(String, KeyAttributeType)> =
-        schema.attribute_definitions().into_iter().map(|of| (of.name, of.attribute_type)).collect();
+    let mut rows = Rows::new(
+        BufReader::new(reader),
+        request.options.csv.delimiter.unwrap_or(b','),
+    );
+    let types: Vec<(String, KeyAttributeType)> = schema
+        .attribute_definitions()
+        .into_iter()
+        .map(|of| (of.name, of.attribute_type))
+        .collect();
     let header: Vec<String> = match &request.options.csv.header {
         Some(names) => names.clone(),
         None => match rows.next()? {
             None => return Ok(()),
             Some(Ok(names)) => names.into_iter().map(str::to_owned).collect(),
-            Some(Err(error)) => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the header: {error}"))),
+            Some(Err(error)) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("the header: {error}"),
+                ));
+            }
         },
     };
     while let Some(row) = rows.next()? {
-        let bytes = row.as_ref().map_or(0, |fields| fields.iter().map(|field| field.len() + 1).sum());
-        let item = row.map_err(|error| error.to_string()).and_then(|fields| item_of_row(&header, &fields, &types));
+        let bytes = row
+            .as_ref()
+            .map_or(0, |fields| fields.iter().map(|field| field.len() + 1).sum());
+        let item = row
+            .map_err(|error| error.to_string())
+            .and_then(|fields| item_of_row(&header, &fields, &types));
         if !take(Line { item, bytes }) {
             return Ok(());
         }
@@ -147,19 +190,40 @@ fn read_rows(
 }
 
 /// Every column is a string, except key attributes, which have their types. An empty cell is no attribute.
-fn item_of_row(header: &[String], row: &[&str], types: &[(String, KeyAttributeType)]) -> Result<Item, String> {
+fn item_of_row(
+    header: &[String],
+    row: &[&str],
+    types: &[(String, KeyAttributeType)],
+) -> Result<Item, String> {
     if row.len() != header.len() {
-        return Err(format!("The row has {} columns, the header {}", row.len(), header.len()));
+        return Err(format!(
+            "The row has {} columns, the header {}",
+            row.len(),
+            header.len()
+        ));
     }
     let mut item = Item::default();
-    for (name, text) in header.iter().zip(row.iter().copied()).filter(|(_, text)| !text.is_empty()) {
-        let attribute_type = types.iter().find(|(of, _)| of == name).map(|(_, attribute_type)| *attribute_type);
+    for (name, text) in header
+        .iter()
+        .zip(row.iter().copied())
+        .filter(|(_, text)| !text.is_empty())
+    {
+        let attribute_type = types
+            .iter()
+            .find(|(of, _)| of == name)
+            .map(|(_, attribute_type)| *attribute_type);
         let value = match attribute_type {
             None | Some(KeyAttributeType::S) => AttributeValue::S(text.to_owned()),
-            Some(KeyAttributeType::N) => AttributeValue::N(text.trim().parse().map_err(|error| format!("Column {name}: {error}"))?),
-            Some(KeyAttributeType::B) => {
-                AttributeValue::B(STANDARD.decode(text).map_err(|error| format!("Column {name}: {error}"))?)
-            }
+            Some(KeyAttributeType::N) => AttributeValue::N(
+                text.trim()
+                    .parse()
+                    .map_err(|error| format!("Column {name}: {error}"))?,
+            ),
+            Some(KeyAttributeType::B) => AttributeValue::B(
+                STANDARD
+                    .decode(text)
+                    .map_err(|error| format!("Column {name}: {error}"))?,
+            ),
         };
         item.0.insert(name.clone(), value);
     }
@@ -207,7 +271,12 @@ struct Progress {
 impl<R: BufRead> Rows<R> {
     pub fn new(input: R, delimiter: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(delimiter).build();
-        Self { input, reader, text: vec![0; BUFFER_BYTES], ends: vec![0; BUFFER_BYTES / 8] }
+        Self {
+            input,
+            reader,
+            text: vec![0; BUFFER_BYTES],
+            ends: vec![0; BUFFER_BYTES / 8],
+        }
     }
 
     /// The next row; `None` after the last.
@@ -219,19 +288,33 @@ impl<R: BufRead> Rows<R> {
         loop {
             let input = self.input.fill_buf()?;
             let (text, ends) = (self.text.get_mut(row.text..), self.ends.get_mut(row.ends..));
-            let (result, read, written, ended) = self.reader.read_record(input, text.unwrap_or_default(), ends.unwrap_or_default());
+            let (result, read, written, ended) =
+                self.reader
+                    .read_record(input, text.unwrap_or_default(), ends.unwrap_or_default());
             self.input.consume(read);
             row.text += written;
             row.ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => {
-                    more_room(&mut self.text, ROW_BYTES_MAX, &mut row.text, &mut row.fault, RowError::TooLong)
-                }
+                ReadRecordResult::OutputFull => more_room(
+                    &mut self.text,
+                    ROW_BYTES_MAX,
+                    &mut row.text,
+                    &mut row.fault,
+                    RowError::TooLong,
+                ),
                 ReadRecordResult::OutputEndsFull => {
-                    more_room(&mut self.ends, COLUMNS_MAX, &mut row.ends, &mut row.fault, RowError::TooManyColumns);
+                    more_room(
+                        &mut self.ends,
+                        COLUMNS_MAX,
+                        &mut row.ends,
+                        &mut row.fault,
+                        RowError::TooManyColumns,
+                    );
                 }
-                ReadRecordResult::Record => return Ok(Some(row.fault.map_or_else(|| self.fields(row.ends), Err))),
+                ReadRecordResult::Record => {
+                    return Ok(Some(row.fault.map_or_else(|| self.fields(row.ends), Err)));
+                }
                 ReadRecordResult::End => return Ok(None),
             }
         }
@@ -244,7 +327,12 @@ impl<R: BufRead> Rows<R> {
             start = end;
             std::str::from_utf8(bytes).map_err(|_| RowError::NotUtf8(column + 1))
         };
-        self.ends.iter().take(count).enumerate().map(field).collect()
+        self.ends
+            .iter()
+            .take(count)
+            .enumerate()
+            .map(field)
+            .collect()
     }
 }
 
@@ -283,7 +371,11 @@ impl<R: BufRead> Frames<R> {
     pub fn new(input: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW_BYTES_MAX);
-        Self { input, decoder, is_open: false }
+        Self {
+            input,
+            decoder,
+            is_open: false,
+        }
     }
 
     /// Begins the next frame that has text; whether there is one.
@@ -291,7 +383,10 @@ impl<R: BufRead> Frames<R> {
         while !self.input.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.input) {
                 Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
                     io::copy(&mut (&mut self.input).take(length.into()), &mut io::sink())?;
                 }
                 Err(error) => return Err(damaged(&error)),
@@ -302,7 +397,10 @@ impl<R: BufRead> Frames<R> {
 }
 
 fn damaged(error: &FrameDecoderError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("no whole Zstandard text: {error}"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("no whole Zstandard text: {error}"),
+    )
 }
 
 impl<R: BufRead> Read for Frames<R> {
@@ -319,7 +417,9 @@ impl<R: BufRead> Read for Frames<R> {
                 self.is_open = false;
                 continue;
             }
-            self.decoder.decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1)).map_err(|error| damaged(&error))?;
+            self.decoder
+                .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1))
+                .map_err(|error| damaged(&error))?;
         }
     }
 }
@@ -340,14 +440,20 @@ mod csv_rows_tests {
                 found.push(row.map_or_else(|error| error.to_string(), |fields| fields.join("|")));
             }
             assert_eq!(found, expected);
-            assert!(rows.text.capacity() <= 2 * ROW_BYTES_MAX && rows.ends.capacity() <= 2 * COLUMNS_MAX);
+            assert!(
+                rows.text.capacity() <= 2 * ROW_BYTES_MAX
+                    && rows.ends.capacity() <= 2 * COLUMNS_MAX
+            );
         }
     }
 
     #[test]
     fn rows_are_read() {
         check(b"", &[]);
-        check(b"a,b\n1,\"2,\"\"3\n\"\r\n\n,\nlast", &["a|b", "1|2,\"3\n", "|", "last"]);
+        check(
+            b"a,b\n1,\"2,\"\"3\n\"\r\n\n,\nlast",
+            &["a|b", "1|2,\"3\n", "|", "last"],
+        );
         check(b"a,\xff\nb,c\n", &["Column 2 is not UTF-8", "b|c"]);
     }
 
@@ -355,9 +461,19 @@ mod csv_rows_tests {
     fn rows_beyond_bounds_are_told_and_read_over() {
         let long = "x".repeat(3 * ROW_BYTES_MAX);
         let quoted = format!("a,b\n1,\"{long}\n,\"\n2,two\n");
-        check(quoted.as_bytes(), &["a|b", "The row is longer than 1 MiB; an item has at most 400 KB", "2|two"]);
+        check(
+            quoted.as_bytes(),
+            &[
+                "a|b",
+                "The row is longer than 1 MiB; an item has at most 400 KB",
+                "2|two",
+            ],
+        );
         let wide = format!("a,b\n{}\n2,two\n", ",".repeat(5 * COLUMNS_MAX));
-        check(wide.as_bytes(), &["a|b", "The row has more than 16384 columns", "2|two"]);
+        check(
+            wide.as_bytes(),
+            &["a|b", "The row has more than 16384 columns", "2|two"],
+        );
         let kept = "x".repeat(ROW_BYTES_MAX - 1);
         check(format!("{kept}\nb\n").as_bytes(), &[&kept, "b"]);
     }
@@ -381,8 +497,20 @@ mod zstd_frames_tests {
     fn frames_follow_each_other_and_some_are_skipped() {
         let frame = |text: &str| compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
         let long = "some text, ".repeat(50_000);
-        let skipped = [&0x184D_2A50_u32.to_le_bytes()[..], &3_u32.to_le_bytes()[..], b"abc"].concat();
-        let all = [skipped.clone(), frame("one "), frame(""), skipped, frame(&long)].concat();
+        let skipped = [
+            &0x184D_2A50_u32.to_le_bytes()[..],
+            &3_u32.to_le_bytes()[..],
+            b"abc",
+        ]
+        .concat();
+        let all = [
+            skipped.clone(),
+            frame("one "),
+            frame(""),
+            skipped,
+            frame(&long),
+        ]
+        .concat();
         assert_eq!(read(&all).unwrap(), format!("one {long}"));
         assert_eq!(read(b"").unwrap(), "");
         assert!(read(b"no zstd at all").is_err());

@@ -58,8 +58,12 @@ pub fn start(shared: Arc<Shared>, id: u32) {
 
 /// Begins what is left to do when a job is over.
 fn begin(shared: &Arc<Shared>, rest: Rest) {
-    rest.export.into_iter().for_each(|arn| export::write(shared, arn));
-    rest.job.into_iter().for_each(|job| start(Arc::clone(shared), job));
+    rest.export
+        .into_iter()
+        .for_each(|arn| export::write(shared, arn));
+    rest.job
+        .into_iter()
+        .for_each(|job| start(Arc::clone(shared), job));
     purge::start_all(shared, rest.removal);
 }
 
@@ -70,12 +74,21 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
     }
     let (exports, imports) = {
         let read = shared.store.snapshot()?;
-        (readable::<ExportRecord>(&*read)?, readable::<ImportRecord>(&*read)?)
+        (
+            readable::<ExportRecord>(&*read)?,
+            readable::<ImportRecord>(&*read)?,
+        )
     };
-    for record in exports.into_iter().filter(|of| of.is_copied && of.export.status == TransferStatus::InProgress) {
+    for record in exports
+        .into_iter()
+        .filter(|of| of.is_copied && of.export.status == TransferStatus::InProgress)
+    {
         export::write(shared, record.export.arn);
     }
-    for record in imports.into_iter().filter(|of| of.import.status == TransferStatus::InProgress) {
+    for record in imports
+        .into_iter()
+        .filter(|of| of.import.status == TransferStatus::InProgress)
+    {
         import::run(shared, record.import);
     }
     Ok(())
@@ -98,25 +111,46 @@ fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
 fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Error> {
     let name = id.to_string();
     // Another process may have ended it. Its record, written with each piece, is what decides.
-    let Some(JobRecord { job, .. }) = JobRecord::get(transaction.read(), &name)? else { return Ok(Some(Rest::default())) };
+    let Some(JobRecord { job, .. }) = JobRecord::get(transaction.read(), &name)? else {
+        return Ok(Some(Rest::default()));
+    };
     let next = match &job {
-        Job::Copy(copy) => copy::piece(transaction, copy)?.map(|place| Job::Copy(CopyJob { place, ..copy.clone() })),
-        Job::Changes(of) => changes::piece(transaction, of)?.map(|after| Job::Changes(ChangesJob { after, ..of.clone() })),
+        Job::Copy(copy) => copy::piece(transaction, copy)?.map(|place| {
+            Job::Copy(CopyJob {
+                place,
+                ..copy.clone()
+            })
+        }),
+        Job::Changes(of) => changes::piece(transaction, of)?.map(|after| {
+            Job::Changes(ChangesJob {
+                after,
+                ..of.clone()
+            })
+        }),
         Job::Trim { source, below } => match trim_piece(transaction, *source, *below)? {
             true => return Ok(None),
             false => None,
         },
     };
     match next {
-        Some(job) => Ok(JobRecord { id, job }.put(transaction.batch, &name).map(|()| None)?),
+        Some(job) => Ok(JobRecord { id, job }
+            .put(transaction.batch, &name)
+            .map(|()| None)?),
         None => end(transaction, id, job, None).map(Some),
     }
 }
 
 /// Removes some of the history of a source; whether there may be more.
-fn trim_piece(transaction: &mut Transaction<'_>, source: SourceId, below: Version) -> Result<bool, StoreError> {
+fn trim_piece(
+    transaction: &mut Transaction<'_>,
+    source: SourceId,
+    below: Version,
+) -> Result<bool, StoreError> {
     let upper = Bound::Excluded(StoreKey::History(source, below).encode());
-    let range = KeyRange { upper, ..Space::History.of(source) };
+    let range = KeyRange {
+        upper,
+        ..Space::History.of(source)
+    };
     transaction.removes();
     let keys = transaction.shared.pieces.keys();
     let goes_on = walks::delete_first(transaction.batch, &range, keys)? == keys;
@@ -128,7 +162,10 @@ fn trim_piece(transaction: &mut Transaction<'_>, source: SourceId, below: Versio
 
 /// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
 fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
-    if matches!(error, Error::Store(StoreError::Closed | StoreError::ReadOnly)) {
+    if matches!(
+        error,
+        Error::Store(StoreError::Closed | StoreError::ReadOnly)
+    ) {
         log::debug!("background job {id} waits for the next open: {error}");
         return;
     }
@@ -142,9 +179,14 @@ fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
         Ok(None) if again.pieces.halve() => start(again, id),
         Ok(None) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
         Ok(Some(rest)) => begin(&again, rest),
-        Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
+        Err(Error::Store(StoreError::NoSpace)) => {
+            purge::later(&again, move |shared| give_up(shared, id, failure))
+        }
         // The record is still there: the next open tries it again.
         Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
     });
-    shared.submit(move |transaction| ending::give_up(transaction, id, &of_job), next);
+    shared.submit(
+        move |transaction| ending::give_up(transaction, id, &of_job),
+        next,
+    );
 }

@@ -77,7 +77,12 @@ impl Meter {
     ///
     /// # Errors
     /// Those of the store, when its partitions are read.
-    pub fn source(&self, read: &dyn Read, table: &TableEntry, source: SourceId) -> Result<Arc<SourceMeter>, StoreError> {
+    pub fn source(
+        &self,
+        read: &dyn Read,
+        table: &TableEntry,
+        source: SourceId,
+    ) -> Result<Arc<SourceMeter>, StoreError> {
         if let Some(meter) = self.sources.read().get(&source) {
             return Ok(Arc::clone(meter));
         }
@@ -88,7 +93,12 @@ impl Meter {
         };
         // Outside the lock: it reads the store. Of two that are made at the same time the first stays, and nothing was counted in the other.
         meter.count_items(account::counts_items(read, table, source)?);
-        Ok(Arc::clone(self.sources.write().entry(source).or_insert_with(|| Arc::new(meter))))
+        Ok(Arc::clone(
+            self.sources
+                .write()
+                .entry(source)
+                .or_insert_with(|| Arc::new(meter)),
+        ))
     }
 
     /// The meter of a source that something was counted of.
@@ -130,14 +140,31 @@ impl Meter {
     /// Takes what is to be stored: whiles that are over, and at the end those of now.
     #[must_use]
     pub fn take(&self, now_ms: u64, is_end: bool) -> Taken {
-        let sources = self.sources.read().iter().map(|(source, meter)| meter.take(*source, now_ms, is_end)).collect::<Vec<_>>();
+        let sources = self
+            .sources
+            .read()
+            .iter()
+            .map(|(source, meter)| meter.take(*source, now_ms, is_end))
+            .collect::<Vec<_>>();
         let tables = self.tables.read();
         let of_table = tables.iter().map(|(table, meter)| {
             let (table, sums) = (table.clone(), meter.lock().take(now_ms, is_end));
-            TakenOfSource { table, source: None, sums, heat: Pyramid::default() }
+            TakenOfSource {
+                table,
+                source: None,
+                sums,
+                heat: Pyramid::default(),
+            }
         });
-        let sources = sources.into_iter().chain(of_table).filter(|taken| !taken.is_none()).collect();
-        Taken { sources, user_errors: std::mem::take(&mut *self.user_errors.lock()) }
+        let sources = sources
+            .into_iter()
+            .chain(of_table)
+            .filter(|taken| !taken.is_none())
+            .collect();
+        Taken {
+            sources,
+            user_errors: std::mem::take(&mut *self.user_errors.lock()),
+        }
     }
 
     /// Gives back what could not be stored.
@@ -158,7 +185,10 @@ impl Meter {
     /// Was anything asked for in the last minute?
     #[must_use]
     pub fn is_warm(&self, now_ms: u64) -> bool {
-        self.sources.read().values().any(|source| source.is_warm(now_ms))
+        self.sources
+            .read()
+            .values()
+            .any(|source| source.is_warm(now_ms))
     }
 
     /// Forgets sources that no table has any more.
@@ -225,18 +255,29 @@ impl SourceMeter {
             warm: BTreeMap::new(),
             slots: Slots::default(),
         };
-        Self { table: table.clone(), base: None, counts: Mutex::new(counts) }
+        Self {
+            table: table.clone(),
+            base: None,
+            counts: Mutex::new(counts),
+        }
     }
 
     fn beside(base: Arc<Self>) -> Self {
         let of_its_own = Self::new(&base.table, base.map());
-        Self { base: Some(base), ..of_its_own }
+        Self {
+            base: Some(base),
+            ..of_its_own
+        }
     }
 
     /// From here on single items are counted, or forgotten.
     pub fn count_items(&self, is_on: bool) {
         let mut counts = self.counts.lock();
-        counts.items = if is_on { counts.items.take().or_else(|| Some(TopKeys::default())) } else { None };
+        counts.items = if is_on {
+            counts.items.take().or_else(|| Some(TopKeys::default()))
+        } else {
+            None
+        };
     }
 
     /// Counts what one request took of the one item at a place.
@@ -269,7 +310,13 @@ impl SourceMeter {
     }
 
     /// With the lock of its own, which it lets go before it takes that of the base.
-    fn heat(&self, mut counts: MutexGuard<'_, Counts>, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    fn heat(
+        &self,
+        mut counts: MutexGuard<'_, Counts>,
+        places: (&[u8], &[u8]),
+        now_ms: u64,
+        load: &Load,
+    ) {
         match &self.base {
             None => counts.heat(places, now_ms, load),
             Some(base) => {
@@ -282,7 +329,9 @@ impl SourceMeter {
     /// The partitions its entries lie in.
     #[must_use]
     pub fn map(&self) -> Arc<PartitionMap> {
-        self.base.as_ref().map_or_else(|| Arc::clone(&self.counts.lock().map), |base| base.map())
+        self.base
+            .as_ref()
+            .map_or_else(|| Arc::clone(&self.counts.lock().map), |base| base.map())
     }
 
     /// Other partitions, after a split.
@@ -296,7 +345,12 @@ impl SourceMeter {
             counts.close(now_ms);
         }
         let (sums, heat) = (counts.sums.take(now_ms, is_end), counts.slots.take());
-        TakenOfSource { table: self.table.clone(), source: Some(source), sums, heat }
+        TakenOfSource {
+            table: self.table.clone(),
+            source: Some(source),
+            sums,
+            heat,
+        }
     }
 
     fn give_back(&self, taken: &TakenOfSource) {
@@ -327,19 +381,33 @@ impl SourceMeter {
     /// The load of a partition over the last minute, by its number.
     #[must_use]
     pub fn last_minute(&self, id: u32, now_ms: u64) -> Load {
-        self.counts.lock().warm.get(&id).map(|warm| warm.last_minute.sum(now_ms)).unwrap_or_default()
+        self.counts
+            .lock()
+            .warm
+            .get(&id)
+            .map(|warm| warm.last_minute.sum(now_ms))
+            .unwrap_or_default()
     }
 
     /// Places of a partition, by its number, that were asked for lately.
     #[must_use]
     pub fn samples(&self, id: u32, now_ms: u64) -> Vec<Sampled> {
-        self.counts.lock().warm.get(&id).map(|warm| warm.samples.recent(now_ms)).unwrap_or_default()
+        self.counts
+            .lock()
+            .warm
+            .get(&id)
+            .map(|warm| warm.samples.recent(now_ms))
+            .unwrap_or_default()
     }
 
     /// The counted single items with their places, the hottest by all their load first; `None` while they are not counted.
     #[must_use]
     pub fn top_items(&self, count: usize) -> Option<Vec<ItemCounter>> {
-        self.counts.lock().items.as_ref().map(|items| items.hottest(count))
+        self.counts
+            .lock()
+            .items
+            .as_ref()
+            .map(|items| items.hottest(count))
     }
 }
 
@@ -371,7 +439,11 @@ impl Counts {
 
     /// A place without order is a whole collection.
     fn count_item(&mut self, place: &[u8], now_ms: u64, load: &Load) {
-        if let Some(items) = self.items.as_mut().filter(|_| place.len() > size_of::<Digest>()) {
+        if let Some(items) = self
+            .items
+            .as_mut()
+            .filter(|_| place.len() > size_of::<Digest>())
+        {
             items.count_named(&digest(place), || place.into(), now_ms, load);
         }
     }
@@ -381,7 +453,11 @@ impl Counts {
         self.turn(now_ms);
         let partitions = self.map.between((from, to));
         let parts = partitions.len() as f64;
-        let share = Load { read: load.read / parts, write: load.write / parts, ..*load };
+        let share = Load {
+            read: load.read / parts,
+            write: load.write / parts,
+            ..*load
+        };
         for (number, partition) in partitions.iter().enumerate() {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
@@ -390,7 +466,9 @@ impl Counts {
             warm.last_minute.add(now_ms, &share);
             warm.slot.add(now_ms, &share);
         }
-        if let Some(digest) = collection_of(from).filter(|digest| Some(*digest) == collection_of(to)) {
+        if let Some(digest) =
+            collection_of(from).filter(|digest| Some(*digest) == collection_of(to))
+        {
             self.keys.count(digest, now_ms, load);
         }
     }
@@ -398,8 +476,16 @@ impl Counts {
     /// What the slot now has.
     fn open_slot(&self) -> HeatRecord {
         HeatRecord {
-            partitions: self.warm.iter().filter_map(|(id, warm)| Some((*id, warm.slot.read()?))).collect(),
-            keys: self.keys.all().filter_map(|key| Some((key.digest, key.slot.read()?))).collect(),
+            partitions: self
+                .warm
+                .iter()
+                .filter_map(|(id, warm)| Some((*id, warm.slot.read()?)))
+                .collect(),
+            keys: self
+                .keys
+                .all()
+                .filter_map(|key| Some((key.digest, key.slot.read()?)))
+                .collect(),
         }
     }
 
@@ -413,8 +499,12 @@ impl Counts {
     fn close(&mut self, now_ms: u64) {
         self.slots.open = self.open_slot();
         self.slots.close(now_ms);
-        self.warm.values_mut().for_each(|warm| warm.slot = Gauge::default());
-        self.keys.all_mut().for_each(|key| key.slot = Gauge::default());
+        self.warm
+            .values_mut()
+            .for_each(|warm| warm.slot = Gauge::default());
+        self.keys
+            .all_mut()
+            .for_each(|key| key.slot = Gauge::default());
     }
 }
 
@@ -450,9 +540,23 @@ pub struct Charges {
 impl Charges {
     /// Counts what was consumed. A failed condition costs as much as a write of the items as they were (docs/dynamodb.md 10.1).
     pub fn count(&self, now_ms: u64, error: Option<&Error>) {
-        let has_failed = matches!(error, Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_)));
-        for charge in if has_failed { &self.looked_at } else { &self.list } {
-            charge.meter.count_item(&charge.place, now_ms, &Load { write: charge.units, ..Load::default() });
+        let has_failed = matches!(
+            error,
+            Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_))
+        );
+        for charge in if has_failed {
+            &self.looked_at
+        } else {
+            &self.list
+        } {
+            charge.meter.count_item(
+                &charge.place,
+                now_ms,
+                &Load {
+                    write: charge.units,
+                    ..Load::default()
+                },
+            );
         }
     }
 

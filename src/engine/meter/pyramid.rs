@@ -89,7 +89,10 @@ impl<R: Merge> Pyramid<R> {
 
     /// The places whose records are due: to be added to the level above, or to be forgotten.
     fn due(&self, level: Level, now_ms: u64) -> Vec<Place> {
-        self.0.range((level, 0)..(level, level.due_before(now_ms))).map(|(place, _)| *place).collect()
+        self.0
+            .range((level, 0)..(level, level.due_before(now_ms)))
+            .map(|(place, _)| *place)
+            .collect()
     }
 
     /// Adds what is due to the level above, or forgets it; the places that are empty now.
@@ -110,7 +113,10 @@ impl<R: Merge> Pyramid<R> {
     #[must_use]
     pub fn since(&self, from_ms: u64) -> R {
         let mut sum = R::default();
-        self.0.iter().filter(|((_, start), _)| *start >= from_ms).for_each(|(_, record)| sum.merge(record));
+        self.0
+            .iter()
+            .filter(|((_, start), _)| *start >= from_ms)
+            .for_each(|(_, record)| sum.merge(record));
         sum
     }
 }
@@ -148,7 +154,10 @@ impl<R: Merge> Slots<R> {
 
     /// Gives back what was taken.
     pub fn give_back(&mut self, taken: &Pyramid<R>) {
-        taken.0.iter().for_each(|(place, record)| self.closed.add(*place, record));
+        taken
+            .0
+            .iter()
+            .for_each(|(place, record)| self.closed.add(*place, record));
     }
 
     /// All records, and one that is open.

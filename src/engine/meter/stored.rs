@@ -52,10 +52,19 @@ fn key_of<R: Kept>(source: SourceId, (level, start): Place) -> Vec<u8> {
 ///
 /// # Errors
 /// Those of the store; `Format` when a newer version wrote one.
-pub fn since<R: Kept>(read: &dyn Read, source: SourceId, from_ms: u64) -> Result<Pyramid<R>, StoreError> {
+pub fn since<R: Kept>(
+    read: &dyn Read,
+    source: SourceId,
+    from_ms: u64,
+) -> Result<Pyramid<R>, StoreError> {
     let mut found = Pyramid::default();
     for level in Level::ALL {
-        collect(read, level, &keys::counted_between(source, R::KIND, tag(level), from_ms, u64::MAX), &mut found)?;
+        collect(
+            read,
+            level,
+            &keys::counted_between(source, R::KIND, tag(level), from_ms, u64::MAX),
+            &mut found,
+        )?;
     }
     Ok(found)
 }
@@ -65,11 +74,23 @@ pub fn since<R: Kept>(read: &dyn Read, source: SourceId, from_ms: u64) -> Result
 /// # Errors
 /// Those of the store; `Format` when a newer version wrote a part.
 pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError> {
-    let total = get(read, &StoreKey::Counted(source, Sums::KIND, TOTAL, 0).encode())?.unwrap_or_default();
-    Ok(History { by_time: since(read, source, 0)?, total })
+    let total = get(
+        read,
+        &StoreKey::Counted(source, Sums::KIND, TOTAL, 0).encode(),
+    )?
+    .unwrap_or_default();
+    Ok(History {
+        by_time: since(read, source, 0)?,
+        total,
+    })
 }
 
-fn collect<R: Kept>(read: &dyn Read, level: Level, range: &KeyRange, found: &mut Pyramid<R>) -> Result<(), StoreError> {
+fn collect<R: Kept>(
+    read: &dyn Read,
+    level: Level,
+    range: &KeyRange,
+    found: &mut Pyramid<R>,
+) -> Result<(), StoreError> {
     walks::each(read, range, |key, bytes| {
         if let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) {
             found.0.insert((level, start), lenient(decode(bytes))?);
@@ -87,14 +108,21 @@ fn lenient<R: Default>(decoded: Result<R, StoreError>) -> Result<R, StoreError> 
 }
 
 fn get<R: Kept>(read: &dyn Read, key: &[u8]) -> Result<Option<R>, StoreError> {
-    read.get(key)?.map(|bytes| lenient(decode(bytes))).transpose()
+    read.get(key)?
+        .map(|bytes| lenient(decode(bytes)))
+        .transpose()
 }
 
 /// Adds what was counted of a source, and rolls up or forgets what is older.
 ///
 /// # Errors
 /// Those of the store; `Format` when a newer version wrote a record.
-pub fn add<R: Kept>(batch: &mut dyn Write, source: SourceId, counted: &Pyramid<R>, now_ms: u64) -> Result<(), StoreError> {
+pub fn add<R: Kept>(
+    batch: &mut dyn Write,
+    source: SourceId,
+    counted: &Pyramid<R>,
+    now_ms: u64,
+) -> Result<(), StoreError> {
     let mut touched = due(batch.as_read(), source, now_ms)?;
     let mut wanted: Vec<Place> = touched.0.keys().chain(counted.0.keys()).copied().collect();
     while let Some(place) = wanted.pop() {
@@ -103,9 +131,17 @@ pub fn add<R: Kept>(batch: &mut dyn Write, source: SourceId, counted: &Pyramid<R
         {
             touched.0.insert(place, record);
         }
-        wanted.extend(place.0.above(place.1).filter(|_| place.1 < place.0.due_before(now_ms)));
+        wanted.extend(
+            place
+                .0
+                .above(place.1)
+                .filter(|_| place.1 < place.0.due_before(now_ms)),
+        );
     }
-    counted.0.iter().for_each(|(place, record)| touched.add(*place, record));
+    counted
+        .0
+        .iter()
+        .for_each(|(place, record)| touched.add(*place, record));
     for place in touched.roll(now_ms) {
         batch.delete(&key_of::<R>(source, place))?;
     }
@@ -129,7 +165,12 @@ fn due<R: Kept>(read: &dyn Read, source: SourceId, now_ms: u64) -> Result<Pyrami
 ///
 /// # Errors
 /// Those of the store; `Format` when a newer version wrote it.
-pub fn add_total(batch: &mut dyn Write, source: SourceId, counted: &Sums, since_ms: u64) -> Result<(), StoreError> {
+pub fn add_total(
+    batch: &mut dyn Write,
+    source: SourceId,
+    counted: &Sums,
+    since_ms: u64,
+) -> Result<(), StoreError> {
     let key = StoreKey::Counted(source, Sums::KIND, TOTAL, 0).encode();
     let mut total: Sums = get(batch.as_read(), &key)?.unwrap_or_default();
     total.since_ms = total.since_ms.or(Some(since_ms));
@@ -143,7 +184,9 @@ pub fn add_total(batch: &mut dyn Write, source: SourceId, counted: &Sums, since_
 /// Those of the store.
 pub fn user_errors(read: &dyn Read) -> Result<u64, StoreError> {
     let bytes = read.get(&StoreKey::Meta(Meta::UserErrors).encode())?;
-    Ok(bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes))
+    Ok(bytes
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u64::from_be_bytes))
 }
 
 /// Is a key one of an hour that is over for more than a day, or of a finer record as old?
@@ -205,7 +248,8 @@ impl Merge for HeatRecord {
 }
 
 fn add_all<K: Ord + Copy>(to: &mut BTreeMap<K, WindowLoad>, from: &BTreeMap<K, WindowLoad>) {
-    from.iter().for_each(|(name, load)| to.entry(*name).or_default().merge(load));
+    from.iter()
+        .for_each(|(name, load)| to.entry(*name).or_default().merge(load));
 }
 
 /// The hottest first: by units, then by requests that were throttled.
@@ -213,7 +257,12 @@ pub fn hottest<K: Ord + Copy>(loads: &BTreeMap<K, WindowLoad>) -> Vec<(K, Window
     let mut loads: Vec<(K, WindowLoad)> = loads.iter().map(|(name, load)| (*name, *load)).collect();
     let rank = |heat: &WindowLoad| (heat.load.weight(), heat.load.throttles());
     // Of equals the first by name: the sort is stable.
-    loads.sort_by(|(_, a), (_, b)| rank(b).0.total_cmp(&rank(a).0).then(rank(b).1.cmp(&rank(a).1)));
+    loads.sort_by(|(_, a), (_, b)| {
+        rank(b)
+            .0
+            .total_cmp(&rank(a).0)
+            .then(rank(b).1.cmp(&rank(a).1))
+    });
     loads
 }
 
@@ -253,16 +302,47 @@ fn row(heat: &WindowLoad) -> Row {
 }
 
 fn heat(row: Row) -> WindowLoad {
-    let (read, write, read_throttles, write_throttles, second, top_read, top_write, top_reads, top_writes) = row;
-    let top = Load { read: top_read, write: top_write, read_throttles: top_reads, write_throttles: top_writes };
-    WindowLoad { load: Load { read, write, read_throttles, write_throttles }, busiest: Busiest { second, load: top } }
+    let (
+        read,
+        write,
+        read_throttles,
+        write_throttles,
+        second,
+        top_read,
+        top_write,
+        top_reads,
+        top_writes,
+    ) = row;
+    let top = Load {
+        read: top_read,
+        write: top_write,
+        read_throttles: top_reads,
+        write_throttles: top_writes,
+    };
+    WindowLoad {
+        load: Load {
+            read,
+            write,
+            read_throttles,
+            write_throttles,
+        },
+        busiest: Busiest { second, load: top },
+    }
 }
 
 impl From<HeatRecord> for HeatForm {
     fn from(record: HeatRecord) -> Self {
         Self {
-            partitions: record.partitions.iter().map(|(id, heat)| (*id, row(heat))).collect(),
-            keys: record.keys.iter().map(|(key, heat)| (hex(key), row(heat))).collect(),
+            partitions: record
+                .partitions
+                .iter()
+                .map(|(id, heat)| (*id, row(heat)))
+                .collect(),
+            keys: record
+                .keys
+                .iter()
+                .map(|(key, heat)| (hex(key), row(heat)))
+                .collect(),
         }
     }
 }
@@ -271,7 +351,11 @@ impl From<HeatForm> for HeatRecord {
     fn from(form: HeatForm) -> Self {
         let key = |(text, row): (String, Row)| Some((digest_of(&text)?, heat(row)));
         Self {
-            partitions: form.partitions.into_iter().map(|(id, row)| (id, heat(row))).collect(),
+            partitions: form
+                .partitions
+                .into_iter()
+                .map(|(id, row)| (id, heat(row)))
+                .collect(),
             keys: form.keys.into_iter().filter_map(key).collect(),
         }
     }
@@ -287,8 +371,19 @@ mod record_tests {
     use crate::engine::base::stored::{decode, encode};
 
     fn load(units: f64) -> WindowLoad {
-        let load = Load { read: units, write: units, read_throttles: 123_456, write_throttles: 123_456 };
-        WindowLoad { load, busiest: Busiest { second: 1_700_000_000, load } }
+        let load = Load {
+            read: units,
+            write: units,
+            read_throttles: 123_456,
+            write_throttles: 123_456,
+        };
+        WindowLoad {
+            load,
+            busiest: Busiest {
+                second: 1_700_000_000,
+                load,
+            },
+        }
     }
 
     #[test]
@@ -296,12 +391,20 @@ mod record_tests {
         let mut record = HeatRecord::default();
         for n in 0..1_000_u32 {
             record.partitions.insert(n, load(f64::from(n) + 0.5));
-            record.keys.insert(u128::from(n).to_be_bytes(), load(f64::from(n) + 0.125));
+            record
+                .keys
+                .insert(u128::from(n).to_be_bytes(), load(f64::from(n) + 0.125));
         }
         record.trim();
-        assert_eq!((record.partitions.len(), record.keys.len()), (PARTITIONS_MAX, KEYS_MAX));
+        assert_eq!(
+            (record.partitions.len(), record.keys.len()),
+            (PARTITIONS_MAX, KEYS_MAX)
+        );
         // The hottest stayed.
-        assert!(record.partitions.contains_key(&999) && record.keys.contains_key(&999_u128.to_be_bytes()));
+        assert!(
+            record.partitions.contains_key(&999)
+                && record.keys.contains_key(&999_u128.to_be_bytes())
+        );
         let bytes = encode(&record).unwrap();
         assert!(bytes.len() < 50_000, "{}", bytes.len());
         assert_eq!(decode::<HeatRecord>(&bytes).unwrap(), record);

@@ -65,7 +65,11 @@ pub struct History {
 impl History {
     /// Adds what was counted elsewhere.
     pub fn merge(&mut self, other: &Self) {
-        other.by_time.0.iter().for_each(|(place, sums)| self.by_time.add(*place, sums));
+        other
+            .by_time
+            .0
+            .iter()
+            .for_each(|(place, sums)| self.by_time.add(*place, sums));
         self.total.merge(&other.total);
     }
 
@@ -78,7 +82,13 @@ impl History {
                 minutes.entry(start / MINUTE_MS).or_default().merge(sums);
             }
         }
-        Series { total: of(&self.total), minutes: minutes.iter().map(|(minute, sums)| (*minute, of(sums))).collect() }
+        Series {
+            total: of(&self.total),
+            minutes: minutes
+                .iter()
+                .map(|(minute, sums)| (*minute, of(sums)))
+                .collect(),
+        }
     }
 
     /// What was counted in a window.
@@ -115,7 +125,10 @@ impl SumSlots {
     pub fn history(&self) -> History {
         let mut total = self.total.clone();
         total.merge(&self.slots.open);
-        History { by_time: self.slots.all(&self.slots.open), total }
+        History {
+            by_time: self.slots.all(&self.slots.open),
+            total,
+        }
     }
 
     /// Takes what is to be stored: the closed slots; at the end that of now too.
@@ -123,7 +136,10 @@ impl SumSlots {
         if is_end || self.slots.is_over(now_ms) {
             self.close(now_ms);
         }
-        History { by_time: self.slots.take(), total: std::mem::take(&mut self.total) }
+        History {
+            by_time: self.slots.take(),
+            total: std::mem::take(&mut self.total),
+        }
     }
 
     /// Gives back what could not be stored.
@@ -156,7 +172,11 @@ impl Outcome {
     pub fn of(error: &Error) -> Self {
         match error {
             Error::ConditionalCheckFailed { .. } => Self::ConditionFailed,
-            Error::TransactionCanceled(Cancellation(reasons)) if reasons.iter().any(is_condition) => Self::ConditionFailed,
+            Error::TransactionCanceled(Cancellation(reasons))
+                if reasons.iter().any(is_condition) =>
+            {
+                Self::ConditionFailed
+            }
             Error::Throttled(_) => Self::Throttled,
             Error::Store(_) => Self::SystemError,
             _ => Self::UserError,

@@ -49,20 +49,38 @@ impl TopKeys {
 
 impl<Name: Clone> TopKeys<Name> {
     /// Counts a load on a key; its name is asked for when it gets a counter.
-    pub fn count_named(&mut self, digest: &Digest, name: impl FnOnce() -> Name, now_ms: u64, load: &Load) {
+    pub fn count_named(
+        &mut self,
+        digest: &Digest,
+        name: impl FnOnce() -> Name,
+        now_ms: u64,
+        load: &Load,
+    ) {
         if self.counters.is_empty() {
             self.counters = vec![None; SETS * WAYS];
         }
         // Not the first bytes: those place keys in partitions, and a hot partition must have more than a few sets.
         let first = usize::from(digest[15]) % SETS * WAYS;
         let set = &mut self.counters[first..first + WAYS];
-        let counter = match set.iter().position(|counter| counter.as_ref().is_some_and(|counter| counter.digest == *digest)) {
+        let counter = match set.iter().position(|counter| {
+            counter
+                .as_ref()
+                .is_some_and(|counter| counter.digest == *digest)
+        }) {
             Some(place) => &mut set[place],
             None => {
                 let place = least(set);
                 let inherited = set[place].as_ref().map_or(0.0, Counter::rank);
-                let (total, last_minute, slot) = (Load::default(), LastMinute::default(), Gauge::default());
-                set[place] = Some(Counter { digest: *digest, name: name(), total, inherited, last_minute, slot });
+                let (total, last_minute, slot) =
+                    (Load::default(), LastMinute::default(), Gauge::default());
+                set[place] = Some(Counter {
+                    digest: *digest,
+                    name: name(),
+                    total,
+                    inherited,
+                    last_minute,
+                    slot,
+                });
                 &mut set[place]
             }
         };
@@ -87,7 +105,12 @@ impl<Name: Clone> TopKeys<Name> {
     #[must_use]
     pub fn hottest(&self, count: usize) -> Vec<Counter<Name>> {
         let mut keys: Vec<_> = self.all().cloned().collect();
-        keys.sort_by(|a, b| b.total.weight().total_cmp(&a.total.weight()).then(a.digest.cmp(&b.digest)));
+        keys.sort_by(|a, b| {
+            b.total
+                .weight()
+                .total_cmp(&a.total.weight())
+                .then(a.digest.cmp(&b.digest))
+        });
         keys.truncate(count);
         keys
     }
@@ -97,7 +120,9 @@ impl<Name: Clone> TopKeys<Name> {
 fn least<Name>(set: &[Option<Counter<Name>>]) -> usize {
     let rank = |counter: &Option<Counter<Name>>| counter.as_ref().map_or(-1.0, Counter::rank);
     let places = set.iter().enumerate();
-    places.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other))).map_or(0, |(place, _)| place)
+    places
+        .min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)))
+        .map_or(0, |(place, _)| place)
 }
 
 fn counted(events: u64) -> f64 {
@@ -166,7 +191,10 @@ impl Gauge {
         let second = now_ms / 1000;
         if second != self.now.second {
             self.busiest.merge(&self.now);
-            self.now = Busiest { second, load: Load::default() };
+            self.now = Busiest {
+                second,
+                load: Load::default(),
+            };
         }
         self.now.load.add(load);
         self.load.add(load);
@@ -177,7 +205,10 @@ impl Gauge {
     pub fn read(&self) -> Option<WindowLoad> {
         let mut busiest = self.busiest;
         busiest.merge(&self.now);
-        (!self.load.is_none()).then_some(WindowLoad { load: self.load, busiest })
+        (!self.load.is_none()).then_some(WindowLoad {
+            load: self.load,
+            busiest,
+        })
     }
 }
 
@@ -193,14 +224,20 @@ mod top_keys_tests {
     #[test]
     fn a_hot_key_is_found_among_many_cold_ones() {
         let mut keys = TopKeys::default();
-        let one = Load { read: 1.0, ..Load::default() };
+        let one = Load {
+            read: 1.0,
+            ..Load::default()
+        };
         for n in 0..50_000_u32 {
             keys.count(&digest(&n.to_be_bytes()), 0, &one);
             if n % 10 == 0 {
                 keys.count(&digest(b"hot"), 0, &one);
             }
         }
-        let hottest = keys.all().max_by(|a, b| a.total.read.total_cmp(&b.total.read)).unwrap();
+        let hottest = keys
+            .all()
+            .max_by(|a, b| a.total.read.total_cmp(&b.total.read))
+            .unwrap();
         assert_eq!(hottest.digest, digest(b"hot"));
         assert!(hottest.total.read > 4_900.0, "{}", hottest.total.read);
         assert!(keys.all().count() <= SETS * WAYS);
@@ -212,7 +249,10 @@ mod window_tests {
     use super::*;
 
     fn read(units: f64) -> Load {
-        Load { read: units, ..Load::default() }
+        Load {
+            read: units,
+            ..Load::default()
+        }
     }
 
     #[test]
@@ -220,7 +260,13 @@ mod window_tests {
         let mut window = LastMinute::default();
         window.add(5_000, &read(1.0));
         window.add(15_000, &read(2.0));
-        for (now_ms, expected) in [(15_000, 3.0), (59_999, 3.0), (60_000, 2.0), (70_000, 0.0), (700_000, 0.0)] {
+        for (now_ms, expected) in [
+            (15_000, 3.0),
+            (59_999, 3.0),
+            (60_000, 2.0),
+            (70_000, 0.0),
+            (700_000, 0.0),
+        ] {
             assert_eq!(window.sum(now_ms).read, expected, "at {now_ms}");
         }
         // A clock that goes back loses nothing.

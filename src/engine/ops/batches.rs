@@ -15,8 +15,8 @@ use crate::engine::{
 use crate::expr::ProjectionPaths;
 use crate::model::{
     api::{
-        BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ItemCollectionMetrics, TableKeys,
-        WriteRequest,
+        BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse,
+        ItemCollectionMetrics, TableKeys, WriteRequest,
     },
     error::{BatchError, KeyError},
     limits::BATCH_GET_BYTES_MAX,
@@ -42,11 +42,18 @@ impl Engine {
     ///
     /// # Errors
     /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key, all before the first row; those of the store.
-    pub fn batch_get_item(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    pub fn batch_get_item(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error> {
         let mut projections = Vec::with_capacity(request.request_items.len());
         for table in &request.request_items {
             table.keys.iter().try_for_each(Item::check_nesting)?;
-            let asked = RequestedProjection::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
+            let asked = RequestedProjection::new(
+                table.projection_expression.as_ref(),
+                table.attributes_to_get.as_ref(),
+            )?;
             projections.push(parse_projection(asked, &table.placeholders)?);
         }
         if let Some(fault) = &request.fault {
@@ -54,8 +61,16 @@ impl Engine {
         }
         let view = self.view()?;
         let parts = parts(&view, request, projections)?;
-        let mut reader = Reader { view: &view, left: Some(BATCH_GET_BYTES_MAX), is_empty: true, throttled: None };
-        let mut page = BatchGetItemPage { unprocessed_keys: Vec::new(), consumed_capacity: Vec::new() };
+        let mut reader = Reader {
+            view: &view,
+            left: Some(BATCH_GET_BYTES_MAX),
+            is_empty: true,
+            throttled: None,
+        };
+        let mut page = BatchGetItemPage {
+            unprocessed_keys: Vec::new(),
+            consumed_capacity: Vec::new(),
+        };
         for (place, part) in parts.iter().enumerate() {
             let (unprocessed, consumed) = reader.part(part, &mut |row| rows(place, row))?;
             page.unprocessed_keys.push(unprocessed);
@@ -78,7 +93,12 @@ fn parts<'r>(
     let mut parts = Vec::with_capacity(projections.len());
     for (request, projection) in request.request_items.iter().zip(projections) {
         let table = view.active_table(&request.table_name)?;
-        parts.push(Part { request, table, keys: Vec::with_capacity(request.keys.len()), projection });
+        parts.push(Part {
+            request,
+            table,
+            keys: Vec::with_capacity(request.keys.len()),
+            projection,
+        });
     }
     for part in &mut parts {
         let schema = &part.table.schema.key;
@@ -102,13 +122,19 @@ struct Reader<'v> {
 
 impl Reader<'_> {
     /// Reads one table's items; the keys of those that do not fit, and what the others consumed.
-    fn part(&mut self, part: &Part<'_>, rows: &mut dyn FnMut(Row<'_>) -> bool) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
+    fn part(
+        &mut self,
+        part: &Part<'_>,
+        rows: &mut dyn FnMut(Row<'_>) -> bool,
+    ) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
         let mut unprocessed = Vec::new();
         let mut consumed = ConsumedCapacity::default();
         for (sent, key) in part.request.keys.iter().zip(&part.keys) {
             let address = EntryAddress::of_item(part.table.source, key);
             if let Err(error) = self.view.admit_item(&part.table, &address) {
-                let Error::Throttled(_) = error else { return Err(error) };
+                let Error::Throttled(_) = error else {
+                    return Err(error);
+                };
                 self.throttled = self.throttled.take().or(Some(error));
                 unprocessed.push(sent.clone());
                 continue;
@@ -140,13 +166,25 @@ impl Reader<'_> {
 
 impl Engine {
     /// Starts a batch of writes; `done` hears of it after the commit.
-    pub fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        self.shared.submit_checked(check_values(&request), move |transaction, ()| write(transaction, &request), done);
+    pub fn batch_write_item(
+        &self,
+        request: BatchWriteItemRequest,
+        done: Done<BatchWriteItemResponse>,
+    ) {
+        self.shared.submit_checked(
+            check_values(&request),
+            move |transaction, ()| write(transaction, &request),
+            done,
+        );
     }
 }
 
 fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
-    for write in request.request_items.iter().flat_map(|table| &table.requests) {
+    for write in request
+        .request_items
+        .iter()
+        .flat_map(|table| &table.requests)
+    {
         match write {
             WriteRequest::Put(item) => item.check_limits()?,
             WriteRequest::Delete(key) => key.check_nesting()?,
@@ -166,21 +204,40 @@ struct Planned<'r> {
 }
 
 /// Tables first, then keys, then duplicates.
-fn plan<'r>(transaction: &Transaction<'_>, request: &'r BatchWriteItemRequest) -> Result<Vec<Planned<'r>>, Error> {
-    let tables = request.request_items.iter().map(|table| transaction.active_table(&table.table_name));
+fn plan<'r>(
+    transaction: &Transaction<'_>,
+    request: &'r BatchWriteItemRequest,
+) -> Result<Vec<Planned<'r>>, Error> {
+    let tables = request
+        .request_items
+        .iter()
+        .map(|table| transaction.active_table(&table.table_name));
     let tables = tables.collect::<Result<Vec<_>, Error>>()?;
     let mut planned = Vec::new();
     for (place, (table, writes)) in tables.iter().zip(&request.request_items).enumerate() {
         for (at, write) in writes.requests.iter().enumerate() {
             let (key, new) = match write {
                 WriteRequest::Put(item) => (key_of_put(table, item)?, Some(item)),
-                WriteRequest::Delete(key) => (item_key::key_of_parameter(&table.schema.key, key)?, None),
+                WriteRequest::Delete(key) => {
+                    (item_key::key_of_parameter(&table.schema.key, key)?, None)
+                }
             };
-            planned.push(Planned { place, at, table: Arc::clone(table), key, new });
+            planned.push(Planned {
+                place,
+                at,
+                table: Arc::clone(table),
+                key,
+                new,
+            });
         }
     }
-    let are_different = super::are_different(planned.iter().map(|write| (&*write.table, &write.key)));
-    if are_different { Ok(planned) } else { Err(BatchError::DuplicateKeys.into()) }
+    let are_different =
+        super::are_different(planned.iter().map(|write| (&*write.table, &write.key)));
+    if are_different {
+        Ok(planned)
+    } else {
+        Err(BatchError::DuplicateKeys.into())
+    }
 }
 
 /// A put of a batch has the texts of a `Key` parameter for its table keys.
@@ -195,12 +252,16 @@ fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
 
 /// Each item is written or refused by itself: a full item collection refuses its own puts, and the batch reports it when the
 /// others are written. What would be too much in memory is left to the next request.
-fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+fn write(
+    transaction: &mut Transaction<'_>,
+    request: &BatchWriteItemRequest,
+) -> Result<BatchWriteItemResponse, Error> {
     let planned = plan(transaction, request)?;
     let mut consumed_capacity = vec![ConsumedCapacity::default(); request.request_items.len()];
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
     let (mut refused, mut throttled, mut is_empty) = (None, None, true);
-    let held_bytes_max = transaction.batch.held_bytes() + part_of_limit(HELD_BYTES_MAX, LIMIT_PARTS);
+    let held_bytes_max =
+        transaction.batch.held_bytes() + part_of_limit(HELD_BYTES_MAX, LIMIT_PARTS);
     for write in &planned {
         let item = || request.request_items[write.place].requests[write.at].clone();
         if transaction.batch.held_bytes() > held_bytes_max {
@@ -230,7 +291,11 @@ fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> 
         true => metrics(transaction, request.request_items.len(), &planned)?,
         false => vec![Vec::new(); request.request_items.len()],
     };
-    Ok(BatchWriteItemResponse { consumed_capacity, unprocessed_items, item_collection_metrics })
+    Ok(BatchWriteItemResponse {
+        consumed_capacity,
+        unprocessed_items,
+        item_collection_metrics,
+    })
 }
 
 /// Of each collection once.
@@ -243,7 +308,11 @@ fn metrics(
     let mut seen = HashSet::new();
     for write in planned {
         if seen.insert((write.table.source, &write.key.partition)) {
-            out[write.place].extend(write::collection_metrics(transaction.read(), &write.table, &write.key)?);
+            out[write.place].extend(write::collection_metrics(
+                transaction.read(),
+                &write.table,
+                &write.key,
+            )?);
         }
     }
     Ok(out)

@@ -5,8 +5,8 @@
 use crate::engine::{account, runtime::prelude::*};
 use crate::model::{
     api::resource::{
-        Insights, InsightsMode, InsightsStatus, InsightsTarget, ListInsightsRequest, ListInsightsResponse, ToldInsights,
-        UpdateInsightsRequest,
+        Insights, InsightsMode, InsightsStatus, InsightsTarget, ListInsightsRequest,
+        ListInsightsResponse, ToldInsights, UpdateInsightsRequest,
     },
     error::NotFoundError,
 };
@@ -34,15 +34,28 @@ impl Engine {
 
     fn write_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
         self.shared.submit_and_wait(move |transaction| {
-            let (table, source) = found(transaction.table(&request.target.table)?, &request.target)?;
+            let (table, source) =
+                found(transaction.table(&request.target.table)?, &request.target)?;
             catalog::active(Some(Arc::clone(&table)))?;
-            let before = account::read_insights(transaction.read(), request.target.clone(), (&table, source))?;
+            let before = account::read_insights(
+                transaction.read(),
+                request.target.clone(),
+                (&table, source),
+            )?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }
-            let mode = request.mode.or(before.mode).unwrap_or(InsightsMode::AccessedAndThrottledKeys);
+            let mode = request
+                .mode
+                .or(before.mode)
+                .unwrap_or(InsightsMode::AccessedAndThrottledKeys);
             let changed_ms = transaction.now_ms();
-            let updated = Insights { is_enabled: request.enable, mode: Some(mode), changed_ms: Some(changed_ms), ..before };
+            let updated = Insights {
+                is_enabled: request.enable,
+                mode: Some(mode),
+                changed_ms: Some(changed_ms),
+                ..before
+            };
             account::put_insights(transaction.batch, &updated, source)?;
             Ok(updated)
         })
@@ -54,29 +67,56 @@ impl Engine {
     /// `TableNotFound`, `NotFound` for an index; those of the store.
     pub fn describe_insights(&self, target: &InsightsTarget) -> Result<ToldInsights, Error> {
         let insights = self.insights(target)?;
-        let status = if insights.is_enabled { InsightsStatus::Enabled } else { InsightsStatus::Disabled };
-        let (rules, changed_ms) = (insights.is_enabled.then(|| rules(&insights)), insights.changed_ms);
-        Ok(ToldInsights { rules, changed_ms, ..told(insights, status) })
+        let status = if insights.is_enabled {
+            InsightsStatus::Enabled
+        } else {
+            InsightsStatus::Disabled
+        };
+        let (rules, changed_ms) = (
+            insights.is_enabled.then(|| rules(&insights)),
+            insights.changed_ms,
+        );
+        Ok(ToldInsights {
+            rules,
+            changed_ms,
+            ..told(insights, status)
+        })
     }
 
     fn insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
         let view = self.view()?;
         let (table, source) = found(view.table(&target.table)?, target)?;
-        Ok(account::read_insights(view.read(), target.clone(), (&table, source))?)
+        Ok(account::read_insights(
+            view.read(),
+            target.clone(),
+            (&table, source),
+        )?)
     }
 
     /// The tables and indexes of which insights are enabled, in byte order; of one table or of all.
     ///
     /// # Errors
     /// `TableNotFound`; those of the store.
-    pub fn list_insights(&self, request: &ListInsightsRequest) -> Result<ListInsightsResponse, Error> {
+    pub fn list_insights(
+        &self,
+        request: &ListInsightsRequest,
+    ) -> Result<ListInsightsResponse, Error> {
         let view = self.view()?;
-        let names = request.table.as_ref().map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
+        let names = request.table.as_ref().map_or_else(
+            || catalog::all_tables(view.read()),
+            |name| Ok(vec![name.clone()]),
+        )?;
         let mut summaries = Vec::new();
         for name in names {
-            let base = InsightsTarget { table: name.clone(), index: None };
+            let base = InsightsTarget {
+                table: name.clone(),
+                index: None,
+            };
             let (entry, _) = found(view.table(&name)?, &base)?;
-            let indexes = entry.indexes().map(|(index, _)| InsightsTarget { table: name.clone(), index: Some(index.name.clone()) });
+            let indexes = entry.indexes().map(|(index, _)| InsightsTarget {
+                table: name.clone(),
+                index: Some(index.name.clone()),
+            });
             for target in std::iter::once(base).chain(indexes) {
                 let insights = Some(self.insights(&target)?).filter(|insights| insights.is_enabled);
                 summaries.extend(insights.map(|insights| told(insights, InsightsStatus::Enabled)));
@@ -89,7 +129,13 @@ impl Engine {
 /// What all answers tell.
 fn told(insights: Insights, status: InsightsStatus) -> ToldInsights {
     let mode = insights.mode.filter(|_| insights.is_enabled);
-    ToldInsights { target: insights.target, rules: None, status, changed_ms: None, mode }
+    ToldInsights {
+        target: insights.target,
+        rules: None,
+        status,
+        changed_ms: None,
+        mode,
+    }
 }
 
 /// The rules that are kept: of partition keys, and of single items where there is a sort key; accessed and throttled most.
@@ -105,11 +151,17 @@ fn rules(insights: &Insights) -> Vec<String> {
         (_, true) => &["PKC", "PKT", "SKC", "SKT"],
     };
     let since = insights.changed_ms.unwrap_or_default();
-    kinds.iter().map(|kind| format!("DynamoDBContributorInsights-{kind}-{resource}-{since}")).collect()
+    kinds
+        .iter()
+        .map(|kind| format!("DynamoDBContributorInsights-{kind}-{resource}-{since}"))
+        .collect()
 }
 
 /// The table, and the source that is meant in it.
-fn found(table: Option<Arc<TableEntry>>, target: &InsightsTarget) -> Result<(Arc<TableEntry>, SourceId), Error> {
+fn found(
+    table: Option<Arc<TableEntry>>,
+    target: &InsightsTarget,
+) -> Result<(Arc<TableEntry>, SourceId), Error> {
     let table = catalog::known(table, &target.table)?;
     let source = match &target.index {
         None => table.source,

@@ -17,8 +17,8 @@ use crate::engine::{
 use crate::expr::{ProjectionPaths, Scope};
 use crate::model::{
     api::{
-        DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders, PutItemRequest, PutItemResponse,
-        ReturnValues, UpdateItemRequest, UpdateItemResponse,
+        DeleteItemRequest, DeleteItemResponse, GetItemRequest, GetItemResponse, Placeholders,
+        PutItemRequest, PutItemResponse, ReturnValues, UpdateItemRequest, UpdateItemResponse,
         table_control::{ParkRequest, ParkedChange},
     },
     error::expression::ExpressionParameter,
@@ -32,7 +32,10 @@ impl Engine {
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
         request.key.check_nesting()?;
         let projection = {
-            let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+            let asked = RequestedProjection::new(
+                request.projection_expression.as_ref(),
+                request.attributes_to_get.as_ref(),
+            )?;
             parse_projection(asked, &request.placeholders)?
         };
         let view = self.view()?;
@@ -50,7 +53,10 @@ impl Engine {
         };
         let units = read_units(bytes, request.consistent_read);
         view.charge_item(&table, &address, units)?;
-        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity::of_table(units) })
+        Ok(GetItemResponse {
+            item,
+            consumed_capacity: ConsumedCapacity::of_table(units),
+        })
     }
 }
 
@@ -58,9 +64,16 @@ impl Engine {
 ///
 /// # Errors
 /// `Expression`, `Legacy`.
-pub(super) fn parse_projection(asked: RequestedProjection<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
+pub(super) fn parse_projection(
+    asked: RequestedProjection<'_>,
+    given: &Placeholders,
+) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
-    let mut scope = Scope::checked(given, asked.has_expression(), Some(&[ExpressionParameter::Projection]))?;
+    let mut scope = Scope::checked(
+        given,
+        asked.has_expression(),
+        Some(&[ExpressionParameter::Projection]),
+    )?;
     let paths = asked.paths(&mut scope)?;
     scope.finish()?;
     Ok(paths)
@@ -70,7 +83,11 @@ impl Engine {
     /// PutItem (docs/dynamodb.md 12.2): the item takes the place of what has its key, if the condition holds for that. `done` hears of it after
     /// the commit.
     pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        self.shared.submit_checked(check_put(&request), move |transaction, plan| put(transaction, &request, plan), done);
+        self.shared.submit_checked(
+            check_put(&request),
+            move |transaction, plan| put(transaction, &request, plan),
+            done,
+        );
     }
 
     /// Every check of a put against the last commit, without writing.
@@ -84,7 +101,13 @@ impl Engine {
         let stored = Stored::read(view.read(), &table, plan.key(action, &table)?)?;
         plan.decide(action, &stored)?;
         let growth = write::collection_growth(&stored, Some(&request.item))?;
-        write::check_growth(view.read(), self.shared.options.collection_bytes_max, &stored, (growth, growth)).map(drop)
+        write::check_growth(
+            view.read(),
+            self.shared.options.collection_bytes_max,
+            &stored,
+            (growth, growth),
+        )
+        .map(drop)
     }
 }
 
@@ -92,15 +115,32 @@ impl Engine {
 fn check_put(request: &PutItemRequest) -> Result<Plan, Error> {
     request.item.check_limits()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
-    Ok(Plan::Guard(guard.with(request.precondition, request.return_old_on_condition_failure)))
+    Ok(Plan::Guard(guard.with(
+        request.precondition,
+        request.return_old_on_condition_failure,
+    )))
 }
 
-fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, plan: &Plan) -> Result<PutItemResponse, Error> {
-    let (stored, outcome) = plan.look_at(transaction, &request.table_name, Action::Put(&request.item))?;
+fn put(
+    transaction: &mut Transaction<'_>,
+    request: &PutItemRequest,
+    plan: &Plan,
+) -> Result<PutItemResponse, Error> {
+    let (stored, outcome) =
+        plan.look_at(transaction, &request.table_name, Action::Put(&request.item))?;
     let attributes = returned(request.return_values, &stored)?;
-    let Applied { version, consumed_capacity } = outcome.write(transaction, &stored)?;
-    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
-    Ok(PutItemResponse { attributes, consumed_capacity, item_collection_metrics, version })
+    let Applied {
+        version,
+        consumed_capacity,
+    } = outcome.write(transaction, &stored)?;
+    let item_collection_metrics =
+        write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+    Ok(PutItemResponse {
+        attributes,
+        consumed_capacity,
+        item_collection_metrics,
+        version,
+    })
 }
 
 /// What `ReturnValues` of a put or delete returns.
@@ -115,7 +155,11 @@ impl Engine {
     /// UpdateItem (docs/dynamodb.md 12.3): an update is applied to what has the key, or to the key alone, if the condition holds for it. `done`
     /// hears of it after the commit.
     pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        self.shared.submit_checked(check_update(&request), move |transaction, plan| update(transaction, &request, plan), done);
+        self.shared.submit_checked(
+            check_update(&request),
+            move |transaction, plan| update(transaction, &request, plan),
+            done,
+        );
     }
 }
 
@@ -123,23 +167,47 @@ impl Engine {
 fn check_update(request: &UpdateItemRequest) -> Result<Plan, Error> {
     request.key.check_nesting()?;
     let plan = UpdatePlan::parse(&request.update, &request.condition, &request.placeholders)?;
-    Ok(Plan::Update(plan.with(request.precondition, request.return_old_on_condition_failure)))
+    Ok(Plan::Update(plan.with(
+        request.precondition,
+        request.return_old_on_condition_failure,
+    )))
 }
 
-fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: &Plan) -> Result<UpdateItemResponse, Error> {
-    let (stored, outcome) = plan.look_at(transaction, &request.table_name, Action::Update(&request.key))?;
+fn update(
+    transaction: &mut Transaction<'_>,
+    request: &UpdateItemRequest,
+    plan: &Plan,
+) -> Result<UpdateItemResponse, Error> {
+    let (stored, outcome) = plan.look_at(
+        transaction,
+        &request.table_name,
+        Action::Update(&request.key),
+    )?;
     let attributes = plan.returned(request.return_values, &stored, &outcome)?;
-    let Applied { version, consumed_capacity } = outcome.write(transaction, &stored)?;
-    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+    let Applied {
+        version,
+        consumed_capacity,
+    } = outcome.write(transaction, &stored)?;
+    let item_collection_metrics =
+        write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
     let version = outcome.item().map(|_| version);
-    Ok(UpdateItemResponse { attributes, consumed_capacity, item_collection_metrics, version })
+    Ok(UpdateItemResponse {
+        attributes,
+        consumed_capacity,
+        item_collection_metrics,
+        version,
+    })
 }
 
 impl Engine {
     /// DeleteItem (docs/dynamodb.md 12.4): what has the key goes, if the condition holds for it; that there is nothing is no error. `done` hears
     /// of it after the commit.
     pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        self.shared.submit_checked(check_delete(&request), move |transaction, plan| delete(transaction, &request, plan), done);
+        self.shared.submit_checked(
+            check_delete(&request),
+            move |transaction, plan| delete(transaction, &request, plan),
+            done,
+        );
     }
 }
 
@@ -147,16 +215,33 @@ impl Engine {
 fn check_delete(request: &DeleteItemRequest) -> Result<Plan, Error> {
     request.key.check_nesting()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
-    Ok(Plan::Guard(guard.with(request.precondition, request.return_old_on_condition_failure)))
+    Ok(Plan::Guard(guard.with(
+        request.precondition,
+        request.return_old_on_condition_failure,
+    )))
 }
 
-fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, plan: &Plan) -> Result<DeleteItemResponse, Error> {
-    let (stored, outcome) = plan.look_at(transaction, &request.table_name, Action::Delete(&request.key))?;
+fn delete(
+    transaction: &mut Transaction<'_>,
+    request: &DeleteItemRequest,
+    plan: &Plan,
+) -> Result<DeleteItemResponse, Error> {
+    let (stored, outcome) = plan.look_at(
+        transaction,
+        &request.table_name,
+        Action::Delete(&request.key),
+    )?;
     let existed = stored.record()?.is_some();
     let attributes = returned(request.return_values, &stored)?;
     let consumed_capacity = outcome.write(transaction, &stored)?.consumed_capacity;
-    let item_collection_metrics = write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
-    Ok(DeleteItemResponse { attributes, consumed_capacity, item_collection_metrics, existed })
+    let item_collection_metrics =
+        write::metrics_if(request.return_item_collection_metrics, transaction, &stored)?;
+    Ok(DeleteItemResponse {
+        attributes,
+        consumed_capacity,
+        item_collection_metrics,
+        existed,
+    })
 }
 
 impl Engine {
@@ -180,6 +265,7 @@ impl Engine {
     /// # Errors
     /// `ResourceNotFound` without the table; those of the store.
     pub fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
-        self.shared.submit_and_wait(move |transaction| parked::apply(transaction, &change))
+        self.shared
+            .submit_and_wait(move |transaction| parked::apply(transaction, &change))
     }
 }

@@ -16,8 +16,8 @@ use crate::engine::{
     runtime::{EngineOptions, prelude::*},
 };
 use crate::model::layout::{
-    Billing, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, PlaceRange, SourceMetrics, SplitCandidate,
-    TableMetrics, TimeSpan, Window, WindowLoad,
+    Billing, Load, Metrics, PartitionContent, PartitionOrigin, PartitionReport, PlaceRange,
+    SourceMetrics, SplitCandidate, TableMetrics, TimeSpan, Window, WindowLoad,
 };
 
 impl Engine {
@@ -65,9 +65,19 @@ fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Er
     let now_ms = view.now_ms();
     let mut history = stored::history(view.read(), table.source)?;
     history.merge(&view.meter().table(&name).lock().history());
-    let counts = history.series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
-    let since_ms = history.total.since_ms.unwrap_or(view.counted_since_ms(table));
-    Ok(TableMetrics { table: name, sources, counts, since_ms })
+    let counts = history.series(now_ms, |sums| {
+        sums.counts.as_deref().cloned().unwrap_or_default()
+    });
+    let since_ms = history
+        .total
+        .since_ms
+        .unwrap_or(view.counted_since_ms(table));
+    Ok(TableMetrics {
+        table: name,
+        sources,
+        counts,
+        since_ms,
+    })
 }
 
 fn source_metrics(
@@ -112,12 +122,19 @@ impl Engine {
     ///
     /// # Errors
     /// `ResourceNotFound`; those of the store.
-    pub fn partitioned(&self, table: &TableName, index: Option<&IndexName>) -> Result<Partitioned, Error> {
+    pub fn partitioned(
+        &self,
+        table: &TableName,
+        index: Option<&IndexName>,
+    ) -> Result<Partitioned, Error> {
         let view = self.view()?;
         let table = view.table(table)?.ok_or(Error::ResourceNotFound)?;
         let source = match index {
             None => table.source,
-            Some(name) => table.index(name).map(|(_, source)| source).ok_or(Error::ResourceNotFound)?,
+            Some(name) => table
+                .index(name)
+                .map(|(_, source)| source)
+                .ok_or(Error::ResourceNotFound)?,
         };
         let source = table.base_of_local_index(source).unwrap_or(source);
         let map = partitions::load(view.read(), &table, source)?;
@@ -134,7 +151,9 @@ impl Engine {
     fn heat(&self, of: &Partitioned, window: Window) -> Result<HeatRecord, Error> {
         let from_ms = self.span(window).from_ms;
         let _reading = self.shared.meter.reading();
-        let mut heat = stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, of.source, from_ms)?.since(from_ms);
+        let mut heat =
+            stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, of.source, from_ms)?
+                .since(from_ms);
         if let Some(meter) = self.shared.meter.known_source(of.source) {
             heat.merge(&meter.heat_records().since(from_ms));
         }
@@ -145,11 +164,19 @@ impl Engine {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn partition_reports(&self, of: &Partitioned, window: Window) -> Result<Vec<PartitionReport>, Error> {
+    pub fn partition_reports(
+        &self,
+        of: &Partitioned,
+        window: Window,
+    ) -> Result<Vec<PartitionReport>, Error> {
         let limits = &self.shared.options.partition_limits;
         let heat = self.heat(of, window)?;
         let report = |(position, partition): (usize, &Partition)| {
-            let WindowLoad { load, busiest } = heat.partitions.get(&partition.id).copied().unwrap_or_default();
+            let WindowLoad { load, busiest } = heat
+                .partitions
+                .get(&partition.id)
+                .copied()
+                .unwrap_or_default();
             PartitionReport {
                 id: partition.id,
                 range: of.map.range(position),
@@ -168,7 +195,11 @@ impl Engine {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn partition_content(&self, of: &Partitioned, range: &PlaceRange) -> Result<PartitionContent, Error> {
+    pub fn partition_content(
+        &self,
+        of: &Partitioned,
+        range: &PlaceRange,
+    ) -> Result<PartitionContent, Error> {
         content::count(&*self.shared.views(), &of.table, of.source, range)
     }
 
@@ -185,7 +216,9 @@ impl Engine {
         let is_base = of.source == of.table.source;
         Ok(match content {
             _ if content.items < 2 => SplitCandidate::Single,
-            _ if content.collections < 2 && is_base && of.table.has_local_index() => SplitCandidate::HeldByLocalIndex,
+            _ if content.collections < 2 && is_base && of.table.has_local_index() => {
+                SplitCandidate::HeldByLocalIndex
+            }
             _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
                 SplitCandidate::Because(PartitionOrigin::Size)
             }
@@ -194,34 +227,67 @@ impl Engine {
     }
 
     /// By the load of the last minute, whatever window was asked for.
-    fn hot_candidate(&self, of: &Partitioned, partition: &PartitionReport) -> Result<SplitCandidate, Error> {
+    fn hot_candidate(
+        &self,
+        of: &Partitioned,
+        partition: &PartitionReport,
+    ) -> Result<SplitCandidate, Error> {
         let now_ms = self.shared.now_ms();
-        let Some(meter) = self.shared.meter.known_source(of.source) else { return Ok(SplitCandidate::NotNeeded) };
+        let Some(meter) = self.shared.meter.known_source(of.source) else {
+            return Ok(SplitCandidate::NotNeeded);
+        };
         let load = meter.last_minute(partition.id, now_ms);
         if hot::share(&load, &self.shared.options.partition_limits) < hot::HEAT_SPLIT_SHARE {
             return Ok(SplitCandidate::NotNeeded);
         }
         let samples = meter.samples(partition.id, now_ms);
         let (views, range) = (self.shared.views(), &partition.range);
-        let hot = HotPartition { views: &*views, table: &of.table, source: of.source, map: &of.map, range };
-        Ok(hot.cuts(&samples)?.err().unwrap_or(SplitCandidate::Because(PartitionOrigin::Heat)))
+        let hot = HotPartition {
+            views: &*views,
+            table: &of.table,
+            source: of.source,
+            map: &of.map,
+            range,
+        };
+        Ok(hot
+            .cuts(&samples)?
+            .err()
+            .unwrap_or(SplitCandidate::Because(PartitionOrigin::Heat)))
     }
 
     /// The keys of a table or global index that were asked for most in a window, the hottest first, with their load of the day.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn hot_keys(&self, of: &Partitioned, window: Window, count: usize) -> Result<Vec<(Digest, WindowLoad, Load)>, Error> {
+    pub fn hot_keys(
+        &self,
+        of: &Partitioned,
+        window: Window,
+        count: usize,
+    ) -> Result<Vec<(Digest, WindowLoad, Load)>, Error> {
         let (heat, day) = (self.heat(of, window)?, self.heat(of, Window::Day)?);
         let hottest = stored::hottest(&heat.keys).into_iter().take(count);
-        Ok(hottest.map(|(digest, heat)| (digest, heat, day.keys.get(&digest).map_or(heat.load, |day| day.load))).collect())
+        Ok(hottest
+            .map(|(digest, heat)| {
+                (
+                    digest,
+                    heat,
+                    day.keys.get(&digest).map_or(heat.load, |day| day.load),
+                )
+            })
+            .collect())
     }
 
     /// The counted single items of a table or global index with their places, the hottest first; `None` while they are not counted.
     #[must_use]
     pub fn hot_items(&self, of: &Partitioned, count: usize) -> Option<Vec<(ItemCounter, Load)>> {
         let now_ms = self.shared.now_ms();
-        let items = self.shared.meter.known_source(of.source)?.top_items(count)?.into_iter();
+        let items = self
+            .shared
+            .meter
+            .known_source(of.source)?
+            .top_items(count)?
+            .into_iter();
         Some(
             items
                 .map(|counter| {
@@ -236,19 +302,44 @@ impl Engine {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn largest_collections(&self, of: &Partitioned, count: usize) -> Result<Vec<(u64, u64, Digest)>, Error> {
-        let whole = PlaceRange { from: Vec::new(), to: None };
+    pub fn largest_collections(
+        &self,
+        of: &Partitioned,
+        count: usize,
+    ) -> Result<Vec<(u64, u64, Digest)>, Error> {
+        let whole = PlaceRange {
+            from: Vec::new(),
+            to: None,
+        };
         let has_local = of.source == of.table.source && of.table.has_local_index();
         // The least of those kept is on top.
         let mut kept = BinaryHeap::new();
-        content::walk(&*self.shared.views(), &of.table, of.source, &whole, &mut |read, group| {
-            let local = if has_local { content::local_bytes(read, &of.table, &group.digest)? } else { 0 };
-            kept.push(std::cmp::Reverse((group.billed_bytes + local, group.entries, group.digest)));
-            if kept.len() > count {
-                kept.pop();
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(kept.into_sorted_vec().into_iter().map(|std::cmp::Reverse(found)| found).collect())
+        content::walk(
+            &*self.shared.views(),
+            &of.table,
+            of.source,
+            &whole,
+            &mut |read, group| {
+                let local = if has_local {
+                    content::local_bytes(read, &of.table, &group.digest)?
+                } else {
+                    0
+                };
+                kept.push(std::cmp::Reverse((
+                    group.billed_bytes + local,
+                    group.entries,
+                    group.digest,
+                )));
+                if kept.len() > count {
+                    kept.pop();
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
+        Ok(kept
+            .into_sorted_vec()
+            .into_iter()
+            .map(|std::cmp::Reverse(found)| found)
+            .collect())
     }
 }

@@ -23,7 +23,11 @@ use std::collections::HashSet;
 use super::prelude::*;
 
 /// Adds what one part of an operation consumed to its table's entry; entries are in the order of first use.
-fn add_capacity(list: &mut Vec<(TableName, ConsumedCapacity)>, table: &TableName, consumed: &ConsumedCapacity) {
+fn add_capacity(
+    list: &mut Vec<(TableName, ConsumedCapacity)>,
+    table: &TableName,
+    consumed: &ConsumedCapacity,
+) {
     match list.iter_mut().find(|(name, _)| name == table) {
         Some((_, sum)) => sum.add(consumed),
         None => list.push((table.clone(), consumed.clone())),

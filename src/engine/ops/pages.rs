@@ -30,14 +30,27 @@ impl Engine {
 
 /// A request whose own parts are right; no table was looked at.
 fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
-    let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
-    select::check(request.select, asked.parameter(), request.index_name.is_some())?;
+    let asked = RequestedProjection::new(
+        request.projection_expression.as_ref(),
+        request.attributes_to_get.as_ref(),
+    )?;
+    select::check(
+        request.select,
+        asked.parameter(),
+        request.index_name.is_some(),
+    )?;
     let condition = request.key_condition_expression.as_deref();
     let has_condition = condition.is_some() || request.filter.expression().is_some();
     let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
-    let mut scope = Scope::checked(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
+    let mut scope = Scope::checked(
+        &request.placeholders,
+        asked.has_expression() || has_condition,
+        values_missing,
+    )?;
     let condition = match (condition, &request.key_conditions) {
-        (Some(_), Some(_)) => return Err(select::mixed("KeyConditions", "KeyConditionExpression").into()),
+        (Some(_), Some(_)) => {
+            return Err(select::mixed("KeyConditions", "KeyConditionExpression").into());
+        }
         (Some(text), None) => Some(key_condition::parse(text, &mut scope)?),
         (None, _) => None,
     };
@@ -50,11 +63,17 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
         (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
         (None, None) => return Err(QueryError::NoKeyCondition.into()),
     };
-    source::check_start_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    source::check_start_values(
+        request.exclusive_start_key.as_ref(),
+        request.start_key_fault.as_ref(),
+    )?;
     Ok(ReadRequest {
         table_name: request.table_name.clone(),
         index_name: request.index_name.clone(),
-        range: ReadRange::Query { condition, forward: request.scan_index_forward },
+        range: ReadRange::Query {
+            condition,
+            forward: request.scan_index_forward,
+        },
         filter,
         projection,
         select: request.select,
@@ -76,21 +95,37 @@ impl Engine {
 
 /// The checks that need no table.
 fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
-    let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
-    select::check(request.select, asked.parameter(), request.index_name.is_some())?;
+    let asked = RequestedProjection::new(
+        request.projection_expression.as_ref(),
+        request.attributes_to_get.as_ref(),
+    )?;
+    select::check(
+        request.select,
+        asked.parameter(),
+        request.index_name.is_some(),
+    )?;
     let has_filter = request.filter.expression().is_some();
     let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
-    let mut scope = Scope::checked(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
+    let mut scope = Scope::checked(
+        &request.placeholders,
+        asked.has_expression() || has_filter,
+        values_missing,
+    )?;
     let filter = select::parse_filter(&request.filter, &mut scope)?;
     let projection = asked.paths(&mut scope)?;
     scope.finish()?;
-    source::check_start_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    source::check_start_values(
+        request.exclusive_start_key.as_ref(),
+        request.start_key_fault.as_ref(),
+    )?;
     request.segment_fault.clone().map_or(Ok(()), Err)?;
     request.segment.map_or(Ok(()), walks::check_segment)?;
     Ok(ReadRequest {
         table_name: request.table_name.clone(),
         index_name: request.index_name.clone(),
-        range: ReadRange::Scan { segment: request.segment },
+        range: ReadRange::Scan {
+            segment: request.segment,
+        },
         filter,
         projection,
         select: request.select,
@@ -115,7 +150,11 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::read_page`], but `Throttled`.
-    pub fn read_page_on_account(&self, request: ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
+    pub fn read_page_on_account(
+        &self,
+        request: ReadRequest,
+        rows: &mut Rows<'_>,
+    ) -> Result<(Page, PageBill), Error> {
         let view = self.view()?;
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
         page::read_on_account(&view, &plan(source, request)?, rows)
@@ -128,11 +167,19 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
         return Err(QueryError::ConsistentOnGlobal.into());
     }
     let (condition, segment, direction) = match request.range {
-        ReadRange::Query { condition, forward: true } => (Some(condition), None, Direction::Forward),
-        ReadRange::Query { condition, forward: false } => (Some(condition), None, Direction::Reverse),
+        ReadRange::Query {
+            condition,
+            forward: true,
+        } => (Some(condition), None, Direction::Forward),
+        ReadRange::Query {
+            condition,
+            forward: false,
+        } => (Some(condition), None, Direction::Reverse),
         ReadRange::Scan { segment } => (None, segment, Direction::Forward),
     };
-    let condition = condition.map(|condition| condition.resolve(source.key_schema())).transpose()?;
+    let condition = condition
+        .map(|condition| condition.resolve(source.key_schema()))
+        .transpose()?;
     let start = request.exclusive_start_key.as_ref().map(|item| {
         let start = StartKey::new(&source, item, condition.is_none())?;
         match &condition {
@@ -148,7 +195,9 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
     filter_of_query.map_or(Ok(()), |filter| filter.check_no_keys(&source))?;
     let selection = select::resolve(&source, request.select, request.projection)?;
     filter_of_query.map_or(Ok(()), |filter| filter.check_projected(&source))?;
-    filter.as_ref().map_or(Ok(()), |filter| filter.check_paths(&source))?;
+    filter
+        .as_ref()
+        .map_or(Ok(()), |filter| filter.check_paths(&source))?;
     let range = match (&condition, segment) {
         (Some(condition), _) => source::range_of_condition(&source, condition),
         (None, Some(segment)) => {
@@ -164,5 +213,15 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
     let is_query = condition.is_some();
     let restartable = !condition.is_some_and(|condition| source.has_one_row_at_most(&condition));
     let (limit, consistent) = (request.limit, request.consistent_read);
-    Ok(PagePlan { source, selection, filter, range, direction, limit, consistent, restartable, is_query })
+    Ok(PagePlan {
+        source,
+        selection,
+        filter,
+        range,
+        direction,
+        limit,
+        consistent,
+        restartable,
+        is_query,
+    })
 }

@@ -8,9 +8,9 @@ use crate::model::{
     api::{
         operation::NeverUsedRequest,
         resource::{
-            DeletePolicyRequest, DeletePolicyResponse, DescribeLimitsRequest, Limits, ListTagsRequest, ListTagsResponse,
-            PolicyRequest, PutPolicyRequest, PutPolicyResponse, ResourcePolicy, TableResource, TagResourceRequest,
-            UntagResourceRequest,
+            DeletePolicyRequest, DeletePolicyResponse, DescribeLimitsRequest, Limits,
+            ListTagsRequest, ListTagsResponse, PolicyRequest, PutPolicyRequest, PutPolicyResponse,
+            ResourcePolicy, TableResource, TagResourceRequest, UntagResourceRequest,
         },
         table_control::{SavedQueries, SavedQueryChange, SavedQueryOutcome},
     },
@@ -24,12 +24,18 @@ impl Engine {
     /// # Errors
     /// None.
     pub fn describe_limits(&self, _: &DescribeLimitsRequest) -> Result<Limits, Error> {
-        Ok(Limits { account_units: ACCOUNT_CAPACITY_UNITS_MAX, table_units: TABLE_CAPACITY_UNITS_MAX })
+        Ok(Limits {
+            account_units: ACCOUNT_CAPACITY_UNITS_MAX,
+            table_units: TABLE_CAPACITY_UNITS_MAX,
+        })
     }
 }
 
 /// The resource's table; one that is being created is not there yet.
-fn found(entry: Option<Arc<TableEntry>>, resource: &TableResource) -> Result<Arc<TableEntry>, Error> {
+fn found(
+    entry: Option<Arc<TableEntry>>,
+    resource: &TableResource,
+) -> Result<Arc<TableEntry>, Error> {
     match entry {
         Some(entry) if entry.status != TableStatus::Creating => Ok(entry),
         _ => Err(NotFoundError::ResourceArn(resource.arn.clone()).into()),
@@ -63,7 +69,9 @@ impl Engine {
     /// `NotFound`; those of the store.
     pub fn untag_resource(&self, request: UntagResourceRequest) -> Result<(), Error> {
         self.shared.submit_and_wait(move |transaction| {
-            change_tags(transaction, &request.resource, |tags| tags.retain(|(key, _)| !request.tag_keys.contains(key)))
+            change_tags(transaction, &request.resource, |tags| {
+                tags.retain(|(key, _)| !request.tag_keys.contains(key))
+            })
         })
     }
 
@@ -73,11 +81,21 @@ impl Engine {
     /// `NotFound`; those of the store.
     pub fn list_tags(&self, request: &ListTagsRequest) -> Result<ListTagsResponse, Error> {
         let entry = self.table(&request.resource.table_name)?;
-        Ok(ListTagsResponse { tags: found(entry, &request.resource)?.schema.settings.tags.clone() })
+        Ok(ListTagsResponse {
+            tags: found(entry, &request.resource)?
+                .schema
+                .settings
+                .tags
+                .clone(),
+        })
     }
 }
 
-fn change_tags(transaction: &mut Transaction<'_>, resource: &TableResource, change: impl Fn(&mut Tags)) -> Result<(), Error> {
+fn change_tags(
+    transaction: &mut Transaction<'_>,
+    resource: &TableResource,
+    change: impl Fn(&mut Tags),
+) -> Result<(), Error> {
     let old = found(transaction.table(&resource.table_name)?, resource)?;
     let mut tags = old.schema.settings.tags.clone();
     change(&mut tags);
@@ -100,14 +118,30 @@ impl Engine {
     pub fn put_policy(&self, request: PutPolicyRequest) -> Result<PutPolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
-            let (table, old) = kept(transaction.read(), transaction.table(&resource.table_name)?, resource)?;
+            let (table, old) = kept(
+                transaction.read(),
+                transaction.table(&resource.table_name)?,
+                resource,
+            )?;
             expect(&old, request.expected_revision_id.as_deref(), resource)?;
             if old.text.as_ref() == Some(&request.policy) {
-                return Ok(PutPolicyResponse { revision_id: old.revision.to_string() });
+                return Ok(PutPolicyResponse {
+                    revision_id: old.revision.to_string(),
+                });
             }
             let revision = transaction.now_ms().max(old.revision + 1);
-            keep(transaction, resource, table, StreamPolicy { text: Some(request.policy.clone()), revision })?;
-            Ok(PutPolicyResponse { revision_id: revision.to_string() })
+            keep(
+                transaction,
+                resource,
+                table,
+                StreamPolicy {
+                    text: Some(request.policy.clone()),
+                    revision,
+                },
+            )?;
+            Ok(PutPolicyResponse {
+                revision_id: revision.to_string(),
+            })
         })
     }
 
@@ -117,24 +151,43 @@ impl Engine {
     /// `NotFound`; `Recovery` when there is none; those of the store.
     pub fn get_policy(&self, request: &PolicyRequest) -> Result<ResourcePolicy, Error> {
         let (view, resource) = (self.view()?, &request.resource);
-        let (_, StreamPolicy { text, revision }) = kept(view.read(), view.table(&resource.table_name)?, resource)?;
+        let (_, StreamPolicy { text, revision }) =
+            kept(view.read(), view.table(&resource.table_name)?, resource)?;
         let text = text.ok_or_else(|| RecoveryError::PolicyNotFound(resource.arn.clone()))?;
-        Ok(ResourcePolicy { text, revision_id: revision.to_string() })
+        Ok(ResourcePolicy {
+            text,
+            revision_id: revision.to_string(),
+        })
     }
 
     /// Removes the policy, if there is one; the revision id that it had.
     ///
     /// # Errors
     /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
-    pub fn delete_policy(&self, request: DeletePolicyRequest) -> Result<DeletePolicyResponse, Error> {
+    pub fn delete_policy(
+        &self,
+        request: DeletePolicyRequest,
+    ) -> Result<DeletePolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
-            let (table, old) = kept(transaction.read(), transaction.table(&resource.table_name)?, resource)?;
+            let (table, old) = kept(
+                transaction.read(),
+                transaction.table(&resource.table_name)?,
+                resource,
+            )?;
             expect(&old, request.expected_revision_id.as_deref(), resource)?;
             let revision = old.revision;
             let revision_id = old.text.is_some().then(|| revision.to_string());
             if revision_id.is_some() {
-                keep(transaction, resource, table, StreamPolicy { text: None, revision })?;
+                keep(
+                    transaction,
+                    resource,
+                    table,
+                    StreamPolicy {
+                        text: None,
+                        revision,
+                    },
+                )?;
             }
             Ok(DeletePolicyResponse { revision_id })
         })
@@ -154,7 +207,10 @@ fn kept(
             None => Err(NotFoundError::ResourceArn(resource.arn.clone()).into()),
         };
     }
-    let table = catalog::known(table.filter(|table| table.status != TableStatus::Creating), &resource.table_name)?;
+    let table = catalog::known(
+        table.filter(|table| table.status != TableStatus::Creating),
+        &resource.table_name,
+    )?;
     let text = table.schema.settings.resource_policy.clone();
     let revision = table.control.policy_revision.unwrap_or(table.created_ms);
     Ok((Some(table), StreamPolicy { text, revision }))
@@ -171,18 +227,26 @@ fn keep(
     if let Some(table) = table {
         let change = |new: &mut TableEntry| {
             Arc::make_mut(&mut new.schema).settings.resource_policy = policy.text;
-            (new.control.policy_revision, new.control.changed_ms) = (Some(policy.revision), Some(now_ms));
+            (new.control.policy_revision, new.control.changed_ms) =
+                (Some(policy.revision), Some(now_ms));
         };
         return transaction.change_table(&table, change).map(drop);
     }
-    resource.stream.iter().try_for_each(|stream| streams::put_policy(transaction.batch, stream, &policy))
+    resource
+        .stream
+        .iter()
+        .try_for_each(|stream| streams::put_policy(transaction.batch, stream, &policy))
 }
 
 /// The expectation that there is no policy yet.
 const NO_POLICY: &str = "NO_POLICY";
 
 /// Holds the expectation of a request to the policy that is there.
-fn expect(policy: &StreamPolicy, expected: Option<&str>, resource: &TableResource) -> Result<(), RecoveryError> {
+fn expect(
+    policy: &StreamPolicy,
+    expected: Option<&str>,
+    resource: &TableResource,
+) -> Result<(), RecoveryError> {
     let target = match &resource.stream {
         None => format!("table {}", resource.table_name),
         Some(_) => format!("stream {}", resource.arn),
@@ -192,8 +256,15 @@ fn expect(policy: &StreamPolicy, expected: Option<&str>, resource: &TableResourc
         (None, _) | (Some(NO_POLICY), None) => Ok(()),
         (Some(expected), Some(there)) if there == expected => Ok(()),
         (Some(NO_POLICY), Some(there)) => Err(RecoveryError::PolicyExists { target, there }),
-        (Some(expected), Some(there)) => Err(RecoveryError::PolicyRevision { target, expected: expected.to_owned(), there }),
-        (Some(expected), None) => Err(RecoveryError::PolicyMissing { target, expected: expected.to_owned() }),
+        (Some(expected), Some(there)) => Err(RecoveryError::PolicyRevision {
+            target,
+            expected: expected.to_owned(),
+            there,
+        }),
+        (Some(expected), None) => Err(RecoveryError::PolicyMissing {
+            target,
+            expected: expected.to_owned(),
+        }),
     }
 }
 
@@ -205,19 +276,29 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
-        Ok(self.table(table)?.map(|entry| Arc::clone(&entry.control.saved_queries)).unwrap_or_default())
+        Ok(self
+            .table(table)?
+            .map(|entry| Arc::clone(&entry.control.saved_queries))
+            .unwrap_or_default())
     }
 
     /// Changes the saved queries of a table.
     ///
     /// # Errors
     /// `ResourceNotFound`; those of the store.
-    pub fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error> {
+    pub fn change_saved_queries(
+        &self,
+        table: &TableName,
+        change: SavedQueryChange,
+    ) -> Result<SavedQueryOutcome, Error> {
         let table = table.clone();
         self.shared.submit_and_wait(move |transaction| {
             let old = transaction.table(&table)?.ok_or(Error::ResourceNotFound)?;
             let mut new = (*old).clone();
-            let outcome = change.apply(Arc::make_mut(&mut new.control.saved_queries), transaction.now_ms());
+            let outcome = change.apply(
+                Arc::make_mut(&mut new.control.saved_queries),
+                transaction.now_ms(),
+            );
             if outcome == SavedQueryOutcome::Done {
                 transaction.replace_table(&new)?;
             }
@@ -237,18 +318,31 @@ impl Engine {
     pub fn never_used(&self, request: &NeverUsedRequest) -> Result<(), Error> {
         match request {
             NeverUsedRequest::Begin(what) => Err(Error::NotSupported(what)),
-            NeverUsedRequest::GlobalTable(name) => Err(RecoveryError::GlobalTableNotFound(name.clone()).into()),
+            NeverUsedRequest::GlobalTable(name) => {
+                Err(RecoveryError::GlobalTableNotFound(name.clone()).into())
+            }
             NeverUsedRequest::ListGlobalTables | NeverUsedRequest::ListBulkOperations => Ok(()),
             NeverUsedRequest::DescribeTableReplicaAutoScaling(table) => {
                 Err(NotFoundError::GlobalTable(table.as_str().to_owned()).into())
             }
             NeverUsedRequest::DescribeKinesisStreamingDestination(table) => self.exists(table),
-            NeverUsedRequest::ChangeKinesisStreamingDestination { table, stream_arn, action } => {
+            NeverUsedRequest::ChangeKinesisStreamingDestination {
+                table,
+                stream_arn,
+                action,
+            } => {
                 self.exists(table)?;
                 let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
-                Err(UpdateTableError::NoStreamingDestination { action, stream_arn, table }.into())
+                Err(UpdateTableError::NoStreamingDestination {
+                    action,
+                    stream_arn,
+                    table,
+                }
+                .into())
             }
-            NeverUsedRequest::BulkOperation(arn) => Err(NotFoundError::BulkOperation(arn.clone()).into()),
+            NeverUsedRequest::BulkOperation(arn) => {
+                Err(NotFoundError::BulkOperation(arn.clone()).into())
+            }
         }
     }
 

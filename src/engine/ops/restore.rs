@@ -16,7 +16,10 @@ use crate::engine::{
 use crate::model::{
     TableSettings,
     api::{
-        backup::{BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreResponse, RestoreToPointInTimeRequest},
+        backup::{
+            BackupStatus, RestoreFromBackupRequest, RestoreOverrides, RestoreResponse,
+            RestoreToPointInTimeRequest,
+        },
         table_control::RestoreSummary,
         tables::IndexDefinition,
     },
@@ -33,7 +36,10 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`, `Schema`; those of the store.
-    pub fn restore_from_backup(&self, request: RestoreFromBackupRequest) -> Result<RestoreResponse, Error> {
+    pub fn restore_from_backup(
+        &self,
+        request: RestoreFromBackupRequest,
+    ) -> Result<RestoreResponse, Error> {
         self.submit_with_job(move |transaction| from_backup(transaction, &request))
     }
 
@@ -41,30 +47,68 @@ impl Engine {
     ///
     /// # Errors
     /// `Recovery`, `Schema`; those of the store.
-    pub fn restore_to_point_in_time(&self, request: RestoreToPointInTimeRequest) -> Result<RestoreResponse, Error> {
+    pub fn restore_to_point_in_time(
+        &self,
+        request: RestoreToPointInTimeRequest,
+    ) -> Result<RestoreResponse, Error> {
         self.submit_with_job(move |transaction| to_point_in_time(transaction, &request))
     }
 }
 
-fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupRequest) -> Result<Restored, Error> {
+fn from_backup(
+    transaction: &mut Transaction<'_>,
+    request: &RestoreFromBackupRequest,
+) -> Result<Restored, Error> {
     let arn = &request.backup_arn;
     let record = BackupRecord::known(transaction.read(), arn, RecoveryError::BackupNotFound)?;
     if record.status != BackupStatus::Available {
         return Err(RecoveryError::BackupInUse(arn.clone()).into());
     }
-    let schema = target_schema(transaction, &record.table, (&request.target, &request.overrides))?;
-    let of = (Some(arn.clone()), arn::table(&record.table.schema.name), record.created_ms);
-    restore(transaction, schema, of, CopySource::Backup { arn: arn.clone(), source: record.source })
+    let schema = target_schema(
+        transaction,
+        &record.table,
+        (&request.target, &request.overrides),
+    )?;
+    let of = (
+        Some(arn.clone()),
+        arn::table(&record.table.schema.name),
+        record.created_ms,
+    );
+    restore(
+        transaction,
+        schema,
+        of,
+        CopySource::Backup {
+            arn: arn.clone(),
+            source: record.source,
+        },
+    )
 }
 
-fn to_point_in_time(transaction: &mut Transaction<'_>, request: &RestoreToPointInTimeRequest) -> Result<Restored, Error> {
+fn to_point_in_time(
+    transaction: &mut Transaction<'_>,
+    request: &RestoreToPointInTimeRequest,
+) -> Result<Restored, Error> {
     let table = table_of(transaction.table(&request.source)?, &request.source)?;
     let now_ms = transaction.now_ms();
     let outside = |earliest, latest| RecoveryError::RestoreTime { earliest, latest };
     let bound = bound(transaction, &table, request.time_ms, outside)?;
     let schema = target_schema(transaction, &table, (&request.target, &request.overrides))?;
-    let of = (None, arn::table(&request.source), request.time_ms.unwrap_or(now_ms));
-    restore(transaction, schema, of, CopySource::Table { name: request.source.clone(), source: table.source, bound })
+    let of = (
+        None,
+        arn::table(&request.source),
+        request.time_ms.unwrap_or(now_ms),
+    );
+    restore(
+        transaction,
+        schema,
+        of,
+        CopySource::Table {
+            name: request.source.clone(),
+            source: table.source,
+            bound,
+        },
+    )
 }
 
 /// The definition of a table that is not there yet.
@@ -88,11 +132,18 @@ fn restore(
     (source_backup_arn, source_table_arn, restore_ms): (Option<String>, String, u64),
     from: CopySource,
 ) -> Result<Restored, Error> {
-    let to = CopyTarget::Table { name: schema.name.clone() };
+    let to = CopyTarget::Table {
+        name: schema.name.clone(),
+    };
     let mut entry = add_table(transaction, &Arc::new(schema), TableStatus::Creating)?;
     let is_in_progress = true;
-    entry.control.restored =
-        Some(RestoreSummary { source_backup_arn, source_table_arn, restore_ms, is_in_progress, failure: None });
+    entry.control.restored = Some(RestoreSummary {
+        source_backup_arn,
+        source_table_arn,
+        restore_ms,
+        is_in_progress,
+        failure: None,
+    });
     transaction.replace_table(&entry)?;
     let job = jobs::add(transaction, Job::copy(from, to))?;
     let table_description = description(transaction.read(), &entry, transaction.now_ms())?;
@@ -103,9 +154,17 @@ fn restore(
 ///
 /// # Errors
 /// `OverrideIndex` for an index that the source does not have.
-fn overridden(source: &TableSchema, target: &TableName, overrides: &RestoreOverrides) -> Result<TableSchema, RecoveryError> {
+fn overridden(
+    source: &TableSchema,
+    target: &TableName,
+    overrides: &RestoreOverrides,
+) -> Result<TableSchema, RecoveryError> {
     let billing_mode = overrides.billing_mode.unwrap_or(source.billing_mode);
-    let mut global = indexes(source, IndexKind::Global, overrides.global_indexes.as_deref())?;
+    let mut global = indexes(
+        source,
+        IndexKind::Global,
+        overrides.global_indexes.as_deref(),
+    )?;
     if billing_mode == BillingMode::PayPerRequest {
         global.iter_mut().for_each(|index| index.throughput = None);
     }
@@ -116,7 +175,10 @@ fn overridden(source: &TableSchema, target: &TableName, overrides: &RestoreOverr
         BillingMode::Provisioned => OnDemandThroughput::default(),
         BillingMode::PayPerRequest => overrides.on_demand.unwrap_or(throughput_settings.on_demand),
     };
-    let encryption = overrides.encryption.as_ref().map(|encryption| encryption.enabled.then(|| encryption.clone()));
+    let encryption = overrides
+        .encryption
+        .as_ref()
+        .map(|encryption| encryption.enabled.then(|| encryption.clone()));
     // Tags, stream and policy stay behind.
     let settings = TableSettings {
         encryption: encryption.unwrap_or_else(|| source.settings.encryption.clone()),
@@ -129,29 +191,52 @@ fn overridden(source: &TableSchema, target: &TableName, overrides: &RestoreOverr
         key: source.key.clone(),
         indexes,
         billing_mode,
-        throughput: overrides.throughput.or(source.throughput.filter(|_| billing_mode == BillingMode::Provisioned)),
+        throughput: overrides.throughput.or(source
+            .throughput
+            .filter(|_| billing_mode == BillingMode::Provisioned)),
         deletion_protection: false,
         settings,
     })
 }
 
 /// The source's indexes of a kind, or those asked for.
-fn indexes(source: &TableSchema, kind: IndexKind, asked: Option<&[IndexDefinition]>) -> Result<Vec<IndexSchema>, RecoveryError> {
+fn indexes(
+    source: &TableSchema,
+    kind: IndexKind,
+    asked: Option<&[IndexDefinition]>,
+) -> Result<Vec<IndexSchema>, RecoveryError> {
     let existing: Vec<&IndexSchema> = source.indexes_of(kind).collect();
-    let Some(asked) = asked else { return Ok(existing.into_iter().cloned().collect()) };
+    let Some(asked) = asked else {
+        return Ok(existing.into_iter().cloned().collect());
+    };
     let find = |index: &IndexDefinition| {
         let known = existing.iter().find(|known| is_of(known, index));
-        let known = known.ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
+        let known =
+            known.ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
         let units = index.throughput.filter(|_| kind == IndexKind::Global);
-        Ok(IndexSchema { name: index.name.clone(), throughput: units.or(known.throughput), ..(*known).clone() })
+        Ok(IndexSchema {
+            name: index.name.clone(),
+            throughput: units.or(known.throughput),
+            ..(*known).clone()
+        })
     };
     asked.iter().map(find).collect()
 }
 
 /// Has an index the keys and the projection that are asked for?
 fn is_of(known: &IndexSchema, asked: &IndexDefinition) -> bool {
-    let partition = known.partition.iter().map(|attribute| (&attribute.name, KeyType::Hash));
-    let sort = known.sort.iter().map(|attribute| (&attribute.name, KeyType::Range));
-    let elements = asked.key_schema.iter().map(|element| (&element.attribute_name, element.key_type));
-    elements.eq(partition.chain(sort)) && projection(&asked.projection).is_ok_and(|asked| asked == known.projection)
+    let partition = known
+        .partition
+        .iter()
+        .map(|attribute| (&attribute.name, KeyType::Hash));
+    let sort = known
+        .sort
+        .iter()
+        .map(|attribute| (&attribute.name, KeyType::Range));
+    let elements = asked
+        .key_schema
+        .iter()
+        .map(|element| (&element.attribute_name, element.key_type));
+    elements.eq(partition.chain(sort))
+        && projection(&asked.projection).is_ok_and(|asked| asked == known.projection)
 }

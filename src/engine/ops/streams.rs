@@ -7,9 +7,10 @@ use crate::engine::{
 };
 use crate::model::{
     api::{
-        DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
-        GetShardIteratorResponse, KeySchemaElement, ListStreamsRequest, ListStreamsResponse, SequenceNumber, Shard, ShardPosition,
-        ShardRange, StreamName, StreamRecord, StreamStatus,
+        DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse,
+        GetShardIteratorRequest, GetShardIteratorResponse, KeySchemaElement, ListStreamsRequest,
+        ListStreamsResponse, SequenceNumber, Shard, ShardPosition, ShardRange, StreamName,
+        StreamRecord, StreamStatus,
     },
     error::StreamError,
     limits::{LIST_STREAMS_MAX, STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX},
@@ -22,14 +23,22 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn list_streams(&self, request: &ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-        let limit = request.limit.unwrap_or(LIST_STREAMS_MAX).clamp(1, LIST_STREAMS_MAX) as usize;
+        let limit = request
+            .limit
+            .unwrap_or(LIST_STREAMS_MAX)
+            .clamp(1, LIST_STREAMS_MAX) as usize;
         let view = self.view()?;
         let (streams, has_more) = match range(request) {
-            Some(range) => walks::page(view.read(), &range, limit, |key, _| Ok(keys::stream_of(key)))?,
+            Some(range) => walks::page(view.read(), &range, limit, |key, _| {
+                Ok(keys::stream_of(key))
+            })?,
             None => (Vec::new(), false),
         };
         let last_evaluated = streams.last().filter(|_| has_more).cloned();
-        Ok(ListStreamsResponse { streams, last_evaluated })
+        Ok(ListStreamsResponse {
+            streams,
+            last_evaluated,
+        })
     }
 }
 
@@ -39,7 +48,9 @@ fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
         Some(table) => keys::streams_of(table.as_str()),
         None => Space::Stream.all(),
     };
-    let Some(start) = &request.exclusive_start else { return Some(range) };
+    let Some(start) = &request.exclusive_start else {
+        return Some(range);
+    };
     match &request.table_name {
         Some(table) if start.table_name > *table => return None,
         Some(table) if start.table_name < *table => return Some(range),
@@ -53,7 +64,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`StreamError`](crate::model::error::StreamError) for an unknown stream or shard; those of the store.
-    pub fn describe_stream(&self, request: &DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+    pub fn describe_stream(
+        &self,
+        request: &DescribeStreamRequest,
+    ) -> Result<DescribeStreamResponse, Error> {
         let definition = streams::known(self.view()?.read(), &request.stream)?;
         if let Some(shard) = &request.children_of {
             streams::check_shard(&definition, shard)?;
@@ -62,20 +76,36 @@ impl Engine {
         let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
         Ok(DescribeStreamResponse {
             stream: request.stream.clone(),
-            status: if definition.closed.is_some() { StreamStatus::Disabled } else { StreamStatus::Enabled },
+            status: if definition.closed.is_some() {
+                StreamStatus::Disabled
+            } else {
+                StreamStatus::Enabled
+            },
             view_type: definition.view_type,
             created_ms: definition.created_ms,
             key_schema: key_schema(&definition),
-            shards: if is_behind { Vec::new() } else { vec![shard(&definition)] },
+            shards: if is_behind {
+                Vec::new()
+            } else {
+                vec![shard(&definition)]
+            },
             last_evaluated_shard_id: None,
         })
     }
 }
 
 fn key_schema(definition: &Definition) -> Vec<KeySchemaElement> {
-    let element = |name: &String, key_type| KeySchemaElement { attribute_name: name.clone(), key_type };
-    let sort = definition.sort.iter().map(|name| element(name, KeyType::Range));
-    std::iter::once(element(&definition.partition, KeyType::Hash)).chain(sort).collect()
+    let element = |name: &String, key_type| KeySchemaElement {
+        attribute_name: name.clone(),
+        key_type,
+    };
+    let sort = definition
+        .sort
+        .iter()
+        .map(|name| element(name, KeyType::Range));
+    std::iter::once(element(&definition.partition, KeyType::Hash))
+        .chain(sort)
+        .collect()
 }
 
 fn shard(definition: &Definition) -> Shard {
@@ -94,7 +124,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`StreamError`]; those of the store.
-    pub fn get_shard_iterator(&self, request: &GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+    pub fn get_shard_iterator(
+        &self,
+        request: &GetShardIteratorRequest,
+    ) -> Result<GetShardIteratorResponse, Error> {
         let view = self.view()?;
         let definition = streams::known(view.read(), &request.stream)?;
         streams::check_shard(&definition, &request.shard_id)?;
@@ -107,13 +140,23 @@ impl Engine {
             ShardPosition::AtTimestamp(ms) => first_since(view.read(), &definition, ms, behind)?,
         };
         let given_ms = self.shared.now_ms();
-        let iterator = ShardIterator { stream: request.stream.clone(), position, given_ms };
-        Ok(GetShardIteratorResponse { shard_iterator: iterator.encode() })
+        let iterator = ShardIterator {
+            stream: request.stream.clone(),
+            position,
+            given_ms,
+        };
+        Ok(GetShardIteratorResponse {
+            shard_iterator: iterator.encode(),
+        })
     }
 }
 
 /// A sequence number that the shard still has, or could have had.
-fn known(definition: &Definition, sequence: SequenceNumber, behind: Version) -> Result<Version, StreamError> {
+fn known(
+    definition: &Definition,
+    sequence: SequenceNumber,
+    behind: Version,
+) -> Result<Version, StreamError> {
     let version = sequence.version();
     if version >= behind {
         return Err(StreamError::SequenceNumber);
@@ -125,7 +168,12 @@ fn known(definition: &Definition, sequence: SequenceNumber, behind: Version) -> 
 }
 
 /// The sequence number of the first record of a time or later, found by halving; records are in the order of their time.
-fn first_since(read: &dyn Read, definition: &Definition, ms: u64, behind: Version) -> Result<Version, StoreError> {
+fn first_since(
+    read: &dyn Read,
+    definition: &Definition,
+    ms: u64,
+    behind: Version,
+) -> Result<Version, StoreError> {
     let (mut low, mut high) = (definition.first.max(definition.trimmed + 1), behind);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -151,8 +199,17 @@ impl Engine {
         if iterator.position != 0 && iterator.position <= definition.trimmed {
             return Err(StreamError::Trimmed.into());
         }
-        let limit = request.limit.unwrap_or(STREAM_RECORDS_MAX).clamp(1, STREAM_RECORDS_MAX) as usize;
-        let mut page = Page { stream: &iterator.stream, definition: &definition, limit, records: Vec::new(), bytes: 0 };
+        let limit = request
+            .limit
+            .unwrap_or(STREAM_RECORDS_MAX)
+            .clamp(1, STREAM_RECORDS_MAX) as usize;
+        let mut page = Page {
+            stream: &iterator.stream,
+            definition: &definition,
+            limit,
+            records: Vec::new(),
+            bytes: 0,
+        };
         let has_more = page.read(view.read(), iterator.position)?;
 
         let position = match page.records.last() {
@@ -162,8 +219,18 @@ impl Engine {
             _ => Some(streams::behind(view.read())?.max(iterator.position)),
         };
         let records = page.records;
-        let next = |position| ShardIterator { position, given_ms: now_ms, stream: iterator.stream }.encode();
-        Ok(GetRecordsResponse { records, next_shard_iterator: position.map(next) })
+        let next = |position| {
+            ShardIterator {
+                position,
+                given_ms: now_ms,
+                stream: iterator.stream,
+            }
+            .encode()
+        };
+        Ok(GetRecordsResponse {
+            records,
+            next_shard_iterator: position.map(next),
+        })
     }
 }
 
@@ -179,11 +246,22 @@ impl Page<'_> {
     /// Reads until the page is full; whether there are more records.
     fn read(&mut self, read: &dyn Read, position: Version) -> Result<bool, StoreError> {
         let mut has_more = false;
-        try_walk(read, &keys::stream_records_from(self.definition.id, position), Direction::Forward, |key, value| {
-            let Some(version) = keys::version_of(key) else { return Ok(ControlFlow::Continue(())) };
-            has_more = !self.add(version, value)?;
-            Ok(if has_more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
+        try_walk(
+            read,
+            &keys::stream_records_from(self.definition.id, position),
+            Direction::Forward,
+            |key, value| {
+                let Some(version) = keys::version_of(key) else {
+                    return Ok(ControlFlow::Continue(()));
+                };
+                has_more = !self.add(version, value)?;
+                Ok(if has_more {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                })
+            },
+        )?;
         Ok(has_more)
     }
 
@@ -192,7 +270,9 @@ impl Page<'_> {
         let stored = StoredRecord::parse(bytes)?;
         let size_bytes = stored.size_bytes()?;
         let is_first = self.records.is_empty();
-        if self.records.len() == self.limit || (!is_first && self.bytes + size_bytes > STREAM_PAGE_BYTES_MAX) {
+        if self.records.len() == self.limit
+            || (!is_first && self.bytes + size_bytes > STREAM_PAGE_BYTES_MAX)
+        {
             return Ok(false);
         }
         self.bytes += size_bytes;

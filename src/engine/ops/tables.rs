@@ -13,9 +13,9 @@ use crate::engine::{
 };
 use crate::model::{
     api::{
-        CreateTableRequest, CreateTableResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-        DescribeTableResponse, IndexDescription, IndexProgress, ListTablesRequest, ListTablesResponse, TableControl,
-        TableDescription, WaitPolicy,
+        CreateTableRequest, CreateTableResponse, DeleteTableRequest, DeleteTableResponse,
+        DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexProgress,
+        ListTablesRequest, ListTablesResponse, TableControl, TableDescription, WaitPolicy,
     },
     error::InUseError,
     limits::LIST_TABLES_MAX,
@@ -28,7 +28,9 @@ impl Engine {
     /// `Schema` for a bad definition, `TableAlreadyExists`; those of the store.
     pub fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         let schema = Arc::new(build_new_schema(request)?);
-        let response = self.shared.submit_and_wait(move |transaction| create(transaction, &schema))?;
+        let response = self
+            .shared
+            .submit_and_wait(move |transaction| create(transaction, &schema))?;
         if self.shared.options.table_delay_ms > 0 {
             self.shared.signal.wake();
         }
@@ -36,7 +38,10 @@ impl Engine {
     }
 }
 
-fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Result<CreateTableResponse, Error> {
+fn create(
+    transaction: &mut Transaction<'_>,
+    schema: &Arc<TableSchema>,
+) -> Result<CreateTableResponse, Error> {
     if let Some(entry) = transaction.table(&schema.name)? {
         let name = schema.name.as_str().to_owned();
         return Err(match entry.status {
@@ -66,8 +71,11 @@ pub(in crate::engine) fn add_table(
     schema: &Arc<TableSchema>,
     status: TableStatus,
 ) -> Result<TableEntry, StoreError> {
-    let mut sources = catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
-    let source = sources.next().ok_or(StoreError::Corrupt("source ids are used up"))?;
+    let mut sources =
+        catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
+    let source = sources
+        .next()
+        .ok_or(StoreError::Corrupt("source ids are used up"))?;
     let created_ms = transaction.now_ms();
     let mut entry = TableEntry {
         schema: Arc::clone(schema),
@@ -98,7 +106,14 @@ fn table_id(shared: &Shared, source: SourceId, created_ms: u64) -> String {
     bytes[6] = (bytes[6] & 0x0F) | 0x40;
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
     let hex = digest::hex(&bytes);
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 impl Engine {
@@ -106,7 +121,10 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`; those of the store.
-    pub fn describe_table(&self, request: &DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
+    pub fn describe_table(
+        &self,
+        request: &DescribeTableRequest,
+    ) -> Result<DescribeTableResponse, Error> {
         match self.describe(&request.table_name)? {
             Some(table) => Ok(DescribeTableResponse { table }),
             None => Err(Error::TableNotFound(request.table_name.as_str().to_owned())),
@@ -120,7 +138,11 @@ impl Engine {
     pub fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         let view = self.view()?;
         match view.table(table)? {
-            Some(entry) => Ok(Some(description(view.read(), &entry, self.shared.now_ms())?)),
+            Some(entry) => Ok(Some(description(
+                view.read(),
+                &entry,
+                self.shared.now_ms(),
+            )?)),
             None => Ok(None),
         }
     }
@@ -130,7 +152,11 @@ impl Engine {
 ///
 /// # Errors
 /// Those of the store.
-pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<TableDescription, StoreError> {
+pub fn description(
+    read: &dyn Read,
+    entry: &TableEntry,
+    at_ms: u64,
+) -> Result<TableDescription, StoreError> {
     let counters = source_counters(read, entry.source)?;
     let life = &entry.index_life;
     let mut schema = (*entry.schema).clone();
@@ -142,17 +168,30 @@ pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<Ta
             None => 0,
         };
         // While resources are being allocated all is still to be done.
-        let allocated = IndexProgress { total: counters.entries, ..IndexProgress::default() };
+        let allocated = IndexProgress {
+            total: counters.entries,
+            ..IndexProgress::default()
+        };
         let progress = match backfilling {
-            Some(_) => Some(Progress::read(read, source)?.map_or(allocated, |progress| progress.counts)),
+            Some(_) => {
+                Some(Progress::read(read, source)?.map_or(allocated, |progress| progress.counts))
+            }
             None => None,
         };
         let counters = source_counters(read, source)?;
-        indexes.push(IndexDescription { backfilling, progress, violations, ..index_description(status, counters) });
+        indexes.push(IndexDescription {
+            backfilling,
+            progress,
+            violations,
+            ..index_description(status, counters)
+        });
     }
     if let Some(leaving) = &life.leaving {
         schema.indexes.push(leaving.index.clone());
-        indexes.push(index_description(TableStatus::Deleting, source_counters(read, leaving.source)?));
+        indexes.push(index_description(
+            TableStatus::Deleting,
+            source_counters(read, leaving.source)?,
+        ));
     }
     Ok(TableDescription {
         schema,
@@ -188,12 +227,19 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn list_tables(&self, request: &ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        let limit = request.limit.unwrap_or(LIST_TABLES_MAX).clamp(1, LIST_TABLES_MAX) as usize;
+        let limit = request
+            .limit
+            .unwrap_or(LIST_TABLES_MAX)
+            .clamp(1, LIST_TABLES_MAX) as usize;
         let range = keys::tables_after(request.exclusive_start_table_name.as_deref());
-        let (table_names, has_more) =
-            walks::page(self.view()?.read(), &range, limit, |key, _| Ok(keys::table_of(key).map(str::to_owned)))?;
+        let (table_names, has_more) = walks::page(self.view()?.read(), &range, limit, |key, _| {
+            Ok(keys::table_of(key).map(str::to_owned))
+        })?;
         let last_evaluated_table_name = table_names.last().filter(|_| has_more).cloned();
-        Ok(ListTablesResponse { table_names, last_evaluated_table_name })
+        Ok(ListTablesResponse {
+            table_names,
+            last_evaluated_table_name,
+        })
     }
 }
 
@@ -202,8 +248,14 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`, `InUse`; those of the store.
-    pub fn delete_table(&self, request: DeleteTableRequest, wait: WaitPolicy) -> Result<DeleteTableResponse, Error> {
-        let (response, sources) = self.shared.submit_and_wait_so(wait, move |transaction| delete(transaction, &request))?;
+    pub fn delete_table(
+        &self,
+        request: DeleteTableRequest,
+        wait: WaitPolicy,
+    ) -> Result<DeleteTableResponse, Error> {
+        let (response, sources) = self
+            .shared
+            .submit_and_wait_so(wait, move |transaction| delete(transaction, &request))?;
         match sources {
             None => self.shared.signal.wake(),
             Some(sources) => purge::start_all(&self.shared, sources),
@@ -232,7 +284,8 @@ fn delete(
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
-    if request.only_if_empty && walks::has_any(transaction.read(), &Space::Entry.of(entry.source))? {
+    if request.only_if_empty && walks::has_any(transaction.read(), &Space::Entry.of(entry.source))?
+    {
         return Err(InUseError::HasItems(name.to_owned()).into());
     }
     transaction.removes();

@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{
     api::{
-        DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
-        UpdateTimeToLiveResponse,
+        DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification,
+        TimeToLiveStatus, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
     },
     error::TimeToLiveError,
 };
@@ -19,9 +19,14 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`, [`TimeToLiveError`]; those of the store.
-    pub fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
+    pub fn update_time_to_live(
+        &self,
+        request: UpdateTimeToLiveRequest,
+    ) -> Result<UpdateTimeToLiveResponse, Error> {
         let specification = request.specification.clone();
-        let dropped = self.shared.submit_and_wait(move |transaction| update(transaction, &request))?;
+        let dropped = self
+            .shared
+            .submit_and_wait(move |transaction| update(transaction, &request))?;
         match dropped {
             Some(list) => purge::start(Arc::clone(&self.shared), list),
             None => self.shared.signal.wake(),
@@ -33,15 +38,25 @@ impl Engine {
     ///
     /// # Errors
     /// `TableNotFound`; those of the store.
-    pub fn describe_time_to_live(&self, request: &DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
+    pub fn describe_time_to_live(
+        &self,
+        request: &DescribeTimeToLiveRequest,
+    ) -> Result<DescribeTimeToLiveResponse, Error> {
         let table = catalog::known(self.table(&request.table_name)?, &request.table_name)?;
         let options = &self.shared.options;
         let Some(time_to_live) = &table.time_to_live else {
-            return Ok(DescribeTimeToLiveResponse { status: TimeToLiveStatus::Disabled, attribute_name: None });
+            return Ok(DescribeTimeToLiveResponse {
+                status: TimeToLiveStatus::Disabled,
+                attribute_name: None,
+            });
         };
         let status = time_to_live.status(options.clock.now_ms(), options.ttl_transition_ms);
-        let attribute_name = (status != TimeToLiveStatus::Disabled).then(|| time_to_live.attribute.clone());
-        Ok(DescribeTimeToLiveResponse { status, attribute_name })
+        let attribute_name =
+            (status != TimeToLiveStatus::Disabled).then(|| time_to_live.attribute.clone());
+        Ok(DescribeTimeToLiveResponse {
+            status,
+            attribute_name,
+        })
     }
 
     /// The items of a table whose time is over first: milliseconds since the epoch and key, at most `count`. None when time to
@@ -52,25 +67,38 @@ impl Engine {
     pub fn expiring(&self, name: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
         let view = self.view()?;
         let table = catalog::known(view.table(name)?, name)?;
-        let Some(list) = table.expiry_list() else { return Ok(Vec::new()) };
+        let Some(list) = table.expiry_list() else {
+            return Ok(Vec::new());
+        };
         let mut found = Vec::new();
         for (ms, place) in listed(view.read(), list.id, (0, u64::MAX), count)? {
-            found.extend(item_that_expires(view.read(), &table, (ms, &place))?.map(|key| (ms, key)));
+            found
+                .extend(item_that_expires(view.read(), &table, (ms, &place))?.map(|key| (ms, key)));
         }
         Ok(found)
     }
 }
 
 /// The list that was dropped.
-fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) -> Result<Option<SourceId>, Error> {
+fn update(
+    transaction: &mut Transaction<'_>,
+    request: &UpdateTimeToLiveRequest,
+) -> Result<Option<SourceId>, Error> {
     let table = transaction.known_table(&request.table_name)?;
     let options = &transaction.shared.options;
     let now_ms = options.clock.now_ms();
-    check(table.time_to_live.as_ref(), &request.specification, (now_ms, options.ttl_interval_ms))?;
+    check(
+        table.time_to_live.as_ref(),
+        &request.specification,
+        (now_ms, options.ttl_interval_ms),
+    )?;
 
     let dropped = table.expiry_list().map(|list| list.id);
     let list = match dropped {
-        None => Some(ExpiryList { id: catalog::take_source(transaction.batch)?, is_built: false }),
+        None => Some(ExpiryList {
+            id: catalog::take_source(transaction.batch)?,
+            is_built: false,
+        }),
         Some(list) => {
             purge::mark(transaction, list)?;
             None
@@ -78,7 +106,11 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) 
     };
     let attribute = request.specification.attribute_name.clone();
     transaction.change_table(&table, |new| {
-        new.time_to_live = Some(TimeToLive { attribute, list, changed_ms: now_ms });
+        new.time_to_live = Some(TimeToLive {
+            attribute,
+            list,
+            changed_ms: now_ms,
+        });
         new.control.changed_ms = Some(now_ms);
     })?;
     Ok(dropped)
@@ -99,7 +131,9 @@ fn check(
         _ => {}
     }
     match current {
-        Some(current) if now_ms < current.changed_ms.saturating_add(interval_ms) => Err(TimeToLiveError::TooOften),
+        Some(current) if now_ms < current.changed_ms.saturating_add(interval_ms) => {
+            Err(TimeToLiveError::TooOften)
+        }
         _ => Ok(()),
     }
 }

@@ -21,8 +21,9 @@ use crate::engine::{
 use crate::expr::ProjectionPaths;
 use crate::model::{
     api::{
-        ConditionParameter, ItemCollectionMetrics, TransactAction, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse,
-        TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateParameter,
+        ConditionParameter, ItemCollectionMetrics, TransactAction, TransactGet,
+        TransactGetItemsRequest, TransactGetItemsResponse, TransactWrite,
+        TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateParameter,
     },
     error::{Cancellation, CancellationReason, KeyError, TransactionError, UpdateError},
     limits::TRANSACTION_BYTES_MAX,
@@ -30,15 +31,32 @@ use crate::model::{
 
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
-    pub fn transact_write_items(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+    pub fn transact_write_items(
+        &self,
+        request: TransactWriteItemsRequest,
+        done: Done<TransactWriteItemsResponse>,
+    ) {
         let checked = check_shape(&request).map(|checked| {
-            let token = request.client_request_token.clone().map(|token| (token, digest_of(&request.transact_items)));
+            let token = request
+                .client_request_token
+                .clone()
+                .map(|token| (token, digest_of(&request.transact_items)));
             (checked, token)
         });
-        let run = move |transaction: &mut Transaction<'_>, (plans, token): &(Vec<Plan>, Option<(String, Digest)>)| {
+        let run = move |transaction: &mut Transaction<'_>,
+                        (plans, token): &(Vec<Plan>, Option<(String, Digest)>)| {
             let parts = request.transact_items.iter().zip(plans);
-            let parts = parts.map(|(write, plan)| Part { table: &write.table_name, action: action_of(write), plan });
-            run(transaction, &parts.collect::<Vec<_>>(), token.as_ref(), request.return_item_collection_metrics)
+            let parts = parts.map(|(write, plan)| Part {
+                table: &write.table_name,
+                action: action_of(write),
+                plan,
+            });
+            run(
+                transaction,
+                &parts.collect::<Vec<_>>(),
+                token.as_ref(),
+                request.return_item_collection_metrics,
+            )
         };
         self.shared.submit_checked(checked, run, done);
     }
@@ -68,19 +86,35 @@ fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Plan>, Error> 
 }
 
 /// What all items and keys may have together.
-pub(super) fn check_size<'r>(actions: impl Iterator<Item = Action<'r>>) -> Result<(), TransactionError> {
+pub(super) fn check_size<'r>(
+    actions: impl Iterator<Item = Action<'r>>,
+) -> Result<(), TransactionError> {
     let bytes: usize = actions.map(|action| action.sent().size()).sum();
-    if bytes > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge) } else { Ok(()) }
+    if bytes > TRANSACTION_BYTES_MAX {
+        Err(TransactionError::TooLarge)
+    } else {
+        Ok(())
+    }
 }
 
 fn check_expressions(write: &TransactWrite) -> Result<Plan, Error> {
-    if let TransactAction::Update { key: _, update_expression } = &write.action {
+    if let TransactAction::Update {
+        key: _,
+        update_expression,
+    } = &write.action
+    {
         let update = UpdateParameter::Expression(update_expression.clone());
         let plan = UpdatePlan::parse(&update, &write.condition, &write.placeholders)?;
-        return Ok(Plan::Update(plan.with(write.precondition, write.return_old_on_condition_failure).in_transaction()));
+        return Ok(Plan::Update(
+            plan.with(write.precondition, write.return_old_on_condition_failure)
+                .in_transaction(),
+        ));
     }
     let guard = Guard::of_request(&write.condition, &write.placeholders)?;
-    Ok(Plan::Guard(guard.with(write.precondition, write.return_old_on_condition_failure)))
+    Ok(Plan::Guard(guard.with(
+        write.precondition,
+        write.return_old_on_condition_failure,
+    )))
 }
 
 /// One write of a transaction.
@@ -106,8 +140,14 @@ pub(super) fn run(
         return replay(parts, digest, &remembered);
     }
     transaction.charges.table_factor = Some(TRANSACTION_FACTOR);
-    let tables = parts.iter().map(|part| transaction.active_table(part.table)).collect::<Result<Vec<_>, Error>>()?;
-    let keys = parts.iter().zip(&tables).map(|(part, table)| (&**table, part.plan.key(part.action, table)));
+    let tables = parts
+        .iter()
+        .map(|part| transaction.active_table(part.table))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let keys = parts
+        .iter()
+        .zip(&tables)
+        .map(|(part, table)| (&**table, part.plan.key(part.action, table)));
     let keys = keys_of_all(parts.len(), keys)?;
     let planned = plan(transaction, parts, tables, keys)?;
     check_collections(transaction, &planned)?;
@@ -119,12 +159,24 @@ pub(super) fn run(
         let remembered = Remembered::at(now_ms, *digest, units_of_replay(&planned)?);
         tokens::remember(transaction.batch, token, &remembered, now_ms)?;
     }
-    let item_collection_metrics = if with_metrics { metrics(transaction, &planned)? } else { Vec::new() };
-    Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics, is_replay: false })
+    let item_collection_metrics = if with_metrics {
+        metrics(transaction, &planned)?
+    } else {
+        Vec::new()
+    };
+    Ok(TransactWriteItemsResponse {
+        consumed_capacity,
+        item_collection_metrics,
+        is_replay: false,
+    })
 }
 
 /// Answers a token that was used.
-fn replay(parts: &[Part<'_>], digest: &Digest, remembered: &Remembered) -> Result<TransactWriteItemsResponse, Error> {
+fn replay(
+    parts: &[Part<'_>],
+    digest: &Digest,
+    remembered: &Remembered,
+) -> Result<TransactWriteItemsResponse, Error> {
     if remembered.digest != *digest {
         return Err(Error::IdempotentParameterMismatch);
     }
@@ -134,9 +186,16 @@ fn replay(parts: &[Part<'_>], digest: &Digest, remembered: &Remembered) -> Resul
             names.push(table);
         }
     }
-    let units = remembered.read_units.iter().map(|units| ConsumedCapacity::of_table(f64::from(*units)));
+    let units = remembered
+        .read_units
+        .iter()
+        .map(|units| ConsumedCapacity::of_table(f64::from(*units)));
     let consumed_capacity = names.into_iter().cloned().zip(units).collect();
-    Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics: Vec::new(), is_replay: true })
+    Ok(TransactWriteItemsResponse {
+        consumed_capacity,
+        item_collection_metrics: Vec::new(),
+        is_replay: true,
+    })
 }
 
 /// One action, decided.
@@ -156,11 +215,15 @@ fn plan<'r>(
     let mut planned = Vec::with_capacity(parts.len());
     let mut reasons = Reasons::of(parts.len());
     for (place, ((part, table), key)) in parts.iter().zip(&tables).zip(keys).enumerate() {
-        let Some(stored) = reasons.take(place, Stored::look_at(transaction, table, key))? else { continue };
+        let Some(stored) = reasons.take(place, Stored::look_at(transaction, table, key))? else {
+            continue;
+        };
         transaction.held_values.change(stored.record()?)?;
         match part.plan.decide(part.action, &stored) {
             Ok(outcome) => planned.push(Planned { stored, outcome }),
-            Err(failed @ Error::ConditionalCheckFailed { .. }) => drop(reasons.take::<()>(place, Err(failed))?),
+            Err(failed @ Error::ConditionalCheckFailed { .. }) => {
+                drop(reasons.take::<()>(place, Err(failed))?)
+            }
             Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => return Err(Cancellation::invalid(parts.len(), place, error).into()),
         }
@@ -176,9 +239,14 @@ fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> 
     let mut reasons = Reasons::of(planned.len());
     for (place, Planned { stored, outcome }) in changes(planned) {
         let growth = write::collection_growth(stored, outcome.item())?;
-        let sum = sums.entry((stored.table.source, stored.address.digest)).or_default();
+        let sum = sums
+            .entry((stored.table.source, stored.address.digest))
+            .or_default();
         *sum += growth;
-        reasons.take(place, write::check_growth(transaction.read(), limit, stored, (growth, *sum)))?;
+        reasons.take(
+            place,
+            write::check_growth(transaction.read(), limit, stored, (growth, *sum)),
+        )?;
     }
     reasons.finish()
 }
@@ -187,7 +255,10 @@ fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> 
 fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
     let mut reasons = Reasons::of(planned.len());
     for (place, Planned { stored, outcome }) in changes(planned) {
-        reasons.take(place, write::admit_indexes(transaction, stored, outcome.item()))?;
+        reasons.take(
+            place,
+            write::admit_indexes(transaction, stored, outcome.item()),
+        )?;
     }
     transaction.charges.is_admitted = true;
     reasons.finish()
@@ -195,11 +266,17 @@ fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> 
 
 /// The actions that do more than look, with their places.
 fn changes<'p, 'r>(planned: &'p [Planned<'r>]) -> impl Iterator<Item = (usize, &'p Planned<'r>)> {
-    planned.iter().enumerate().filter(|(_, write)| !matches!(write.outcome, Outcome::Kept))
+    planned
+        .iter()
+        .enumerate()
+        .filter(|(_, write)| !matches!(write.outcome, Outcome::Kept))
 }
 
 /// Writes all of it; what it consumed by table.
-fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec<(TableName, ConsumedCapacity)>, Error> {
+fn apply(
+    transaction: &mut Transaction<'_>,
+    planned: &[Planned<'_>],
+) -> Result<Vec<(TableName, ConsumedCapacity)>, Error> {
     let mut consumed = Vec::new();
     for Planned { stored, outcome } in planned {
         let mut units = match outcome {
@@ -220,17 +297,25 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
 fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
     let mut consumed = Vec::new();
     for Planned { stored, outcome } in planned {
-        let bytes = stored.item_bytes()?.max(outcome.item().map_or(0, Item::size));
+        let bytes = stored
+            .item_bytes()?
+            .max(outcome.item().map_or(0, Item::size));
         let units = ConsumedCapacity::of_table(TRANSACTION_FACTOR * read_units(bytes, true));
         super::add_capacity(&mut consumed, &stored.table.schema.name, &units);
     }
     // Whole numbers, at most 200 for each of 100 items.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Ok(consumed.into_iter().map(|(_, units)| units.table as u32).collect())
+    Ok(consumed
+        .into_iter()
+        .map(|(_, units)| units.table as u32)
+        .collect())
 }
 
 /// Of each collection once.
-fn metrics(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
+fn metrics(
+    transaction: &Transaction<'_>,
+    planned: &[Planned<'_>],
+) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let mut by_table: Vec<(TableName, Vec<ItemCollectionMetrics>)> = Vec::new();
     let mut seen = HashSet::new();
     for (_, Planned { stored, .. }) in changes(planned) {
@@ -256,7 +341,10 @@ pub fn digest_of(actions: &[TransactWrite]) -> Digest {
             TransactAction::ConditionCheck { key } => digest_item(b"check", key, &mut out),
             TransactAction::Put { item: new } => digest_item(b"put", new, &mut out),
             TransactAction::Delete { key } => digest_item(b"delete", key, &mut out),
-            TransactAction::Update { key, update_expression } => {
+            TransactAction::Update {
+                key,
+                update_expression,
+            } => {
                 digest_item(b"update", key, &mut out);
                 part(update_expression.as_bytes(), &mut out);
             }
@@ -280,7 +368,11 @@ pub fn digest_of(actions: &[TransactWrite]) -> Digest {
 
 fn placeholders(write: &TransactWrite, out: &mut Vec<u8>) {
     let names = write.placeholders.names.iter().flatten();
-    names.for_each(|(alias, name)| [alias, name].into_iter().for_each(|text| part(text.as_bytes(), out)));
+    names.for_each(|(alias, name)| {
+        [alias, name]
+            .into_iter()
+            .for_each(|text| part(text.as_bytes(), out))
+    });
     let values = write.placeholders.values.iter().flatten();
     let value = |value: &AttributeValue| Item::from([("", value.clone())]);
     values.for_each(|(alias, given)| digest_item(alias.as_bytes(), &value(given), out));
@@ -304,7 +396,10 @@ impl Engine {
     /// # Errors
     /// `Expression`, `ResourceNotFound`, `Transaction`; `TransactionCanceled` for a key that does not fit its table; those of
     /// the store.
-    pub fn transact_get_items(&self, request: &TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+    pub fn transact_get_items(
+        &self,
+        request: &TransactGetItemsRequest,
+    ) -> Result<TransactGetItemsResponse, Error> {
         let mut projections = Vec::with_capacity(request.transact_items.len());
         for get in &request.transact_items {
             get.key.check_nesting()?;
@@ -316,7 +411,10 @@ impl Engine {
         }
         let view = self.view()?;
         let planned = plan_reads(&view, request, projections)?;
-        let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        let mut response = TransactGetItemsResponse {
+            responses: Vec::new(),
+            consumed_capacity: Vec::new(),
+        };
         check_capacity(&view, &planned)?;
         let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
         for read in &planned {
@@ -325,11 +423,20 @@ impl Engine {
             let bytes = record.map_or(0, |record| record.item_bytes() as usize);
             left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
             record.map_or(Ok(()), |record| held.read(&record))?;
-            response.responses.push(record.map(|record| returned_item(record, read)).transpose()?.flatten());
+            response.responses.push(
+                record
+                    .map(|record| returned_item(record, read))
+                    .transpose()?
+                    .flatten(),
+            );
             let units = TRANSACTION_FACTOR * read_units(bytes, true);
             view.charge_item(&read.table, &address, units)?;
             let units = ConsumedCapacity::of_table(units);
-            super::add_capacity(&mut response.consumed_capacity, &read.table.schema.name, &units);
+            super::add_capacity(
+                &mut response.consumed_capacity,
+                &read.table.schema.name,
+                &units,
+            );
         }
         Ok(response)
     }
@@ -339,7 +446,13 @@ impl Engine {
 fn check_capacity(view: &View<'_>, planned: &[PlannedRead]) -> Result<(), Error> {
     let mut reasons = Reasons::of(planned.len());
     for (place, read) in planned.iter().enumerate() {
-        reasons.take(place, view.admit_item(&read.table, &EntryAddress::of_item(read.table.source, &read.key)))?;
+        reasons.take(
+            place,
+            view.admit_item(
+                &read.table,
+                &EntryAddress::of_item(read.table.source, &read.key),
+            ),
+        )?;
     }
     reasons.finish()
 }
@@ -351,15 +464,29 @@ fn plan_reads(
     projections: Vec<Option<ProjectionPaths>>,
 ) -> Result<Vec<PlannedRead>, Error> {
     let gets = &request.transact_items;
-    let tables = gets.iter().map(|get| view.active_table(&get.table_name)).collect::<Result<Vec<_>, Error>>()?;
+    let tables = gets
+        .iter()
+        .map(|get| view.active_table(&get.table_name))
+        .collect::<Result<Vec<_>, Error>>()?;
     let keys = gets.iter().zip(&tables).zip(&projections);
-    let keys = keys.map(|((get, table), projection)| (&**table, check_get(get, table, projection.as_ref())));
+    let keys = keys
+        .map(|((get, table), projection)| (&**table, check_get(get, table, projection.as_ref())));
     let keys = keys_of_all(gets.len(), keys)?;
     let planned = tables.into_iter().zip(keys).zip(projections);
-    Ok(planned.map(|((table, key), projection)| PlannedRead { table, key, projection }).collect())
+    Ok(planned
+        .map(|((table, key), projection)| PlannedRead {
+            table,
+            key,
+            projection,
+        })
+        .collect())
 }
 
-fn check_get(get: &TransactGet, table: &TableEntry, projection: Option<&ProjectionPaths>) -> Result<Key, Error> {
+fn check_get(
+    get: &TransactGet,
+    table: &TableEntry,
+    projection: Option<&ProjectionPaths>,
+) -> Result<Key, Error> {
     let key = item_key::key_of_parameter(&table.schema.key, &get.key)?;
     select::check_no_path_into_keys(projection, &table.schema)?;
     Ok(key)
@@ -391,8 +518,12 @@ impl Reasons {
     pub fn take<T>(&mut self, place: usize, outcome: Result<T, Error>) -> Result<Option<T>, Error> {
         let reason = match outcome {
             Ok(value) => return Ok(Some(value)),
-            Err(Error::ConditionalCheckFailed { item }) => CancellationReason::ConditionalCheckFailed { item },
-            Err(Error::ItemCollectionSizeLimitExceeded) => CancellationReason::ItemCollectionSizeLimitExceeded,
+            Err(Error::ConditionalCheckFailed { item }) => {
+                CancellationReason::ConditionalCheckFailed { item }
+            }
+            Err(Error::ItemCollectionSizeLimitExceeded) => {
+                CancellationReason::ItemCollectionSizeLimitExceeded
+            }
             Err(Error::Throttled(throttled)) => CancellationReason::Throttled(throttled),
             Err(error) => return Err(error),
         };
@@ -421,7 +552,15 @@ impl Reasons {
     /// # Errors
     /// `TransactionCanceled`, if there is any reason.
     pub fn finish(self) -> Result<(), Error> {
-        if self.0.iter().all(|reason| *reason == CancellationReason::None) { Ok(()) } else { Err(Cancellation(self.0).into()) }
+        if self
+            .0
+            .iter()
+            .all(|reason| *reason == CancellationReason::None)
+        {
+            Ok(())
+        } else {
+            Err(Cancellation(self.0).into())
+        }
     }
 }
 

@@ -21,8 +21,9 @@ use crate::engine::{
 };
 use crate::model::{
     api::transfer::{
-        DescribeExportRequest, DescribeImportRequest, Export, ExportFormat, ExportRequest, ExportWindow, ION, Import,
-        ImportRequest, InputFormat, ListTransfersRequest, ListTransfersResponse, TransferStatus, WindowRequest,
+        DescribeExportRequest, DescribeImportRequest, Export, ExportFormat, ExportRequest,
+        ExportWindow, ION, Import, ImportRequest, InputFormat, ListTransfersRequest,
+        ListTransfersResponse, TransferStatus, WindowRequest,
     },
     arn,
     error::RecoveryError,
@@ -37,7 +38,12 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn describe_export(&self, request: &DescribeExportRequest) -> Result<Export, Error> {
-        Ok(ExportRecord::known(self.view()?.read(), &request.export_arn, RecoveryError::ExportNotFound)?.export)
+        Ok(ExportRecord::known(
+            self.view()?.read(),
+            &request.export_arn,
+            RecoveryError::ExportNotFound,
+        )?
+        .export)
     }
 
     /// An import as it is.
@@ -45,23 +51,38 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn describe_import(&self, request: &DescribeImportRequest) -> Result<Import, Error> {
-        Ok(ImportRecord::known(self.view()?.read(), &request.import_arn, RecoveryError::ImportNotFound)?.import)
+        Ok(ImportRecord::known(
+            self.view()?.read(),
+            &request.import_arn,
+            RecoveryError::ImportNotFound,
+        )?
+        .import)
     }
 
     /// A page of exports.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn list_exports(&self, request: &ListTransfersRequest) -> Result<ListTransfersResponse<Export>, Error> {
-        self.list_transfers(request, |record: ExportRecord| (record.export.arn.clone(), record.export))
+    pub fn list_exports(
+        &self,
+        request: &ListTransfersRequest,
+    ) -> Result<ListTransfersResponse<Export>, Error> {
+        self.list_transfers(request, |record: ExportRecord| {
+            (record.export.arn.clone(), record.export)
+        })
     }
 
     /// A page of imports.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn list_imports(&self, request: &ListTransfersRequest) -> Result<ListTransfersResponse<Import>, Error> {
-        self.list_transfers(request, |record: ImportRecord| (record.import.arn.clone(), record.import))
+    pub fn list_imports(
+        &self,
+        request: &ListTransfersRequest,
+    ) -> Result<ListTransfersResponse<Import>, Error> {
+        self.list_transfers(request, |record: ImportRecord| {
+            (record.import.arn.clone(), record.import)
+        })
     }
 
     /// A page of records; `transfer` makes the description of one, with its ARN.
@@ -74,10 +95,17 @@ impl Engine {
         let table = request.table_arn.as_ref().map(|arn| format!("{arn}/"));
         let view = self.view()?;
         let (found, has_more) = R::page(view.read(), request.after.as_deref(), limit, |record| {
-            Ok(Some(transfer(record)).filter(|(arn, _)| table.as_ref().is_none_or(|table| arn.starts_with(table))))
+            Ok(Some(transfer(record))
+                .filter(|(arn, _)| table.as_ref().is_none_or(|table| arn.starts_with(table))))
         })?;
-        let next = found.last().filter(|_| has_more).map(|(arn, _)| arn.clone());
-        Ok(ListTransfersResponse { transfers: found.into_iter().map(|(_, transfer)| transfer).collect(), next })
+        let next = found
+            .last()
+            .filter(|_| has_more)
+            .map(|(arn, _)| arn.clone());
+        Ok(ListTransfersResponse {
+            transfers: found.into_iter().map(|(_, transfer)| transfer).collect(),
+            next,
+        })
     }
 }
 
@@ -122,33 +150,71 @@ impl Engine {
 }
 
 /// The table to be exported; what is missing is told by its ARN.
-fn known(entry: Option<Arc<TableEntry>>, request: &ExportRequest) -> Result<Arc<TableEntry>, RecoveryError> {
+fn known(
+    entry: Option<Arc<TableEntry>>,
+    request: &ExportRequest,
+) -> Result<Arc<TableEntry>, RecoveryError> {
     match entry {
-        None => Err(RecoveryError::TableNotFound(arn::table(&request.table_name))),
+        None => Err(RecoveryError::TableNotFound(arn::table(
+            &request.table_name,
+        ))),
         entry => table_of(entry, &request.table_name),
     }
 }
 
-fn start_export(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(Export, Option<u32>), Error> {
+fn start_export(
+    transaction: &mut Transaction<'_>,
+    request: &ExportRequest,
+) -> Result<(Export, Option<u32>), Error> {
     let table = known(transaction.table(&request.table_name)?, request)?;
     jobs::Selected::parse(&request.filter)?.check(&table.schema.key)?;
     if let Some(token) = &request.client_token
-        && let Some(record) = with_token(transaction, token, |record: &ExportRecord| &record.export.echo)?
+        && let Some(record) = with_token(transaction, token, |record: &ExportRecord| {
+            &record.export.echo
+        })?
     {
         let is_same = record.export.echo == request.echo;
-        return if is_same { Ok((record.export, None)) } else { Err(RecoveryError::ExportConflict.into()) };
+        return if is_same {
+            Ok((record.export, None))
+        } else {
+            Err(RecoveryError::ExportConflict.into())
+        };
     }
-    let window = request.window.map(|of| window(&table, of, transaction.now_ms())).transpose()?;
-    let bound = bound_within(transaction, &table, window.as_ref().map_or(request.time_ms, |window| Some(window.to_ms)))?;
-    let window_bounds = window.as_ref().map(|window| window_bounds(transaction, &table, window)).transpose()?;
-    let (now_ms, source) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
+    let window = request
+        .window
+        .map(|of| window(&table, of, transaction.now_ms()))
+        .transpose()?;
+    let bound = bound_within(
+        transaction,
+        &table,
+        window
+            .as_ref()
+            .map_or(request.time_ms, |window| Some(window.to_ms)),
+    )?;
+    let window_bounds = window
+        .as_ref()
+        .map(|window| window_bounds(transaction, &table, window))
+        .transpose()?;
+    let (now_ms, source) = (
+        transaction.now_ms(),
+        catalog::take_source(transaction.batch)?,
+    );
     let export = Export {
-        arn: account::new_arn(transaction.shared.options.seed, &request.table_name, "export", (now_ms, source)),
+        arn: account::new_arn(
+            transaction.shared.options.seed,
+            &request.table_name,
+            "export",
+            (now_ms, source),
+        ),
         table_id: table.table_id.clone(),
         status: TransferStatus::InProgress,
         start_ms: now_ms,
         end_ms: None,
-        time_ms: window.as_ref().map(|window| window.to_ms).or(request.time_ms).unwrap_or(now_ms),
+        time_ms: window
+            .as_ref()
+            .map(|window| window.to_ms)
+            .or(request.time_ms)
+            .unwrap_or(now_ms),
         window,
         items: 0,
         bytes: 0,
@@ -156,12 +222,28 @@ fn start_export(transaction: &mut Transaction<'_>, request: &ExportRequest) -> R
         failure: None,
         echo: request.echo.clone(),
     };
-    ExportRecord { export: export.clone(), source, is_copied: false }.put(transaction.batch, &export.arn)?;
+    ExportRecord {
+        export: export.clone(),
+        source,
+        is_copied: false,
+    }
+    .put(transaction.batch, &export.arn)?;
     let (name, arn) = (request.table_name.clone(), export.arn.clone());
     let job = match window_bounds {
-        Some((after, until)) => Job::Changes(ChangesJob { arn, table: name, source: table.source, into: source, after, until }),
+        Some((after, until)) => Job::Changes(ChangesJob {
+            arn,
+            table: name,
+            source: table.source,
+            into: source,
+            after,
+            until,
+        }),
         None => {
-            let from = CopySource::Table { name, source: table.source, bound };
+            let from = CopySource::Table {
+                name,
+                source: table.source,
+                bound,
+            };
             Job::copy(from, CopyTarget::Export { arn, source })
         }
     };
@@ -170,28 +252,55 @@ fn start_export(transaction: &mut Transaction<'_>, request: &ExportRequest) -> R
 }
 
 /// The version bound of a time; of now when there is no time.
-fn bound_within(transaction: &Transaction<'_>, table: &TableEntry, time_ms: Option<u64>) -> Result<Version, Error> {
-    bound(transaction, table, time_ms, |earliest, latest| RecoveryError::ExportTime { earliest, latest })
+fn bound_within(
+    transaction: &Transaction<'_>,
+    table: &TableEntry,
+    time_ms: Option<u64>,
+) -> Result<Version, Error> {
+    bound(transaction, table, time_ms, |earliest, latest| {
+        RecoveryError::ExportTime { earliest, latest }
+    })
 }
 
 /// The window asked for.
-fn window(table: &TableEntry, asked: WindowRequest, now_ms: u64) -> Result<ExportWindow, RecoveryError> {
+fn window(
+    table: &TableEntry,
+    asked: WindowRequest,
+    now_ms: u64,
+) -> Result<ExportWindow, RecoveryError> {
     let to_ms = asked.to_ms.unwrap_or(now_ms);
     let length_ms = to_ms
         .checked_sub(asked.from_ms)
-        .ok_or(RecoveryError::Parameter("ExportFromTime must be before ExportToTime, which is now when it is not given"))?;
+        .ok_or(RecoveryError::Parameter(
+            "ExportFromTime must be before ExportToTime, which is now when it is not given",
+        ))?;
     if !(WINDOW_MIN_MS..=WINDOW_MAX_MS).contains(&length_ms) {
-        return Err(RecoveryError::Parameter("ExportFromTime and ExportToTime must be 15 minutes to 24 hours apart"));
+        return Err(RecoveryError::Parameter(
+            "ExportFromTime and ExportToTime must be 15 minutes to 24 hours apart",
+        ));
     }
     let key = &table.schema.key;
-    let key_names = std::iter::once(&key.partition).chain(&key.sort).map(|attribute| attribute.name.clone()).collect();
-    Ok(ExportWindow { from_ms: asked.from_ms, to_ms, view: asked.view, key_names })
+    let key_names = std::iter::once(&key.partition)
+        .chain(&key.sort)
+        .map(|attribute| attribute.name.clone())
+        .collect();
+    Ok(ExportWindow {
+        from_ms: asked.from_ms,
+        to_ms,
+        view: asked.view,
+        key_names,
+    })
 }
 
 /// The last version before the window, and its last: it begins with its first millisecond and ends before its last.
-fn window_bounds(transaction: &Transaction<'_>, table: &TableEntry, window: &ExportWindow) -> Result<(Version, Version), Error> {
+fn window_bounds(
+    transaction: &Transaction<'_>,
+    table: &TableEntry,
+    window: &ExportWindow,
+) -> Result<(Version, Version), Error> {
     bound_within(transaction, table, Some(window.from_ms))?;
-    let before = |time_ms: u64| jobs::bound_at(transaction, table.source, time_ms.saturating_sub(1));
+    let before =
+        |time_ms: u64| jobs::bound_at(transaction, table.source, time_ms.saturating_sub(1));
     Ok((before(window.from_ms)?, before(window.to_ms)?))
 }
 
@@ -206,7 +315,9 @@ impl Engine {
         }
         jobs::root(&self.shared)?;
         let schema = Arc::new(build_new_schema(request.table.clone())?);
-        let (import, is_new) = self.shared.submit_and_wait(move |transaction| start_import(transaction, &request, &schema))?;
+        let (import, is_new) = self
+            .shared
+            .submit_and_wait(move |transaction| start_import(transaction, &request, &schema))?;
         if is_new {
             jobs::run_import(&self.shared, import.clone());
         }
@@ -220,17 +331,32 @@ fn start_import(
     schema: &Arc<TableSchema>,
 ) -> Result<(Import, bool), Error> {
     if let Some(token) = &request.client_token
-        && let Some(ImportRecord { import }) = with_token(transaction, token, |record: &ImportRecord| &record.import.echo)?
+        && let Some(ImportRecord { import }) =
+            with_token(transaction, token, |record: &ImportRecord| {
+                &record.import.echo
+            })?
     {
-        return if import.echo == request.echo { Ok((import, false)) } else { Err(RecoveryError::ImportConflict.into()) };
+        return if import.echo == request.echo {
+            Ok((import, false))
+        } else {
+            Err(RecoveryError::ImportConflict.into())
+        };
     }
     if transaction.table(&schema.name)?.is_some() {
         return Err(Error::TableAlreadyExists(schema.name.as_str().to_owned()));
     }
     let table = add_table(transaction, schema, TableStatus::Creating)?;
-    let (now_ms, id) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
+    let (now_ms, id) = (
+        transaction.now_ms(),
+        catalog::take_source(transaction.batch)?,
+    );
     let import = Import {
-        arn: account::new_arn(transaction.shared.options.seed, &schema.name, "import", (now_ms, id)),
+        arn: account::new_arn(
+            transaction.shared.options.seed,
+            &schema.name,
+            "import",
+            (now_ms, id),
+        ),
         table_id: table.table_id,
         status: TransferStatus::InProgress,
         start_ms: now_ms,
@@ -242,6 +368,9 @@ fn start_import(
         failure: None,
         echo: request.echo.clone(),
     };
-    ImportRecord { import: import.clone() }.put(transaction.batch, &import.arn)?;
+    ImportRecord {
+        import: import.clone(),
+    }
+    .put(transaction.batch, &import.arn)?;
     Ok((import, true))
 }

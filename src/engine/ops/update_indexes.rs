@@ -32,27 +32,49 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
                 return Err(UpdateTableError::IndexExists.into());
             }
         }
-        let of_update = update.update.as_ref().map(|change| (&change.name, "update"));
-        let Some((name, action)) = of_update.or_else(|| update.delete.as_ref().map(|name| (name, "delete"))) else { continue };
+        let of_update = update
+            .update
+            .as_ref()
+            .map(|change| (&change.name, "update"));
+        let Some((name, action)) =
+            of_update.or_else(|| update.delete.as_ref().map(|name| (name, "delete")))
+        else {
+            continue;
+        };
         let index = name.as_str().to_owned();
         let units = update.update.as_ref().and_then(|change| change.throughput);
-        let is_leaving = table.index_life.leaving.as_ref().is_some_and(|leaving| leaving.index.name == *name);
+        let is_leaving = table
+            .index_life
+            .leaving
+            .as_ref()
+            .is_some_and(|leaving| leaving.index.name == *name);
         match table.index(name).map(|(index, _)| index.kind) {
             Some(IndexKind::Global) => {}
             None if is_leaving => {}
-            Some(IndexKind::Local) => return Err(UpdateTableError::LocalIndex { action, index }.into()),
+            Some(IndexKind::Local) => {
+                return Err(UpdateTableError::LocalIndex { action, index }.into());
+            }
             // The service looks for no index to give it more than any can have.
             None if units.is_some_and(|units| check_units(units).is_err()) => {
                 return Err(UpdateTableError::ActionBlocked.into());
             }
-            None => return Err(NotFoundError::Index { index, table: table.schema.name.as_str().to_owned() }.into()),
+            None => {
+                return Err(NotFoundError::Index {
+                    index,
+                    table: table.schema.name.as_str().to_owned(),
+                }
+                .into());
+            }
         }
     }
     Ok(())
 }
 
 /// The checks of a creation that need no table.
-pub(super) fn check_creation(creation: &IndexDefinition, request: &UpdateTableRequest) -> Result<(), Error> {
+pub(super) fn check_creation(
+    creation: &IndexDefinition,
+    request: &UpdateTableRequest,
+) -> Result<(), Error> {
     let name = creation.name.as_str();
     if request.attribute_definitions.is_none() {
         return Err(UpdateTableError::DefinitionsMissing(name.to_owned()).into());
@@ -77,12 +99,26 @@ pub(super) fn create(
     let index = define(Arc::make_mut(&mut new.schema), creation, request)?;
     let name = index.name.as_str();
     let sources = catalog::take_sources(transaction.batch, 2)?;
-    let [source, violations] = sources[..] else { return Err(StoreError::Corrupt("source ids are used up").into()) };
+    let [source, violations] = sources[..] else {
+        return Err(StoreError::Corrupt("source ids are used up").into());
+    };
     new.index_sources.push(source);
     // Set when it becomes active.
-    new.index_life.made.insert(name.to_owned(), Made { violations, since: 0 });
-    let until_ms = transaction.now_ms().saturating_add(transaction.shared.options.index_allocation_ms);
-    new.index_life.building = Some(Building { index: index.name, phase: Phase::Allocation { until_ms }, is_updated: false });
+    new.index_life.made.insert(
+        name.to_owned(),
+        Made {
+            violations,
+            since: 0,
+        },
+    );
+    let until_ms = transaction
+        .now_ms()
+        .saturating_add(transaction.shared.options.index_allocation_ms);
+    new.index_life.building = Some(Building {
+        index: index.name,
+        phase: Phase::Allocation { until_ms },
+        is_updated: false,
+    });
     Ok(())
 }
 
@@ -102,23 +138,37 @@ pub(super) fn define(
     Ok(index)
 }
 
-fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &IndexDefinition) -> Result<(), UpdateTableError> {
+fn check_against_table(
+    table: &TableSchema,
+    index: &IndexSchema,
+    creation: &IndexDefinition,
+) -> Result<(), UpdateTableError> {
     let name = || index.name.as_str().to_owned();
     match (table.billing_mode, index.throughput) {
-        (BillingMode::Provisioned, None) => return Err(UpdateTableError::CreateThroughputMissing(name())),
-        (BillingMode::PayPerRequest, Some(_)) => return Err(UpdateTableError::CreateThroughputOnDemand(name())),
+        (BillingMode::Provisioned, None) => {
+            return Err(UpdateTableError::CreateThroughputMissing(name()));
+        }
+        (BillingMode::PayPerRequest, Some(_)) => {
+            return Err(UpdateTableError::CreateThroughputOnDemand(name()));
+        }
         (BillingMode::Provisioned, Some(_)) | (BillingMode::PayPerRequest, None) => {}
     }
-    if let (BillingMode::Provisioned, Some(member)) =
-        (table.billing_mode, update_throughput::first_maximum(creation.settings.on_demand))
-    {
+    if let (BillingMode::Provisioned, Some(member)) = (
+        table.billing_mode,
+        update_throughput::first_maximum(creation.settings.on_demand),
+    ) {
         return Err(UpdateTableError::OnDemandOnProvisioned(member));
     }
     let known: Vec<(&KeyAttribute, &str)> = typed(table).collect();
     for (attribute, role) in key_roles(&index.partition, &index.sort) {
-        let clash = known.iter().find(|(of, _)| of.name == attribute.name && of.attribute_type != attribute.attribute_type);
+        let clash = known.iter().find(|(of, _)| {
+            of.name == attribute.name && of.attribute_type != attribute.attribute_type
+        });
         if let Some((existing, existing_role)) = clash {
-            return Err(UpdateTableError::Redefined { existing: element(existing, existing_role), new: element(attribute, role) });
+            return Err(UpdateTableError::Redefined {
+                existing: element(existing, existing_role),
+                new: element(attribute, role),
+            });
         }
     }
     Ok(())
@@ -126,20 +176,35 @@ fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &Inde
 
 /// Every key attribute of the table and its indexes with its role.
 fn typed(table: &TableSchema) -> impl Iterator<Item = (&KeyAttribute, &'static str)> {
-    let own = key_roles(std::slice::from_ref(&table.key.partition), table.key.sort.as_slice());
-    own.chain(table.indexes.iter().flat_map(|index| key_roles(&index.partition, &index.sort)))
+    let own = key_roles(
+        std::slice::from_ref(&table.key.partition),
+        table.key.sort.as_slice(),
+    );
+    own.chain(
+        table
+            .indexes
+            .iter()
+            .flat_map(|index| key_roles(&index.partition, &index.sort)),
+    )
 }
 
 fn key_roles<'a>(
     partition: &'a [KeyAttribute],
     sort: &'a [KeyAttribute],
 ) -> impl Iterator<Item = (&'a KeyAttribute, &'static str)> {
-    partition.iter().map(|attribute| (attribute, "HASH")).chain(sort.iter().map(|attribute| (attribute, "RANGE")))
+    partition
+        .iter()
+        .map(|attribute| (attribute, "HASH"))
+        .chain(sort.iter().map(|attribute| (attribute, "RANGE")))
 }
 
 /// `pk:S:HASH`.
 fn element(attribute: &KeyAttribute, role: &str) -> String {
-    format!("{}:{}:{role}", attribute.name, attribute.attribute_type.as_attribute_type().tag())
+    format!(
+        "{}:{}:{role}",
+        attribute.name,
+        attribute.attribute_type.as_attribute_type().tag()
+    )
 }
 
 // What making an index would come to: the table's items held against its definition. It consumes nothing.
@@ -154,10 +219,17 @@ impl Engine {
     ///
     /// # Errors
     /// `Schema`, `ResourceNotFound`; those of the store.
-    pub fn forecast_index(&self, request: &UpdateTableRequest, definition: &IndexDefinition) -> Result<IndexForecast, Error> {
+    pub fn forecast_index(
+        &self,
+        request: &UpdateTableRequest,
+        definition: &IndexDefinition,
+    ) -> Result<IndexForecast, Error> {
         let view = self.view()?;
         let table = catalog::known(view.table(&request.table_name)?, &request.table_name)?;
-        let index = build_global_index(definition, request.attribute_definitions.as_deref().unwrap_or_default())?;
+        let index = build_global_index(
+            definition,
+            request.attribute_definitions.as_deref().unwrap_or_default(),
+        )?;
         let mut forecast = IndexForecast {
             index: index.clone(),
             items: view.counters(table.source)?.entries,
@@ -169,27 +241,58 @@ impl Engine {
             violations: 0,
             examples: Vec::new(),
         };
-        let target = IndexView { table: &table.schema.key, index: &index, source: table.source };
+        let target = IndexView {
+            table: &table.schema.key,
+            index: &index,
+            source: table.source,
+        };
         let mut bytes = 0;
-        try_walk(view.read(), &Space::Entry.of(table.source), Direction::Forward, |_, value| {
-            let record = Record::parse(value)?;
-            bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
-            look_at(&record, &target, &mut forecast)?;
-            Ok(if bytes < LOOKED_AT_BYTES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-        })?;
+        try_walk(
+            view.read(),
+            &Space::Entry.of(table.source),
+            Direction::Forward,
+            |_, value| {
+                let record = Record::parse(value)?;
+                bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
+                look_at(&record, &target, &mut forecast)?;
+                Ok(if bytes < LOOKED_AT_BYTES_MAX {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                })
+            },
+        )?;
         Ok(forecast)
     }
 }
 
 /// Adds an item. Only what decides and counts is decoded.
-fn look_at(record: &Record<'_>, target: &IndexView<'_>, forecast: &mut IndexForecast) -> Result<(), StoreError> {
+fn look_at(
+    record: &Record<'_>,
+    target: &IndexView<'_>,
+    forecast: &mut IndexForecast,
+) -> Result<(), StoreError> {
     let item_bytes = record.item_bytes() as usize;
     forecast.looked_at += 1;
     forecast.put_units += write_units(item_bytes);
-    let is_key = |name: &str| target.table.contains(name) || target.index.attributes().any(|attribute| attribute.name == name);
+    let is_key = |name: &str| {
+        target.table.contains(name)
+            || target
+                .index
+                .attributes()
+                .any(|attribute| attribute.name == name)
+    };
     let is_whole = target.index.projection == Projection::All;
-    let item: Item = record.attributes(&|name| if is_whole { is_key(name) } else { target.index.projects(target.table, name) })?;
-    let Some(key) = item.key(target.table) else { return Ok(()) };
+    let item: Item = record.attributes(&|name| {
+        if is_whole {
+            is_key(name)
+        } else {
+            target.index.projects(target.table, name)
+        }
+    })?;
+    let Some(key) = item.key(target.table) else {
+        return Ok(());
+    };
     if let Some(entry) = target.entry_with_key(&item, &key) {
         let bytes = if is_whole { item_bytes } else { entry.bytes };
         forecast.entries += 1;
@@ -198,7 +301,10 @@ fn look_at(record: &Record<'_>, target: &IndexView<'_>, forecast: &mut IndexFore
     } else if let Some(violation) = violation(target.index, &item) {
         forecast.violations += 1;
         if forecast.examples.len() < EXAMPLES_MAX {
-            forecast.examples.push(Absence { key, reason: AbsenceReason::Refused(violation) });
+            forecast.examples.push(Absence {
+                key,
+                reason: AbsenceReason::Refused(violation),
+            });
         }
     }
     Ok(())

@@ -9,7 +9,9 @@ use super::{
     update_indexes,
     update_throughput::{self, Throughputs},
 };
-use crate::engine::{base::table_definition::build_new_schema, index_life, runtime::prelude::*, streams};
+use crate::engine::{
+    base::table_definition::build_new_schema, index_life, runtime::prelude::*, streams,
+};
 use crate::model::{
     api::{
         CreateTableRequest, UpdateTableRequest, UpdateTableResponse,
@@ -27,7 +29,9 @@ impl Engine {
     pub fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
         check_request(&request)?;
         let with_indexes = request.index_updates.iter().flatten().any(is_online);
-        let response = self.shared.submit_and_wait(move |transaction| update(transaction, &request))?;
+        let response = self
+            .shared
+            .submit_and_wait(move |transaction| update(transaction, &request))?;
         if with_indexes {
             self.shared.signal.wake();
         }
@@ -48,21 +52,29 @@ fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         || request.has_replicas;
     match &request.index_updates {
         None if !has_others => return Err(UpdateTableError::Nothing.into()),
-        Some(updates) if updates.is_empty() && !has_others => return Err(UpdateTableError::Nothing.into()),
+        Some(updates) if updates.is_empty() && !has_others => {
+            return Err(UpdateTableError::Nothing.into());
+        }
         Some(updates) if updates.is_empty() => return Err(UpdateTableError::NoIndexUpdates.into()),
         Some(updates) => check_index_updates(updates)?,
         None => {}
     }
     update_throughput::check_request(request)?;
     check_combination(request)?;
-    request.index_creations().try_for_each(|creation| update_indexes::check_creation(creation, request))
+    request
+        .index_creations()
+        .try_for_each(|creation| update_indexes::check_creation(creation, request))
 }
 
 fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
     let mut seen: BTreeSet<&IndexName> = BTreeSet::new();
     for update in updates {
         let create = update.create.as_ref().map(|creation| &creation.name);
-        let actions = [update.update.as_ref().map(|change| &change.name), create, update.delete.as_ref()];
+        let actions = [
+            update.update.as_ref().map(|change| &change.name),
+            create,
+            update.delete.as_ref(),
+        ];
         let mut actions = actions.into_iter().flatten();
         let name = actions.next().ok_or(UpdateTableError::NoIndexAction)?;
         if actions.next().is_some() {
@@ -87,9 +99,15 @@ fn is_online(update: &IndexUpdate) -> bool {
 fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
     let updates = request.index_updates.as_deref().unwrap_or_default();
     let alone = [
-        ("Server-Side Encryption modification", request.encryption.is_some()),
+        (
+            "Server-Side Encryption modification",
+            request.encryption.is_some(),
+        ),
         ("TableClass modification", request.table_class.is_some()),
-        ("DeletionProtection modification", request.deletion_protection.is_some()),
+        (
+            "DeletionProtection modification",
+            request.deletion_protection.is_some(),
+        ),
         ("WarmThroughput", request.warm.is_some()),
         ("Replica modification", request.has_replicas),
     ];
@@ -123,7 +141,10 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
     Ok(())
 }
 
-fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
+fn update(
+    transaction: &mut Transaction<'_>,
+    request: &UpdateTableRequest,
+) -> Result<UpdateTableResponse, Error> {
     let old = transaction.known_table(&request.table_name)?;
     check_against(&old, request)?;
     // A table with less to it, or without its protection, is how room is made on a full disk.
@@ -146,9 +167,12 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     }
     let schemas = table_description.schema.indexes.iter_mut();
     for (schema, state) in schemas.zip(&mut table_description.indexes) {
-        if let (true, Some((index, _))) =
-            (request.index_changes().any(|change| change.name == schema.name), old.index(&schema.name))
-        {
+        if let (true, Some((index, _))) = (
+            request
+                .index_changes()
+                .any(|change| change.name == schema.name),
+            old.index(&schema.name),
+        ) {
             schema.throughput = index.throughput;
             state.status = TableStatus::Updating;
         }
@@ -157,7 +181,11 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
 }
 
 /// Creates and deletes indexes, and notes that one was updated while it was made.
-fn change_indexes(transaction: &mut Transaction<'_>, new: &mut TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
+fn change_indexes(
+    transaction: &mut Transaction<'_>,
+    new: &mut TableEntry,
+    request: &UpdateTableRequest,
+) -> Result<(), Error> {
     for update in request.index_updates.iter().flatten() {
         if let Some(creation) = &update.create {
             update_indexes::create(transaction, new, creation, request)?;
@@ -173,7 +201,11 @@ fn change_indexes(transaction: &mut Transaction<'_>, new: &mut TableEntry, reque
 }
 
 fn only_indexes(request: &UpdateTableRequest) -> bool {
-    let rest = UpdateTableRequest { index_updates: None, attribute_definitions: None, ..request.clone() };
+    let rest = UpdateTableRequest {
+        index_updates: None,
+        attribute_definitions: None,
+        ..request.clone()
+    };
     rest == UpdateTableRequest::new(request.table_name.clone())
 }
 
@@ -196,10 +228,19 @@ fn check_state(table: &TableEntry) -> Result<(), InUseError> {
 }
 
 /// The table's entry after the change.
-fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64) -> Result<TableEntry, Error> {
+fn changed(
+    old: &TableEntry,
+    request: &UpdateTableRequest,
+    now_ms: u64,
+) -> Result<TableEntry, Error> {
     let mut new = old.clone();
     new.control.changed_ms = Some(now_ms);
-    Throughputs { old, request, now_ms }.apply(&mut new)?;
+    Throughputs {
+        old,
+        request,
+        now_ms,
+    }
+    .apply(&mut new)?;
     let schema = Arc::make_mut(&mut new.schema);
     if let Some(protected) = request.deletion_protection {
         schema.deletion_protection = protected;
@@ -213,13 +254,20 @@ fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64) -> Resul
     }
     if schema.billing_mode == BillingMode::PayPerRequest && request.billing_mode.is_some() {
         new.control.on_demand_since_ms = Some(now_ms);
-    } else if old.schema.billing_mode == BillingMode::PayPerRequest && schema.billing_mode == BillingMode::Provisioned {
-        new.control.on_demand_since_ms = Some(old.control.on_demand_since_ms.unwrap_or(old.created_ms));
+    } else if old.schema.billing_mode == BillingMode::PayPerRequest
+        && schema.billing_mode == BillingMode::Provisioned
+    {
+        new.control.on_demand_since_ms =
+            Some(old.control.on_demand_since_ms.unwrap_or(old.created_ms));
     }
     Ok(new)
 }
 
-fn change_stream(transaction: &mut Transaction<'_>, table: &mut TableEntry, change: &StreamSpecification) -> Result<(), Error> {
+fn change_stream(
+    transaction: &mut Transaction<'_>,
+    table: &mut TableEntry,
+    change: &StreamSpecification,
+) -> Result<(), Error> {
     let name = table.schema.name.as_str().to_owned();
     match (table.enabled_stream().is_some(), change.view_type) {
         (true, Some(_)) => Err(UpdateTableError::StreamEnabled(name).into()),
@@ -234,14 +282,22 @@ impl Engine {
     ///
     /// # Errors
     /// The place of the first that would fail now, and why.
-    pub fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
-        let Some(first) = requests.first() else { return Ok(()) };
+    pub fn check_update_table(
+        &self,
+        requests: &[UpdateTableRequest],
+    ) -> Result<(), (usize, Error)> {
+        let Some(first) = requests.first() else {
+            return Ok(());
+        };
         let entry = self.table(&first.table_name).map_err(|error| (0, error))?;
-        let mut entry = TableEntry::clone(&*catalog::known(entry, &first.table_name).map_err(|error| (0, error))?);
+        let mut entry = TableEntry::clone(
+            &*catalog::known(entry, &first.table_name).map_err(|error| (0, error))?,
+        );
         let mut has_stream = entry.enabled_stream().is_some();
         let now_ms = self.shared.now_ms();
         for (place, request) in requests.iter().enumerate() {
-            entry = check_one(&entry, request, now_ms, &mut has_stream).map_err(|error| (place, error))?;
+            entry = check_one(&entry, request, now_ms, &mut has_stream)
+                .map_err(|error| (place, error))?;
         }
         Ok(())
     }
@@ -260,7 +316,12 @@ impl Engine {
 }
 
 /// The entry after the request, as far as later requests look at it.
-fn check_one(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64, has_stream: &mut bool) -> Result<TableEntry, Error> {
+fn check_one(
+    old: &TableEntry,
+    request: &UpdateTableRequest,
+    now_ms: u64,
+    has_stream: &mut bool,
+) -> Result<TableEntry, Error> {
     check_request(request)?;
     check_against(old, request)?;
     let mut new = changed(old, request, now_ms)?;

@@ -9,24 +9,34 @@ use crate::model::{
     api::{UpdateTableRequest, table_control::ThroughputHistory, tables::IndexChange},
     error::{LimitError, SchemaError, UpdateTableError},
     limits::{DECREASE_INTERVAL_MS, FREE_DECREASES},
-    schema::{BillingMode, OnDemandThroughput, ProvisionedThroughput, ThroughputSettings, WarmThroughput},
+    schema::{
+        BillingMode, OnDemandThroughput, ProvisionedThroughput, ThroughputSettings, WarmThroughput,
+    },
 };
 
 /// The checks that need no table.
 pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     match (request.billing_mode, request.throughput) {
-        (Some(BillingMode::PayPerRequest), Some(_)) => return Err(SchemaError::ThroughputOnDemand.into()),
-        (Some(BillingMode::Provisioned), None) => return Err(UpdateTableError::ThroughputRequired.into()),
+        (Some(BillingMode::PayPerRequest), Some(_)) => {
+            return Err(SchemaError::ThroughputOnDemand.into());
+        }
+        (Some(BillingMode::Provisioned), None) => {
+            return Err(UpdateTableError::ThroughputRequired.into());
+        }
         (Some(_) | None, _) => {}
     }
     request.throughput.map_or(Ok(()), check_units)?;
-    request.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, "table"))?;
+    request
+        .on_demand
+        .map_or(Ok(()), |maxima| check_maxima(maxima, "table"))?;
     for change in request.index_changes() {
         let name = change.name.as_str();
         if change.throughput.is_none() && change.on_demand.is_none() && change.warm.is_none() {
             return Err(UpdateTableError::EmptyIndexUpdate(name.to_owned()).into());
         }
-        change.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, &of_index(name)))?;
+        change
+            .on_demand
+            .map_or(Ok(()), |maxima| check_maxima(maxima, &of_index(name)))?;
     }
     Ok(())
 }
@@ -39,30 +49,54 @@ fn of_index(name: &str) -> String {
 /// The bounds of indexes' units and the account's maximum, which clients take for a reason to try again: told when table and indexes
 /// were found (docs/dynamodb.md 2.6).
 pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), Error> {
-    let of_indexes = request.index_changes().filter_map(|change| change.throughput);
+    let of_indexes = request
+        .index_changes()
+        .filter_map(|change| change.throughput);
     of_indexes.clone().try_for_each(check_units)?;
-    let of_new = request.index_creations().filter_map(|creation| creation.throughput);
-    Ok(request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)?)
+    let of_new = request
+        .index_creations()
+        .filter_map(|creation| creation.throughput);
+    Ok(request
+        .throughput
+        .into_iter()
+        .chain(of_indexes)
+        .chain(of_new)
+        .try_for_each(check_table_maximum)?)
 }
 
 fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
-    [("MaxReadRequestUnits", maxima.max_read_request_units), ("MaxWriteRequestUnits", maxima.max_write_request_units)]
+    [
+        ("MaxReadRequestUnits", maxima.max_read_request_units),
+        ("MaxWriteRequestUnits", maxima.max_write_request_units),
+    ]
 }
 
 /// The first maximum that is given.
 pub(super) fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
-    maxima_members(maxima).into_iter().find(|(_, units)| units.is_some()).map(|(member, _)| member)
+    maxima_members(maxima)
+        .into_iter()
+        .find(|(_, units)| units.is_some())
+        .map(|(member, _)| member)
 }
 
 /// As [`check_maxima`], of an index.
-pub(super) fn check_index_maxima(maxima: OnDemandThroughput, index: &str) -> Result<(), SchemaError> {
+pub(super) fn check_index_maxima(
+    maxima: OnDemandThroughput,
+    index: &str,
+) -> Result<(), SchemaError> {
     check_maxima(maxima, &of_index(index))
 }
 
 /// -1 clears a maximum.
 fn check_maxima(maxima: OnDemandThroughput, of: &str) -> Result<(), SchemaError> {
-    match maxima_members(maxima).into_iter().find(|(_, units)| units.is_some_and(|units| units == 0 || units < -1)) {
-        Some((member, _)) => Err(SchemaError::OnDemandRange { member, of: of.to_owned() }),
+    match maxima_members(maxima)
+        .into_iter()
+        .find(|(_, units)| units.is_some_and(|units| units == 0 || units < -1))
+    {
+        Some((member, _)) => Err(SchemaError::OnDemandRange {
+            member,
+            of: of.to_owned(),
+        }),
         None => Ok(()),
     }
 }
@@ -84,16 +118,40 @@ struct Asked<'r> {
 
 impl<'r> Throughputs<'r> {
     fn asked(&self) -> impl Iterator<Item = Asked<'r>> + use<'r> {
-        let UpdateTableRequest { throughput: units, on_demand: maxima, warm, .. } = *self.request;
-        std::iter::once(Asked { index: None, units, maxima, warm }).chain(self.request.index_changes().map(|change| {
-            let IndexChange { name, throughput: units, on_demand: maxima, warm } = change;
-            Asked { index: Some(name.as_str()), units: *units, maxima: *maxima, warm: *warm }
+        let UpdateTableRequest {
+            throughput: units,
+            on_demand: maxima,
+            warm,
+            ..
+        } = *self.request;
+        std::iter::once(Asked {
+            index: None,
+            units,
+            maxima,
+            warm,
+        })
+        .chain(self.request.index_changes().map(|change| {
+            let IndexChange {
+                name,
+                throughput: units,
+                on_demand: maxima,
+                warm,
+            } = change;
+            Asked {
+                index: Some(name.as_str()),
+                units: *units,
+                maxima: *maxima,
+                warm: *warm,
+            }
         }))
     }
 
     /// Makes the changes in `new`, a copy of the old entry.
     pub fn apply(&self, new: &mut TableEntry) -> Result<(), Error> {
-        let mode = self.request.billing_mode.unwrap_or(self.old.schema.billing_mode);
+        let mode = self
+            .request
+            .billing_mode
+            .unwrap_or(self.old.schema.billing_mode);
         self.check_mode(mode)?;
         Arc::make_mut(&mut new.schema).billing_mode = mode;
         for Asked { index, units, .. } in self.asked() {
@@ -109,17 +167,30 @@ impl<'r> Throughputs<'r> {
 
     fn check_mode(&self, mode: BillingMode) -> Result<(), Error> {
         if mode == BillingMode::PayPerRequest {
-            return match self.asked().find(|asked| asked.units.is_some()).map(|asked| asked.index) {
+            return match self
+                .asked()
+                .find(|asked| asked.units.is_some())
+                .map(|asked| asked.index)
+            {
                 Some(None) => Err(SchemaError::ThroughputOnDemand.into()),
-                Some(Some(index)) => Err(UpdateTableError::IndexThroughputOnDemand(index.to_owned()).into()),
+                Some(Some(index)) => {
+                    Err(UpdateTableError::IndexThroughputOnDemand(index.to_owned()).into())
+                }
                 None => Ok(()),
             };
         }
         if self.old.schema.billing_mode == BillingMode::Provisioned {
             return Ok(());
         }
-        let has_units = |name: &str| self.asked().any(|asked| asked.index == Some(name) && asked.units.is_some());
-        let mut indexes = self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str());
+        let has_units = |name: &str| {
+            self.asked()
+                .any(|asked| asked.index == Some(name) && asked.units.is_some())
+        };
+        let mut indexes = self
+            .old
+            .schema
+            .indexes_of(IndexKind::Global)
+            .map(|index| index.name.as_str());
         match indexes.find(|name| !has_units(name)) {
             Some(name) => Err(UpdateTableError::IndexThroughputRequired(name.to_owned()).into()),
             None => Ok(()),
@@ -127,12 +198,21 @@ impl<'r> Throughputs<'r> {
     }
 
     /// Sets the units of the table or of an index.
-    fn change(&self, new: &mut TableEntry, index: Option<&str>, units: ProvisionedThroughput) -> Result<(), Error> {
+    fn change(
+        &self,
+        new: &mut TableEntry,
+        index: Option<&str>,
+        units: ProvisionedThroughput,
+    ) -> Result<(), Error> {
         let warm = self.old.schema.effective_warm(index);
         let schema = Arc::make_mut(&mut new.schema);
         let place = match index {
             None => Some(&mut schema.throughput),
-            Some(name) => schema.indexes.iter_mut().find(|of| of.name.as_str() == name).map(|of| &mut of.throughput),
+            Some(name) => schema
+                .indexes
+                .iter_mut()
+                .find(|of| of.name.as_str() == name)
+                .map(|of| &mut of.throughput),
         };
         let Some(place) = place else { return Ok(()) };
         let old = place.replace(units);
@@ -150,7 +230,10 @@ impl<'r> Throughputs<'r> {
             read_capacity_units: warm.read_capacity_units.max(units.read_capacity_units),
             write_capacity_units: warm.write_capacity_units.max(units.write_capacity_units),
         };
-        schema.throughput_settings_mut(index).into_iter().for_each(|settings| settings.warm = reached.into());
+        schema
+            .throughput_settings_mut(index)
+            .into_iter()
+            .for_each(|settings| settings.warm = reached.into());
         Ok(())
     }
 
@@ -161,7 +244,11 @@ impl<'r> Throughputs<'r> {
         old: ProvisionedThroughput,
         new: ProvisionedThroughput,
     ) -> Result<(), LimitError> {
-        let pairs = || throughput_members(old).into_iter().zip(throughput_members(new));
+        let pairs = || {
+            throughput_members(old)
+                .into_iter()
+                .zip(throughput_members(new))
+        };
         if pairs().any(|((_, old), (_, new))| new > old) {
             history.last_increase_ms = Some(self.now_ms);
         }
@@ -170,7 +257,11 @@ impl<'r> Throughputs<'r> {
             let next_ms = history.last_decrease_ms.unwrap_or(0) + DECREASE_INTERVAL_MS;
             if today >= FREE_DECREASES && self.now_ms < next_ms {
                 let last = calendar::long(next_ms - DECREASE_INTERVAL_MS);
-                return Err(LimitError::Decreases { today, last, next: calendar::long(next_ms) });
+                return Err(LimitError::Decreases {
+                    today,
+                    last,
+                    next: calendar::long(next_ms),
+                });
             }
             history.last_decrease_ms = Some(self.now_ms);
             history.decreases = today + 1;
@@ -182,30 +273,52 @@ impl<'r> Throughputs<'r> {
     fn switch(&self, schema: &mut TableSchema, mode: BillingMode) {
         let switch = |settings: &mut ThroughputSettings, index| match mode {
             BillingMode::Provisioned => settings.on_demand = OnDemandThroughput::default(),
-            BillingMode::PayPerRequest => settings.warm = self.old.schema.effective_warm(index).into(),
+            BillingMode::PayPerRequest => {
+                settings.warm = self.old.schema.effective_warm(index).into()
+            }
         };
         switch(&mut schema.settings.throughput, None);
-        for index in schema.indexes.iter_mut().filter(|index| index.kind == IndexKind::Global) {
+        for index in schema
+            .indexes
+            .iter_mut()
+            .filter(|index| index.kind == IndexKind::Global)
+        {
             switch(&mut index.settings, Some(index.name.as_str()));
         }
         if mode == BillingMode::PayPerRequest {
             schema.throughput = None;
-            schema.indexes.iter_mut().for_each(|index| index.throughput = None);
+            schema
+                .indexes
+                .iter_mut()
+                .for_each(|index| index.throughput = None);
         }
     }
 
-    fn change_maxima(&self, schema: &mut TableSchema, mode: BillingMode) -> Result<(), UpdateTableError> {
+    fn change_maxima(
+        &self,
+        schema: &mut TableSchema,
+        mode: BillingMode,
+    ) -> Result<(), UpdateTableError> {
         for Asked { index, maxima, .. } in self.asked() {
             let Some(maxima) = maxima else { continue };
             if let (BillingMode::Provisioned, Some(member)) = (mode, first_maximum(maxima)) {
                 return Err(UpdateTableError::OnDemandOnProvisioned(member));
             }
-            let Some(settings) = schema.throughput_settings_mut(index) else { continue };
+            let Some(settings) = schema.throughput_settings_mut(index) else {
+                continue;
+            };
             let kept = settings.on_demand;
-            let merge = |new: Option<i64>, old: Option<i64>| new.or(old).filter(|units| *units != -1);
+            let merge =
+                |new: Option<i64>, old: Option<i64>| new.or(old).filter(|units| *units != -1);
             settings.on_demand = OnDemandThroughput {
-                max_read_request_units: merge(maxima.max_read_request_units, kept.max_read_request_units),
-                max_write_request_units: merge(maxima.max_write_request_units, kept.max_write_request_units),
+                max_read_request_units: merge(
+                    maxima.max_read_request_units,
+                    kept.max_read_request_units,
+                ),
+                max_write_request_units: merge(
+                    maxima.max_write_request_units,
+                    kept.max_write_request_units,
+                ),
             };
         }
         Ok(())
@@ -217,14 +330,30 @@ impl<'r> Throughputs<'r> {
             let current = schema.effective_warm(index);
             let of = index.map_or_else(|| "table".to_owned(), of_index);
             let checked = |member, asked: Option<i64>, current: u64| match asked {
-                Some(units) if units < current.cast_signed() => Err(UpdateTableError::WarmDecrease { member, of: of.clone() }),
+                Some(units) if units < current.cast_signed() => {
+                    Err(UpdateTableError::WarmDecrease {
+                        member,
+                        of: of.clone(),
+                    })
+                }
                 asked => Ok(Some(asked.unwrap_or(current.cast_signed()))),
             };
             let warm = WarmThroughput {
-                read_units_per_second: checked("ReadUnitsPerSecond", warm.read_units_per_second, current.read_capacity_units)?,
-                write_units_per_second: checked("WriteUnitsPerSecond", warm.write_units_per_second, current.write_capacity_units)?,
+                read_units_per_second: checked(
+                    "ReadUnitsPerSecond",
+                    warm.read_units_per_second,
+                    current.read_capacity_units,
+                )?,
+                write_units_per_second: checked(
+                    "WriteUnitsPerSecond",
+                    warm.write_units_per_second,
+                    current.write_capacity_units,
+                )?,
             };
-            schema.throughput_settings_mut(index).into_iter().for_each(|settings| settings.warm = warm);
+            schema
+                .throughput_settings_mut(index)
+                .into_iter()
+                .for_each(|settings| settings.warm = warm);
         }
         Ok(())
     }
@@ -235,5 +364,10 @@ fn same(index: Option<&str>, units: ProvisionedThroughput) -> UpdateTableError {
         None => ("table".to_owned(), "table"),
         Some(name) => (format!("index {name}"), "index"),
     };
-    UpdateTableError::SameThroughput { of, kind, read: units.read_capacity_units, write: units.write_capacity_units }
+    UpdateTableError::SameThroughput {
+        of,
+        kind,
+        read: units.read_capacity_units,
+        write: units.write_capacity_units,
+    }
 }

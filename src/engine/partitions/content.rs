@@ -29,7 +29,8 @@ pub struct Group<'g> {
 }
 
 /// Gives a view for each step.
-pub type Views<'v> = dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
+pub type Views<'v> =
+    dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
 
 /// Is told each group with the snapshot that it is in, and says whether to go on.
 pub type Visit<'v> = dyn FnMut(&dyn Read, Group<'_>) -> Result<ControlFlow<()>, StoreError> + 'v;
@@ -70,7 +71,11 @@ fn step(
         left -= 1;
         last = Some(place.to_vec());
         is_over = visit(read, group)?.is_break();
-        Ok(if left == 0 || is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if left == 0 || is_over {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
     };
     let inside = from.len() > size_of::<Digest>();
     if !is_grouped || inside {
@@ -85,7 +90,15 @@ fn step(
             let place = keys::place_in_source(key);
             let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
             let digest = first_digest(place).to_be_bytes();
-            see(Group { digest, place, entries: 1, billed_bytes }, place)
+            see(
+                Group {
+                    digest,
+                    place,
+                    entries: 1,
+                    billed_bytes,
+                },
+                place,
+            )
         })?;
         if is_over {
             return Ok(None);
@@ -96,19 +109,31 @@ fn step(
         return Ok(end_of_collection.filter(|end| to.is_none_or(|to| end.as_slice() < to)));
     }
     // A collection that the end cuts is not whole in the range.
-    let cut = to.filter(|to| to.len() > size_of::<Digest>()).map(|to| &to[..size_of::<Digest>()]);
+    let cut = to
+        .filter(|to| to.len() > size_of::<Digest>())
+        .map(|to| &to[..size_of::<Digest>()]);
     let range = Space::Collection.between(source, from, cut.or(to));
     try_walk(read, &range, Direction::Forward, |key, bytes| {
         let value = CollectionValue::parse(bytes)?;
         let place = keys::place_in_source(key);
         let (entries, billed_bytes) = (value.entries, value.billed_bytes());
-        see(Group { digest: first_digest(place).to_be_bytes(), place, entries, billed_bytes }, place)
+        see(
+            Group {
+                digest: first_digest(place).to_be_bytes(),
+                place,
+                entries,
+                billed_bytes,
+            },
+            place,
+        )
     })?;
     if is_over {
         return Ok(None);
     }
     if left == 0 {
-        return Ok(last.and_then(|place| after_collection(&place)).filter(|next| to.is_none_or(|to| next.as_slice() < to)));
+        return Ok(last
+            .and_then(|place| after_collection(&place))
+            .filter(|next| to.is_none_or(|to| next.as_slice() < to)));
     }
     // Every order in a collection is after this place.
     Ok(cut.map(|digest| [digest, &[0]].concat()))
@@ -125,23 +150,42 @@ pub fn first_keys(
     count: usize,
 ) -> Result<Vec<Vec<AttributeValue>>, StoreError> {
     let index = table.index_of(source);
-    let attributes = index.map_or(std::slice::from_ref(&table.schema.key.partition), |index| &index.partition);
-    let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    let attributes = index.map_or(std::slice::from_ref(&table.schema.key.partition), |index| {
+        &index.partition
+    });
+    let names: Vec<&str> = attributes
+        .iter()
+        .map(|attribute| attribute.name.as_str())
+        .collect();
     let is_grouped = index.is_some() || table.has_collections();
     let from = &range.from[..range.from.len().min(size_of::<Digest>())];
-    let space = if is_grouped { Space::Collection } else { Space::Entry };
+    let space = if is_grouped {
+        Space::Collection
+    } else {
+        Space::Entry
+    };
     let range = space.between(source, from, range.to.as_deref());
     let mut found = Vec::new();
     try_walk(read, &range, Direction::Forward, |_, bytes| {
-        found.push(if is_grouped { CollectionValue::parse(bytes)?.partition(&names) } else { key_values(bytes, &names) }?);
-        Ok(if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        found.push(if is_grouped {
+            CollectionValue::parse(bytes)?.partition(&names)
+        } else {
+            key_values(bytes, &names)
+        }?);
+        Ok(if found.len() < count {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        })
     })?;
     Ok(found)
 }
 
 /// The first place behind the collection of a place; `None` at the end of the hash space.
 fn after_collection(place: &[u8]) -> Option<Vec<u8>> {
-    first_digest(place).checked_add(1).map(|next| next.to_be_bytes().to_vec())
+    first_digest(place)
+        .checked_add(1)
+        .map(|next| next.to_be_bytes().to_vec())
 }
 
 /// The first place behind a place.
@@ -155,7 +199,11 @@ pub fn just_after(mut place: Vec<u8>) -> Vec<u8> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn local_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
+pub fn local_bytes(
+    read: &dyn Read,
+    table: &TableEntry,
+    digest: &Digest,
+) -> Result<u64, StoreError> {
     collection_bytes(read, table.sources_of(IndexKind::Local), digest)
 }
 
@@ -163,10 +211,17 @@ pub fn local_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Resu
 ///
 /// # Errors
 /// Those of the store.
-pub fn collection_bytes(read: &dyn Read, sources: impl Iterator<Item = SourceId>, digest: &Digest) -> Result<u64, StoreError> {
+pub fn collection_bytes(
+    read: &dyn Read,
+    sources: impl Iterator<Item = SourceId>,
+    digest: &Digest,
+) -> Result<u64, StoreError> {
     let mut sum = 0;
     for source in sources {
-        let value = read.get(&StoreKey::Collection(source, digest).encode())?.map(CollectionValue::parse).transpose()?;
+        let value = read
+            .get(&StoreKey::Collection(source, digest).encode())?
+            .map(CollectionValue::parse)
+            .transpose()?;
         sum += value.map_or(0, |value| value.billed_bytes());
     }
     Ok(sum)
@@ -176,11 +231,21 @@ pub fn collection_bytes(read: &dyn Read, sources: impl Iterator<Item = SourceId>
 ///
 /// # Errors
 /// Those of the store.
-pub fn has_items(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange, count: u64) -> Result<bool, Error> {
+pub fn has_items(
+    views: &Views<'_>,
+    table: &TableEntry,
+    source: SourceId,
+    range: &PlaceRange,
+    count: u64,
+) -> Result<bool, Error> {
     let mut found = 0;
     walk(views, table, source, range, &mut |_, group| {
         found += group.entries;
-        Ok(if found < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        Ok(if found < count {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        })
     })?;
     Ok(found >= count)
 }
@@ -189,7 +254,12 @@ pub fn has_items(views: &Views<'_>, table: &TableEntry, source: SourceId, range:
 ///
 /// # Errors
 /// Those of the store.
-pub fn count(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<PartitionContent, Error> {
+pub fn count(
+    views: &Views<'_>,
+    table: &TableEntry,
+    source: SourceId,
+    range: &PlaceRange,
+) -> Result<PartitionContent, Error> {
     let mut content = PartitionContent::default();
     let mut last = None;
     let has_local = source == table.source && table.has_local_index();
@@ -212,7 +282,12 @@ pub fn count(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Pl
 ///
 /// # Errors
 /// Those of the store.
-pub fn half(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<Option<Vec<u8>>, Error> {
+pub fn half(
+    views: &Views<'_>,
+    table: &TableEntry,
+    source: SourceId,
+    range: &PlaceRange,
+) -> Result<Option<Vec<u8>>, Error> {
     let content = count(views, table, source, range)?;
     let is_one = content.collections == 1;
     if is_one && (content.items < 2 || (source == table.source && table.has_local_index())) {
@@ -220,7 +295,10 @@ pub fn half(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Pla
     }
     let inner = match is_one {
         // From here on entries are told apart.
-        true => PlaceRange { from: inside(views, table, source, range)?, to: range.to.clone() },
+        true => PlaceRange {
+            from: inside(views, table, source, range)?,
+            to: range.to.clone(),
+        },
         false => range.clone(),
     };
     let (mut sum, mut cut, mut first) = (0, None, true);
@@ -235,12 +313,21 @@ pub fn half(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Pla
         sum += group.billed_bytes;
         Ok(ControlFlow::Continue(()))
     })?;
-    log::debug!("a partition of {} bytes is cut at {}", content.billed_bytes, cut.as_deref().map(hex).unwrap_or_default());
+    log::debug!(
+        "a partition of {} bytes is cut at {}",
+        content.billed_bytes,
+        cut.as_deref().map(hex).unwrap_or_default()
+    );
     Ok(cut)
 }
 
 /// The first place inside the only collection of a range.
-fn inside(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<Vec<u8>, Error> {
+fn inside(
+    views: &Views<'_>,
+    table: &TableEntry,
+    source: SourceId,
+    range: &PlaceRange,
+) -> Result<Vec<u8>, Error> {
     if range.from.len() > size_of::<Digest>() {
         return Ok(range.from.clone());
     }

@@ -48,13 +48,23 @@ impl HotPartition<'_> {
     /// # Errors
     /// Those of the store.
     pub fn cuts(&self, samples: &[Sampled]) -> Result<Cuts, Error> {
-        let for_heat = self.map.partitions().iter().filter(|partition| partition.origin == PartitionOrigin::Heat).count();
+        let for_heat = self
+            .map
+            .partitions()
+            .iter()
+            .filter(|partition| partition.origin == PartitionOrigin::Heat)
+            .count();
         if for_heat >= OF_SOURCE_MAX {
             return Ok(Err(SplitCandidate::Enough));
         }
         // A page that goes on in the next partition was counted up to where that begins.
-        let is_inside = |place: &[u8]| self.range.from[..] <= *place && self.range.to.as_deref().is_none_or(|to| place <= to);
-        let mut samples: Vec<&Sampled> = samples.iter().filter(|sample| is_inside(&sample.place)).collect();
+        let is_inside = |place: &[u8]| {
+            self.range.from[..] <= *place && self.range.to.as_deref().is_none_or(|to| place <= to)
+        };
+        let mut samples: Vec<&Sampled> = samples
+            .iter()
+            .filter(|sample| is_inside(&sample.place))
+            .collect();
         samples.sort_by(|a, b| a.place.cmp(&b.place));
         if samples.len() < SAMPLES_MIN {
             return self.by_bytes();
@@ -64,7 +74,8 @@ impl HotPartition<'_> {
             Some((digest, share)) if share >= MOST_OF_KEYS => self.of_key(digest, &samples),
             _ => match parted(&keys) {
                 Some((below, above)) => {
-                    let cut = self.between((below + 1).to_be_bytes().to_vec(), &above.to_be_bytes())?;
+                    let cut =
+                        self.between((below + 1).to_be_bytes().to_vec(), &above.to_be_bytes())?;
                     let beside = |mut place: Vec<u8>| {
                         place.truncate(size_of::<Digest>());
                         vec![place]
@@ -78,7 +89,11 @@ impl HotPartition<'_> {
 
     fn by_bytes(&self) -> Result<Cuts, Error> {
         let half = content::half(self.views, self.table, self.source, self.range)?;
-        let held = if self.is_held() { SplitCandidate::HeldByLocalIndex } else { SplitCandidate::Single };
+        let held = if self.is_held() {
+            SplitCandidate::HeldByLocalIndex
+        } else {
+            SplitCandidate::Single
+        };
         Ok(half.map(|place| vec![place]).ok_or(held))
     }
 
@@ -88,7 +103,9 @@ impl HotPartition<'_> {
 
     /// Puts a key apart or, when nothing is beside it, cuts its collection.
     fn of_key(&self, digest: u128, samples: &[&Sampled]) -> Result<Cuts, Error> {
-        let after = digest.checked_add(1).map(|after| after.to_be_bytes().to_vec());
+        let after = digest
+            .checked_add(1)
+            .map(|after| after.to_be_bytes().to_vec());
         let cuts = self.beside(&digest.to_be_bytes(), after.as_deref())?;
         if !cuts.is_empty() {
             return Ok(Ok(cuts));
@@ -96,23 +113,40 @@ impl HotPartition<'_> {
         if self.is_held() {
             return Ok(Err(SplitCandidate::HeldByLocalIndex));
         }
-        let of_collection = self.map.partitions().iter().filter(|partition| first_digest(&partition.from) == digest).count();
+        let of_collection = self
+            .map
+            .partitions()
+            .iter()
+            .filter(|partition| first_digest(&partition.from) == digest)
+            .count();
         if of_collection >= OF_COLLECTION_MAX {
             return Ok(Err(SplitCandidate::Enough));
         }
-        let of_key: Vec<&Sampled> = samples.iter().copied().filter(|sample| first_digest(&sample.place) == digest).collect();
+        let of_key: Vec<&Sampled> = samples
+            .iter()
+            .copied()
+            .filter(|sample| first_digest(&sample.place) == digest)
+            .collect();
         self.of_collection(&of_key)
     }
 
     /// The bounds of what lies between two places, as far as something lies beyond them in the partition.
     fn beside(&self, from: &[u8], after: Option<&[u8]>) -> Result<Vec<Vec<u8>>, Error> {
-        let below = PlaceRange { from: self.range.from.clone(), to: Some(from.to_vec()) };
+        let below = PlaceRange {
+            from: self.range.from.clone(),
+            to: Some(from.to_vec()),
+        };
         let mut cuts = Vec::new();
         if below.from[..] < *from && self.has_items(&below, 1)? {
             cuts.push(from.to_vec());
         }
-        if let Some(after) = after.filter(|after| self.range.to.as_deref().is_none_or(|to| *after < to)) {
-            let above = PlaceRange { from: after.to_vec(), to: self.range.to.clone() };
+        if let Some(after) =
+            after.filter(|after| self.range.to.as_deref().is_none_or(|to| *after < to))
+        {
+            let above = PlaceRange {
+                from: after.to_vec(),
+                to: self.range.to.clone(),
+            };
             if self.has_items(&above, 1)? {
                 cuts.push(after.to_vec());
             }
@@ -132,9 +166,15 @@ impl HotPartition<'_> {
             && place.len() > size_of::<Digest>()
         {
             let cuts = self.beside(place, Some(&content::just_after(place.to_vec())))?;
-            return Ok(if cuts.is_empty() { Err(SplitCandidate::Single) } else { Ok(cuts) });
+            return Ok(if cuts.is_empty() {
+                Err(SplitCandidate::Single)
+            } else {
+                Ok(cuts)
+            });
         }
-        let Some((below, above)) = parted(&items) else { return self.by_bytes() };
+        let Some((below, above)) = parted(&items) else {
+            return self.by_bytes();
+        };
         if !self.has_items(self.range, 2)? {
             return Ok(Err(SplitCandidate::Single));
         }
@@ -148,14 +188,21 @@ impl HotPartition<'_> {
 
     /// Cuts anywhere from behind one place that is asked for to the next, which parts the load as well; so the bytes decide.
     fn between(&self, behind: Vec<u8>, next: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let gap = PlaceRange { from: behind, to: Some(next.to_vec()) };
+        let gap = PlaceRange {
+            from: behind,
+            to: Some(next.to_vec()),
+        };
         let half = content::half(self.views, self.table, self.source, &gap)?;
-        Ok(Some(half.unwrap_or_else(|| next.to_vec())).filter(|place| self.range.to.as_ref() != Some(place)))
+        Ok(Some(half.unwrap_or_else(|| next.to_vec()))
+            .filter(|place| self.range.to.as_ref() != Some(place)))
     }
 }
 
 /// The load of each group of samples that are in the order of their groups.
-fn grouped<'s, G: PartialEq + Copy>(samples: &[&'s Sampled], group: impl Fn(&'s Sampled) -> G) -> Vec<(G, f64)> {
+fn grouped<'s, G: PartialEq + Copy>(
+    samples: &[&'s Sampled],
+    group: impl Fn(&'s Sampled) -> G,
+) -> Vec<(G, f64)> {
     let mut groups: Vec<(G, f64)> = Vec::new();
     for sample in samples {
         match groups.last_mut().filter(|(last, _)| *last == group(sample)) {
@@ -180,7 +227,8 @@ fn parted<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
         below += pair[0].1;
         ((below - half).abs(), (pair[0].0, pair[1].0))
     });
-    cuts.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, pair)| pair)
+    cuts.min_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, pair)| pair)
 }
 
 /// Is the later half of the load on one side of a place, though all of it is on both?
@@ -190,7 +238,10 @@ fn moves_on(samples: &[&Sampled], place: &[u8]) -> bool {
     let middle = turns.get(turns.len() / 2).copied().unwrap_or_default();
     let late = || samples.iter().filter(|sample| sample.turn >= middle);
     let all: f64 = late().map(|sample| sample.weight).sum();
-    let below: f64 = late().filter(|sample| sample.place[..] < *place).map(|sample| sample.weight).sum();
+    let below: f64 = late()
+        .filter(|sample| sample.place[..] < *place)
+        .map(|sample| sample.weight)
+        .sum();
     !(PART_MIN..=1.0 - PART_MIN).contains(&(below / all))
 }
 
@@ -230,7 +281,12 @@ pub struct Sampled {
 
 impl Default for Samples {
     fn default() -> Self {
-        Self { now: Reservoir::default(), before: Reservoir::default(), counted: 0, dice: 0x9E37_79B9_7F4A_7C15 }
+        Self {
+            now: Reservoir::default(),
+            before: Reservoir::default(),
+            counted: 0,
+            dice: 0x9E37_79B9_7F4A_7C15,
+        }
     }
 }
 
@@ -243,7 +299,13 @@ impl Samples {
         }
         let minute = now_ms / MINUTE_MS;
         if minute != self.now.minute {
-            self.before = std::mem::replace(&mut self.now, Reservoir { minute, ..Reservoir::default() });
+            self.before = std::mem::replace(
+                &mut self.now,
+                Reservoir {
+                    minute,
+                    ..Reservoir::default()
+                },
+            );
         }
         self.counted += 1;
         self.now.weight += weight;
@@ -265,10 +327,16 @@ impl Samples {
     #[must_use]
     pub fn recent(&self, now_ms: u64) -> Vec<Sampled> {
         let minute = now_ms / MINUTE_MS;
-        let recent = [&self.before, &self.now].into_iter().filter(|of| of.minute + 1 >= minute);
+        let recent = [&self.before, &self.now]
+            .into_iter()
+            .filter(|of| of.minute + 1 >= minute);
         let sampled = recent.flat_map(|of| {
             let weight = of.weight / of.places.len().max(1) as f64;
-            of.places.iter().map(move |(place, turn)| Sampled { place: place.clone(), weight, turn: *turn })
+            of.places.iter().map(move |(place, turn)| Sampled {
+                place: place.clone(),
+                weight,
+                turn: *turn,
+            })
         });
         sampled.collect()
     }
@@ -317,15 +385,22 @@ mod hot_tests {
     use super::*;
 
     fn samples(places: &[&[u8]]) -> Vec<Sampled> {
-        let sampled = places.iter().zip(0..).map(|(place, turn)| Sampled { place: (*place).into(), weight: 1.0, turn });
+        let sampled = places.iter().zip(0..).map(|(place, turn)| Sampled {
+            place: (*place).into(),
+            weight: 1.0,
+            turn,
+        });
         sampled.collect()
     }
 
     #[test]
     fn the_load_is_parted_where_it_is_parted_best() {
-        for (weights, expected) in
-            [(&[1.0, 1.0][..], Some((0, 1))), (&[5.0, 1.0, 1.0], Some((0, 1))), (&[1.0, 1.0, 3.0], Some((1, 2))), (&[1.0], None)]
-        {
+        for (weights, expected) in [
+            (&[1.0, 1.0][..], Some((0, 1))),
+            (&[5.0, 1.0, 1.0], Some((0, 1))),
+            (&[1.0, 1.0, 3.0], Some((1, 2))),
+            (&[1.0], None),
+        ] {
             let groups: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
             assert_eq!(parted(&groups), expected, "{weights:?}");
         }
@@ -340,7 +415,11 @@ mod hot_tests {
         let mixed: Vec<&[u8]> = (0..100).map(|turn| growing[turn * 37 % 100]).collect();
         for (places, expected) in [(growing, true), (falling, true), (mixed, false)] {
             let samples = samples(&places);
-            assert_eq!(moves_on(&samples.iter().collect::<Vec<_>>(), &[50]), expected, "{places:?}");
+            assert_eq!(
+                moves_on(&samples.iter().collect::<Vec<_>>(), &[50]),
+                expected,
+                "{places:?}"
+            );
         }
     }
 }
@@ -352,16 +431,31 @@ mod sample_tests {
     #[test]
     fn each_unit_is_as_likely_as_another_and_two_minutes_are_looked_back_on() {
         let mut samples = Samples::default();
-        let write = |units: f64| Load { write: units, ..Load::default() };
+        let write = |units: f64| Load {
+            write: units,
+            ..Load::default()
+        };
         for n in 0..30_000_u32 {
             let place = [u8::from(n % 3 == 0)];
             // A third of the requests has three quarters of the load.
-            samples.count((&place, &place), u64::from(n) * 2, &write(if n % 3 == 0 { 6.0 } else { 1.0 }));
+            samples.count(
+                (&place, &place),
+                u64::from(n) * 2,
+                &write(if n % 3 == 0 { 6.0 } else { 1.0 }),
+            );
         }
         let recent = samples.recent(59_998);
-        let weight =
-            |of: &dyn Fn(&Sampled) -> bool| recent.iter().filter(|sample| of(sample)).map(|sample| sample.weight).sum::<f64>();
-        assert_eq!((recent.len(), weight(&|_| true).round()), (PLACES, 240_000.0));
+        let weight = |of: &dyn Fn(&Sampled) -> bool| {
+            recent
+                .iter()
+                .filter(|sample| of(sample))
+                .map(|sample| sample.weight)
+                .sum::<f64>()
+        };
+        assert_eq!(
+            (recent.len(), weight(&|_| true).round()),
+            (PLACES, 240_000.0)
+        );
         let share = weight(&|sample| *sample.place == [1]) / weight(&|_| true);
         assert!((0.55..0.9).contains(&share), "{share}");
         // Early and late.

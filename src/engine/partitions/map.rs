@@ -41,8 +41,15 @@ impl Stored for PartitionMap {
     const WHAT: &'static str = "the partitions of a table or index";
 
     fn is_consistent(&self) -> bool {
-        let is_ordered = self.partitions.windows(2).all(|pair| pair[0].from < pair[1].from);
-        is_ordered && self.partitions.first().is_some_and(|first| first.from.is_empty())
+        let is_ordered = self
+            .partitions
+            .windows(2)
+            .all(|pair| pair[0].from < pair[1].from);
+        is_ordered
+            && self
+                .partitions
+                .first()
+                .is_some_and(|first| first.from.is_empty())
     }
 }
 
@@ -51,7 +58,8 @@ fn hex_of<S: Serializer>(place: &[u8], serializer: S) -> Result<S::Ok, S::Error>
 }
 
 fn bytes_of_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    unhex(&String::deserialize(deserializer)?).ok_or_else(|| de::Error::custom("no digits of a place"))
+    unhex(&String::deserialize(deserializer)?)
+        .ok_or_else(|| de::Error::custom("no digits of a place"))
 }
 
 impl PartitionMap {
@@ -61,10 +69,22 @@ impl PartitionMap {
         let total = u32::try_from(count.clamp(1, PARTITIONS_MAX)).unwrap_or(1);
         let partition = |index: u32| {
             let (first, _) = walks::segment_digests(Segment { index, total });
-            let from = if index == 0 { Vec::new() } else { first.to_vec() };
-            Partition { id: index, from, since_ms: now_ms, origin: PartitionOrigin::Creation }
+            let from = if index == 0 {
+                Vec::new()
+            } else {
+                first.to_vec()
+            };
+            Partition {
+                id: index,
+                from,
+                since_ms: now_ms,
+                origin: PartitionOrigin::Creation,
+            }
         };
-        Self { partitions: (0..total).map(partition).collect(), next_id: total }
+        Self {
+            partitions: (0..total).map(partition).collect(),
+            next_id: total,
+        }
     }
 
     /// In the order of their places.
@@ -76,7 +96,9 @@ impl PartitionMap {
     /// Which partition, by its position, has a place?
     #[must_use]
     pub fn position_of(&self, place: &[u8]) -> usize {
-        self.partitions.partition_point(|partition| partition.from.as_slice() <= place).saturating_sub(1)
+        self.partitions
+            .partition_point(|partition| partition.from.as_slice() <= place)
+            .saturating_sub(1)
     }
 
     /// The partitions from that of one place to that of another, in order; one if the second place is not behind.
@@ -89,13 +111,18 @@ impl PartitionMap {
     /// The position of the partition with that number.
     #[must_use]
     pub fn position_of_id(&self, id: u32) -> Option<usize> {
-        self.partitions.iter().position(|partition| partition.id == id)
+        self.partitions
+            .iter()
+            .position(|partition| partition.id == id)
     }
 
     /// First place, and the first place behind; the last partition has no end.
     #[must_use]
     pub fn bounds(&self, position: usize) -> Option<(&[u8], Option<&[u8]>)> {
-        let next = self.partitions.get(position + 1).map(|next| next.from.as_slice());
+        let next = self
+            .partitions
+            .get(position + 1)
+            .map(|next| next.from.as_slice());
         Some((self.partitions.get(position)?.from.as_slice(), next))
     }
 
@@ -103,7 +130,10 @@ impl PartitionMap {
     #[must_use]
     pub fn range(&self, position: usize) -> PlaceRange {
         let (from, to) = self.bounds(position).unwrap_or_default();
-        PlaceRange { from: from.to_vec(), to: to.map(<[u8]>::to_vec) }
+        PlaceRange {
+            from: from.to_vec(),
+            to: to.map(<[u8]>::to_vec),
+        }
     }
 
     /// Cuts the partition that has `place`, which becomes the first place of a new one. False when it is a boundary already, or
@@ -115,7 +145,12 @@ impl PartitionMap {
         }
         // Both halves rest: their load before the split is not told apart.
         self.partitions[position].since_ms = now_ms;
-        let new = Partition { id: self.next_id, from: place, since_ms: now_ms, origin };
+        let new = Partition {
+            id: self.next_id,
+            from: place,
+            since_ms: now_ms,
+            origin,
+        };
         self.partitions.insert(position + 1, new);
         self.next_id += 1;
         true
@@ -124,7 +159,9 @@ impl PartitionMap {
     /// Halves the widest partitions until there are `count`, or one cannot be halved.
     pub fn grow_to(&mut self, count: usize, now_ms: u64) {
         while self.partitions.len() < count {
-            let Some(middle) = self.middle(self.widest()) else { break };
+            let Some(middle) = self.middle(self.widest()) else {
+                break;
+            };
             if !self.split(middle.to_vec(), now_ms, PartitionOrigin::Throughput) {
                 break;
             }
@@ -150,7 +187,10 @@ impl PartitionMap {
         };
         let positions = 0..self.partitions.len();
         // Of equals `max_by_key` gives the last.
-        positions.rev().max_by_key(|position| width(*position)).unwrap_or(0)
+        positions
+            .rev()
+            .max_by_key(|position| width(*position))
+            .unwrap_or(0)
     }
 }
 
@@ -171,7 +211,14 @@ mod tests {
     #[test]
     fn even_parts_and_the_places_in_them() {
         let map = PartitionMap::even(4, 5);
-        for (first, expected) in [(0x00_u8, 0), (0x3F, 0), (0x40, 1), (0x80, 2), (0xBF, 2), (0xFF, 3)] {
+        for (first, expected) in [
+            (0x00_u8, 0),
+            (0x3F, 0),
+            (0x40, 1),
+            (0x80, 2),
+            (0xBF, 2),
+            (0xFF, 3),
+        ] {
             assert_eq!(map.position_of(&[first; 16]), expected, "{first:#x}");
         }
         assert_eq!(map.bounds(3).unwrap().1, None);
@@ -184,7 +231,11 @@ mod tests {
         let middle = map.middle(0).unwrap().to_vec();
         assert!(map.split(middle.clone(), 9, PartitionOrigin::Size));
         assert!(!map.split(middle, 9, PartitionOrigin::Size));
-        let ids: Vec<u32> = map.partitions().iter().map(|partition| partition.id).collect();
+        let ids: Vec<u32> = map
+            .partitions()
+            .iter()
+            .map(|partition| partition.id)
+            .collect();
         assert_eq!(ids, [0, 2, 1]);
         assert_eq!(map.widest(), 2);
         // Inside one collection.
@@ -196,14 +247,27 @@ mod tests {
         assert_eq!(stored::decode(&bytes), Ok(map.clone()));
         // As it was written before forms had versions.
         let text = String::from_utf8(bytes).unwrap();
-        assert_eq!(stored::decode(text.replacen("\"v\":1,", "", 1).as_bytes()), Ok(map));
+        assert_eq!(
+            stored::decode(text.replacen("\"v\":1,", "", 1).as_bytes()),
+            Ok(map)
+        );
     }
 
     #[test]
     fn a_map_with_a_gap_is_damaged() {
-        let no_beginning = br#"{"next":1,"partitions":[{"id":0,"from":"10","since":1,"origin":"creation"}]}"#;
-        for bytes in [&b"{}"[..], b"x", br#"{"next":1,"partitions":[]}"#, no_beginning] {
-            assert!(stored::decode::<PartitionMap>(bytes).is_err(), "{}", String::from_utf8_lossy(bytes));
+        let no_beginning =
+            br#"{"next":1,"partitions":[{"id":0,"from":"10","since":1,"origin":"creation"}]}"#;
+        for bytes in [
+            &b"{}"[..],
+            b"x",
+            br#"{"next":1,"partitions":[]}"#,
+            no_beginning,
+        ] {
+            assert!(
+                stored::decode::<PartitionMap>(bytes).is_err(),
+                "{}",
+                String::from_utf8_lossy(bytes)
+            );
         }
     }
 }

@@ -34,7 +34,8 @@ pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
         None => ON_DEMAND_PARTITIONS,
         Some(throughput) => {
             // In thirds of a write unit, so that there is no rounding before the end.
-            let thirds = throughput.read_capacity_units + throughput.write_capacity_units * (READ_UNITS / WRITE_UNITS);
+            let thirds = throughput.read_capacity_units
+                + throughput.write_capacity_units * (READ_UNITS / WRITE_UNITS);
             thirds.div_ceil(READ_UNITS)
         }
     };
@@ -45,7 +46,11 @@ pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
 ///
 /// # Errors
 /// `Corrupt`; those of the store.
-pub fn load(read: &dyn Read, table: &TableEntry, source: SourceId) -> Result<Arc<PartitionMap>, StoreError> {
+pub fn load(
+    read: &dyn Read,
+    table: &TableEntry,
+    source: SourceId,
+) -> Result<Arc<PartitionMap>, StoreError> {
     let map = match read.get(&StoreKey::Partitions(source).encode())? {
         Some(bytes) => stored::decode(bytes)?,
         None => PartitionMap::even(needed_for(table.throughput_of(source)), table.created_ms),
@@ -63,7 +68,12 @@ pub fn sources(table: &TableEntry) -> impl Iterator<Item = SourceId> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn keep(batch: &mut dyn Write, old: Option<&TableEntry>, new: &TableEntry, now_ms: u64) -> Result<(), StoreError> {
+pub fn keep(
+    batch: &mut dyn Write,
+    old: Option<&TableEntry>,
+    new: &TableEntry,
+    now_ms: u64,
+) -> Result<(), StoreError> {
     for source in sources(new) {
         let key = StoreKey::Partitions(source).encode();
         let before = batch.get(&key)?.map(<[u8]>::to_vec);
@@ -72,9 +82,10 @@ pub fn keep(batch: &mut dyn Write, old: Option<&TableEntry>, new: &TableEntry, n
             Some(Ok(map)) => map,
             // Damage is told to who reads it; a table whose partitions are damaged can still be changed and dropped.
             Some(Err(_)) => continue,
-            None => {
-                PartitionMap::even(needed_for(old.unwrap_or(new).throughput_of(source)), old.map_or(now_ms, |old| old.created_ms))
-            }
+            None => PartitionMap::even(
+                needed_for(old.unwrap_or(new).throughput_of(source)),
+                old.map_or(now_ms, |old| old.created_ms),
+            ),
         };
         map.grow_to(needed_for(new.throughput_of(source)), now_ms);
         let bytes = stored::encode(&map)?;
@@ -159,7 +170,10 @@ mod partitions_tests {
             (10_000, 10_000, 14),
         ];
         for (read_capacity_units, write_capacity_units, expected) in cases {
-            let throughput = ProvisionedThroughput { read_capacity_units, write_capacity_units };
+            let throughput = ProvisionedThroughput {
+                read_capacity_units,
+                write_capacity_units,
+            };
             assert_eq!(needed_for(Some(throughput)), expected, "{throughput:?}");
         }
         assert_eq!(needed_for(None), 4);

@@ -48,7 +48,11 @@ pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Pag
 ///
 /// # Errors
 /// Those of the store.
-pub fn read_on_account(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
+pub fn read_on_account(
+    view: &View<'_>,
+    plan: &PagePlan,
+    rows: &mut Rows<'_>,
+) -> Result<(Page, PageBill), Error> {
     Ok(PageWalk::run(view, plan, 0, rows)?.finish()?)
 }
 
@@ -81,12 +85,25 @@ impl PageBill {
     /// Fetched base items lie in the same collection as the entries of a local index.
     fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
         let places = (&self.places.0[..], &self.places.1[..]);
-        let reads =
-            Reads { requests: 1, evaluated: self.evaluated, returned: self.returned, units: self.units + self.fetched_units };
-        let reads = if self.is_query { PageReads::Query(reads) } else { PageReads::Scan(reads) };
+        let reads = Reads {
+            requests: 1,
+            evaluated: self.evaluated,
+            returned: self.returned,
+            units: self.units + self.fetched_units,
+        };
+        let reads = if self.is_query {
+            PageReads::Query(reads)
+        } else {
+            PageReads::Scan(reads)
+        };
         view.charge_page(&self.table, self.source, places, (self.units, &reads))?;
         if self.fetched_units > 0.0 {
-            view.charge_page(&self.table, self.table.source, places, (self.fetched_units, &PageReads::Fetch))?;
+            view.charge_page(
+                &self.table,
+                self.table.source,
+                places,
+                (self.fetched_units, &PageReads::Fetch),
+            )?;
         }
         Ok(())
     }
@@ -106,19 +123,33 @@ pub struct Part {
 ///
 /// # Errors
 /// `Throttled`; those of the store.
-pub fn read_part(view: &View<'_>, plan: &PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Part, Error> {
-    view.admit(&plan.source.table, plan.source.id(), keys::place_in_source(start_of(plan)))?;
+pub fn read_part(
+    view: &View<'_>,
+    plan: &PagePlan,
+    bytes_before: usize,
+    rows: &mut Rows<'_>,
+) -> Result<Part, Error> {
+    view.admit(
+        &plan.source.table,
+        plan.source.id(),
+        keys::place_in_source(start_of(plan)),
+    )?;
     let walk = PageWalk::run(view, plan, bytes_before, rows)?;
     let (bytes, is_cut) = (bytes_before + walk.bytes + walk.fetched_bytes, walk.is_cut);
     let (page, bill) = walk.finish()?;
     bill.charge(view)?;
-    Ok(Part { page, bytes, is_cut })
+    Ok(Part {
+        page,
+        bytes,
+        is_cut,
+    })
 }
 
 /// A key at the beginning of what is read, whether or not anything is there.
 fn start_of(plan: &PagePlan) -> &[u8] {
     match (&plan.range.lower, &plan.range.upper) {
-        (Bound::Included(key) | Bound::Excluded(key), _) | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => key,
+        (Bound::Included(key) | Bound::Excluded(key), _)
+        | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => key,
         (Bound::Unbounded, Bound::Unbounded) => &[],
     }
 }
@@ -148,7 +179,12 @@ struct PageWalk<'w> {
 }
 
 impl<'w> PageWalk<'w> {
-    fn run(view: &'w View<'w>, plan: &'w PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Self, StoreError> {
+    fn run(
+        view: &'w View<'w>,
+        plan: &'w PagePlan,
+        bytes_before: usize,
+        rows: &mut Rows<'_>,
+    ) -> Result<Self, StoreError> {
         let mut walk = Self {
             view,
             plan,
@@ -163,13 +199,24 @@ impl<'w> PageWalk<'w> {
             last: Vec::new(),
             is_cut: false,
         };
-        try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
+        try_walk(view.read(), &plan.range, plan.direction, |key, bytes| {
+            walk.visit(key, bytes, rows)
+        })?;
         Ok(walk)
     }
 
-    fn visit(&mut self, key: &[u8], bytes: &[u8], rows: &mut Rows<'_>) -> Result<ControlFlow<()>, StoreError> {
+    fn visit(
+        &mut self,
+        key: &[u8],
+        bytes: &[u8],
+        rows: &mut Rows<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
         let entry = Record::parse(bytes)?;
-        let base = if self.plan.selection.fetch { Some(self.base(&entry)?) } else { None };
+        let base = if self.plan.selection.fetch {
+            Some(self.base(&entry)?)
+        } else {
+            None
+        };
         self.take(&entry, base.as_ref());
         if self.first.is_empty() {
             self.first.extend_from_slice(key);
@@ -178,16 +225,28 @@ impl<'w> PageWalk<'w> {
         self.last.extend_from_slice(key);
         self.scanned += 1;
         let record = base.unwrap_or(entry);
-        if self.plan.filter.as_ref().map_or(Ok(true), |filter| filter.keeps(&record))? {
+        if self
+            .plan
+            .filter
+            .as_ref()
+            .map_or(Ok(true), |filter| filter.keeps(&record))?
+        {
             self.matched += 1;
             match &self.plan.selection.output {
                 Output::Count => {}
                 Output::Whole => rows(Row::Record(record)),
                 Output::Projected(paths) => rows(Row::Item(&paths.apply(&record.to_item()?))),
-                Output::Columns(columns) => rows(Row::Item(&select::columns_of(columns, &record.to_item()?))),
+                Output::Columns(columns) => {
+                    rows(Row::Item(&select::columns_of(columns, &record.to_item()?)))
+                }
             }
         }
-        if self.is_full() || self.plan.limit.is_some_and(|limit| self.scanned >= u64::from(limit)) {
+        if self.is_full()
+            || self
+                .plan
+                .limit
+                .is_some_and(|limit| self.scanned >= u64::from(limit))
+        {
             self.is_cut = true;
             return Ok(ControlFlow::Break(()));
         }
@@ -208,18 +267,28 @@ impl<'w> PageWalk<'w> {
 
     /// The entry that reaches the limit is the page's last, whole (captures of the service).
     fn is_full(&self) -> bool {
-        let own = if self.plan.selection.fetch { self.bytes.next_multiple_of(READ_UNIT_BYTES) } else { self.bytes };
+        let own = if self.plan.selection.fetch {
+            self.bytes.next_multiple_of(READ_UNIT_BYTES)
+        } else {
+            self.bytes
+        };
         self.bytes_before + own + self.fetched_bytes >= PAGE_BYTES_MAX
     }
 
     /// The base item of an index entry, from the same view.
     fn base(&self, entry: &Record<'_>) -> Result<Record<'w>, StoreError> {
         let address = self.plan.source.base_address(entry)?;
-        self.view.entry(&address)?.ok_or(StoreError::Corrupt("an index entry without its item"))
+        self.view
+            .entry(&address)?
+            .ok_or(StoreError::Corrupt("an index entry without its item"))
     }
 
     fn finish(self) -> Result<(Page, PageBill), StoreError> {
-        let last_evaluated_key = if self.is_cut && self.plan.restartable { self.cursor()? } else { None };
+        let last_evaluated_key = if self.is_cut && self.plan.restartable {
+            self.cursor()?
+        } else {
+            None
+        };
         let units = read_units(self.bytes, self.plan.consistent);
         let bill = self.bill(units);
         let page = Page {
@@ -236,13 +305,24 @@ impl<'w> PageWalk<'w> {
     fn bill(&self, units: f64) -> PageBill {
         let source = &self.plan.source;
         let nowhere = start_of(self.plan);
-        let evaluated = if self.first.is_empty() { (nowhere, nowhere) } else { (&self.first[..], &self.last[..]) };
-        let places = (keys::place_in_source(evaluated.0).to_vec(), keys::place_in_source(evaluated.1).to_vec());
+        let evaluated = if self.first.is_empty() {
+            (nowhere, nowhere)
+        } else {
+            (&self.first[..], &self.last[..])
+        };
+        let places = (
+            keys::place_in_source(evaluated.0).to_vec(),
+            keys::place_in_source(evaluated.1).to_vec(),
+        );
         PageBill {
             table: Arc::clone(&source.table),
             source: source.id(),
             start: keys::place_in_source(nowhere).to_vec(),
-            places: if places.0 <= places.1 { places } else { (places.1, places.0) },
+            places: if places.0 <= places.1 {
+                places
+            } else {
+                (places.1, places.0)
+            },
             is_query: self.plan.is_query,
             evaluated: self.scanned,
             returned: self.matched,

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use super::source::ReadSource;
 use crate::engine::prelude::*;
-use crate::expr::{Condition, ProjectionPaths, Scope, condition, legacy, partiql::Column, projection, read_request::ReadFilter};
+use crate::expr::{
+    Condition, ProjectionPaths, Scope, condition, legacy, partiql::Column, projection,
+    read_request::ReadFilter,
+};
 use crate::model::{
     DocumentPath, Projection,
     api::{ConditionParameter, Select},
@@ -35,7 +38,11 @@ pub struct Selection {
 ///
 /// # Errors
 /// [`QueryError`].
-pub fn check(select: Option<Select>, projection: Option<&'static str>, has_index: bool) -> Result<(), QueryError> {
+pub fn check(
+    select: Option<Select>,
+    projection: Option<&'static str>,
+    has_index: bool,
+) -> Result<(), QueryError> {
     let alone = |what| match projection {
         Some(parameter) => Err(QueryError::ProjectionWithSelect { parameter, what }),
         None => Ok(()),
@@ -48,7 +55,11 @@ pub fn check(select: Option<Select>, projection: Option<&'static str>, has_index
         Some(Select::Count) => alone("only the Count"),
         Some(Select::AllProjectedAttributes) => {
             alone("ALL_PROJECTED_ATTRIBUTES")?;
-            if has_index { Ok(()) } else { Err(QueryError::AllProjectedWithoutIndex) }
+            if has_index {
+                Ok(())
+            } else {
+                Err(QueryError::AllProjectedWithoutIndex)
+            }
         }
     }
 }
@@ -57,23 +68,42 @@ pub fn check(select: Option<Select>, projection: Option<&'static str>, has_index
 ///
 /// # Errors
 /// Attributes that a global index does not have.
-pub fn resolve(source: &ReadSource, select: Option<Select>, projection: Option<ProjectionPaths>) -> Result<Selection, QueryError> {
+pub fn resolve(
+    source: &ReadSource,
+    select: Option<Select>,
+    projection: Option<ProjectionPaths>,
+) -> Result<Selection, QueryError> {
     if let Some(paths) = projection {
         let fetch = needs_fetch(source, &paths)?;
-        return Ok(Selection { output: Output::Projected(paths), fetch });
+        return Ok(Selection {
+            output: Output::Projected(paths),
+            fetch,
+        });
     }
     match select {
-        Some(Select::Count) => Ok(Selection { output: Output::Count, fetch: false }),
+        Some(Select::Count) => Ok(Selection {
+            output: Output::Count,
+            fetch: false,
+        }),
         Some(Select::AllAttributes) => match source.index() {
             Some(index) if index.projection != Projection::All => match index.kind {
-                IndexKind::Global => Err(QueryError::AllAttributesOnGlobal(index.name.as_str().to_owned())),
-                IndexKind::Local => Ok(Selection { output: Output::Whole, fetch: true }),
+                IndexKind::Global => Err(QueryError::AllAttributesOnGlobal(
+                    index.name.as_str().to_owned(),
+                )),
+                IndexKind::Local => Ok(Selection {
+                    output: Output::Whole,
+                    fetch: true,
+                }),
             },
-            Some(_) | None => Ok(Selection { output: Output::Whole, fetch: false }),
+            Some(_) | None => Ok(Selection {
+                output: Output::Whole,
+                fetch: false,
+            }),
         },
-        Some(Select::AllProjectedAttributes | Select::SpecificAttributes) | None => {
-            Ok(Selection { output: Output::Whole, fetch: false })
-        }
+        Some(Select::AllProjectedAttributes | Select::SpecificAttributes) | None => Ok(Selection {
+            output: Output::Whole,
+            fetch: false,
+        }),
     }
 }
 
@@ -81,17 +111,32 @@ pub fn resolve(source: &ReadSource, select: Option<Select>, projection: Option<P
 ///
 /// # Errors
 /// Attributes that a global index does not have.
-pub fn of_columns(source: &ReadSource, columns: Option<&[Column]>) -> Result<Selection, QueryError> {
-    let Some(columns) = columns else { return Ok(Selection { output: Output::Whole, fetch: false }) };
-    let heads = columns.iter().map(|column| DocumentPath::top_level(column.path.head.clone()));
+pub fn of_columns(
+    source: &ReadSource,
+    columns: Option<&[Column]>,
+) -> Result<Selection, QueryError> {
+    let Some(columns) = columns else {
+        return Ok(Selection {
+            output: Output::Whole,
+            fetch: false,
+        });
+    };
+    let heads = columns
+        .iter()
+        .map(|column| DocumentPath::top_level(column.path.head.clone()));
     let fetch = needs_fetch(source, &ProjectionPaths::of_attributes(heads.collect()))?;
-    Ok(Selection { output: Output::Columns(columns.to_vec()), fetch })
+    Ok(Selection {
+        output: Output::Columns(columns.to_vec()),
+        fetch,
+    })
 }
 
 /// The columns that an item has.
 #[must_use]
 pub fn columns_of(columns: &[Column], item: &Item) -> Item {
-    let found = columns.iter().filter_map(|column| Some((column.name.clone(), column.path.resolve_in(item)?.clone())));
+    let found = columns
+        .iter()
+        .filter_map(|column| Some((column.name.clone(), column.path.resolve_in(item)?.clone())));
     Item(found.collect())
 }
 
@@ -99,7 +144,10 @@ fn needs_fetch(source: &ReadSource, paths: &ProjectionPaths) -> Result<bool, Que
     let missing = source.not_projected(paths.top_level_names());
     match source.index() {
         Some(index) if index.kind == IndexKind::Global && !missing.is_empty() => {
-            Err(QueryError::NotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
+            Err(QueryError::NotProjected {
+                index: index.name.as_str().to_owned(),
+                names: missing.join(", "),
+            })
         }
         _ => Ok(!missing.is_empty()),
     }
@@ -119,11 +167,17 @@ impl<'r> RequestedProjection<'r> {
     ///
     /// # Errors
     /// `Mixed`.
-    pub fn new(expression: Option<&'r String>, attributes: Option<&'r Vec<String>>) -> Result<Self, ExpressionError> {
+    pub fn new(
+        expression: Option<&'r String>,
+        attributes: Option<&'r Vec<String>>,
+    ) -> Result<Self, ExpressionError> {
         if expression.is_some() && attributes.is_some() {
             return Err(mixed("AttributesToGet", "ProjectionExpression"));
         }
-        Ok(Self { expression: expression.map(String::as_str), attributes: attributes.map(Vec::as_slice) })
+        Ok(Self {
+            expression: expression.map(String::as_str),
+            attributes: attributes.map(Vec::as_slice),
+        })
     }
 
     #[must_use]
@@ -148,7 +202,9 @@ impl<'r> RequestedProjection<'r> {
     pub fn paths(&self, scope: &mut Scope<'_>) -> Result<Option<ProjectionPaths>, Error> {
         match (self.expression, self.attributes) {
             (Some(text), _) => Ok(Some(projection::parse(text, scope)?)),
-            (None, Some(names)) => Ok(Some(ProjectionPaths::of_attributes(legacy::attributes_to_get(names)?))),
+            (None, Some(names)) => Ok(Some(ProjectionPaths::of_attributes(
+                legacy::attributes_to_get(names)?,
+            ))),
             (None, None) => Ok(None),
         }
     }
@@ -157,7 +213,10 @@ impl<'r> RequestedProjection<'r> {
 /// Two parameters that may not come together.
 #[must_use]
 pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
-    ExpressionError::Mixed { legacy: legacy.to_owned(), expressions: expression.to_owned() }
+    ExpressionError::Mixed {
+        legacy: legacy.to_owned(),
+        expressions: expression.to_owned(),
+    }
 }
 
 /// The role of an attribute in error texts, if it is a key of the table or of any index, in reads as in writes (docs/dynamodb.md 6.3).
@@ -166,7 +225,9 @@ fn key_role(schema: &TableSchema, name: &str) -> Option<&'static str> {
         return Some("Key");
     }
     let mut attributes = schema.indexes.iter().flat_map(IndexSchema::attributes);
-    attributes.any(|attribute| attribute.name == name).then_some("IndexKey")
+    attributes
+        .any(|attribute| attribute.name == name)
+        .then_some("IndexKey")
 }
 
 /// Keys are scalars: no document path goes into one (docs/dynamodb.md 6.3).
@@ -176,7 +237,10 @@ fn key_role(schema: &TableSchema, name: &str) -> Option<&'static str> {
 pub fn check_paths(paths: &[&DocumentPath], schema: &TableSchema) -> Result<(), QueryError> {
     for path in paths.iter().filter(|path| !path.rest.is_empty()) {
         if let Some(role) = key_role(schema, &path.head) {
-            return Err(QueryError::PathIntoKey { role, name: path.head.clone() });
+            return Err(QueryError::PathIntoKey {
+                role,
+                name: path.head.clone(),
+            });
         }
     }
     Ok(())
@@ -186,7 +250,10 @@ pub fn check_paths(paths: &[&DocumentPath], schema: &TableSchema) -> Result<(), 
 ///
 /// # Errors
 /// `PathIntoKey`.
-pub fn check_no_path_into_keys(projection: Option<&ProjectionPaths>, schema: &TableSchema) -> Result<(), QueryError> {
+pub fn check_no_path_into_keys(
+    projection: Option<&ProjectionPaths>,
+    schema: &TableSchema,
+) -> Result<(), QueryError> {
     let paths = projection.map(ProjectionPaths::paths).unwrap_or_default();
     check_paths(&paths.iter().collect::<Vec<_>>(), schema)
 }
@@ -207,7 +274,10 @@ pub struct Filter {
 ///
 /// # Errors
 /// `Expression`.
-pub fn parse_filter(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Option<ReadFilter>, Error> {
+pub fn parse_filter(
+    parameter: &ConditionParameter,
+    scope: &mut Scope<'_>,
+) -> Result<Option<ReadFilter>, Error> {
     match parameter {
         ConditionParameter::None => Ok(None),
         ConditionParameter::Expression(text) => {
@@ -216,7 +286,10 @@ pub fn parse_filter(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Re
         }
         ConditionParameter::Legacy(conditions) => {
             let condition = legacy::condition(conditions)?;
-            Ok(condition.map(|condition| ReadFilter { condition, parameter: "QueryFilter" }))
+            Ok(condition.map(|condition| ReadFilter {
+                condition,
+                parameter: "QueryFilter",
+            }))
         }
     }
 }
@@ -224,14 +297,26 @@ pub fn parse_filter(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Re
 impl Filter {
     #[must_use]
     pub fn new(filter: ReadFilter) -> Self {
-        let names = filter.condition.attribute_names().into_iter().map(str::to_owned).collect();
-        Self { condition: filter.condition, names, parameter: filter.parameter }
+        let names = filter
+            .condition
+            .attribute_names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        Self {
+            condition: filter.condition,
+            names,
+            parameter: filter.parameter,
+        }
     }
 
     /// The condition of a PartiQL statement.
     #[must_use]
     pub fn of_condition(condition: Condition) -> Self {
-        Self::new(ReadFilter { condition, parameter: "WHERE" })
+        Self::new(ReadFilter {
+            condition,
+            parameter: "WHERE",
+        })
     }
 
     /// The key attributes of what is queried belong into the key condition.
@@ -240,9 +325,16 @@ impl Filter {
     /// `FilterOnKey`.
     pub fn check_no_keys(&self, source: &ReadSource) -> Result<(), QueryError> {
         let schema = source.key_schema();
-        let key = schema.partition.iter().chain(schema.sort).find(|attribute| self.names.contains(&attribute.name));
+        let key = schema
+            .partition
+            .iter()
+            .chain(schema.sort)
+            .find(|attribute| self.names.contains(&attribute.name));
         match key {
-            Some(key) => Err(QueryError::FilterOnKey { parameter: self.parameter, name: key.name.clone() }),
+            Some(key) => Err(QueryError::FilterOnKey {
+                parameter: self.parameter,
+                name: key.name.clone(),
+            }),
             None => Ok(()),
         }
     }
@@ -260,9 +352,10 @@ impl Filter {
     pub fn check_projected(&self, source: &ReadSource) -> Result<(), QueryError> {
         let missing = source.not_projected(self.names.iter().map(String::as_str));
         match source.index() {
-            Some(index) if !missing.is_empty() => {
-                Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
-            }
+            Some(index) if !missing.is_empty() => Err(QueryError::FilterNotProjected {
+                index: index.name.as_str().to_owned(),
+                names: missing.join(", "),
+            }),
             _ => Ok(()),
         }
     }

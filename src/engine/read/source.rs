@@ -27,7 +27,11 @@ impl ReadSource {
     ///
     /// # Errors
     /// `ResourceNotFound`, `UnknownIndex`, `Backfilling`; those of the store.
-    pub fn find(view: &View<'_>, table: &TableName, index: Option<&IndexName>) -> Result<Self, Error> {
+    pub fn find(
+        view: &View<'_>,
+        table: &TableName,
+        index: Option<&IndexName>,
+    ) -> Result<Self, Error> {
         let source = Self::of_table(view.active_table(table)?, index)?;
         match index {
             Some(name) if source.table.index_life.is_building(name) => {
@@ -41,14 +45,28 @@ impl ReadSource {
     ///
     /// # Errors
     /// `ResourceNotFound`, `UnknownIndex`; those of the store.
-    pub fn find_in_any_state(view: &View<'_>, table: &TableName, index: Option<&IndexName>) -> Result<Self, Error> {
+    pub fn find_in_any_state(
+        view: &View<'_>,
+        table: &TableName,
+        index: Option<&IndexName>,
+    ) -> Result<Self, Error> {
         Self::of_table(view.table(table)?.ok_or(Error::ResourceNotFound)?, index)
     }
 
     fn of_table(table: Arc<TableEntry>, index: Option<&IndexName>) -> Result<Self, Error> {
-        let Some(name) = index else { return Ok(Self { table, index: None }) };
-        match table.schema.indexes.iter().position(|index| index.name == *name) {
-            Some(place) => Ok(Self { table, index: Some(place) }),
+        let Some(name) = index else {
+            return Ok(Self { table, index: None });
+        };
+        match table
+            .schema
+            .indexes
+            .iter()
+            .position(|index| index.name == *name)
+        {
+            Some(place) => Ok(Self {
+                table,
+                index: Some(place),
+            }),
             None => Err(QueryError::UnknownIndex(name.as_str().to_owned()).into()),
         }
     }
@@ -57,7 +75,11 @@ impl ReadSource {
     #[must_use]
     pub fn index_view(&self) -> Option<IndexView<'_>> {
         let (index, source) = self.table.indexes().nth(self.index?)?;
-        Some(IndexView { table: &self.table.schema.key, index, source })
+        Some(IndexView {
+            table: &self.table.schema.key,
+            index,
+            source,
+        })
     }
 
     /// The index that is read.
@@ -75,14 +97,20 @@ impl ReadSource {
     /// Those of these names that the index does not have, if one is read.
     #[must_use]
     pub fn not_projected<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
-        let Some(index) = self.index() else { return Vec::new() };
-        names.into_iter().filter(|name| !index.projects(&self.table.schema.key, name)).collect()
+        let Some(index) = self.index() else {
+            return Vec::new();
+        };
+        names
+            .into_iter()
+            .filter(|name| !index.projects(&self.table.schema.key, name))
+            .collect()
     }
 
     /// The source in the store.
     #[must_use]
     pub fn id(&self) -> SourceId {
-        self.index_view().map_or(self.table.source, |view| view.source)
+        self.index_view()
+            .map_or(self.table.source, |view| view.source)
     }
 
     /// The key attributes by which it is queried.
@@ -94,7 +122,8 @@ impl ReadSource {
     /// Does the condition give a whole primary key? Entries of an index may share their keys; items do not.
     #[must_use]
     pub fn has_one_row_at_most(&self, condition: &KeyCondition) -> bool {
-        let has_whole_key = self.table.schema.key.sort.is_none() || matches!(condition.range, Some(SortRange::Equal(_)));
+        let has_whole_key = self.table.schema.key.sort.is_none()
+            || matches!(condition.range, Some(SortRange::Equal(_)));
         self.index.is_none() && has_whole_key
     }
 
@@ -111,7 +140,9 @@ impl ReadSource {
     pub fn cursor(&self, record: &Record<'_>) -> Result<Item, StoreError> {
         let mut cursor = Item::default();
         for attribute in self.cursor_attributes() {
-            let value = record.attribute(&attribute.name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"))?;
+            let value = record
+                .attribute(&attribute.name)?
+                .ok_or(StoreError::Corrupt("a record lacks a key attribute"))?;
             cursor.0.insert(attribute.name.clone(), value);
         }
         Ok(cursor)
@@ -121,8 +152,14 @@ impl ReadSource {
     #[must_use]
     pub fn address(&self, cursor: &Item) -> Option<EntryAddress> {
         let base = cursor.key(&self.table.schema.key)?;
-        let Some(view) = self.index_view() else { return Some(EntryAddress::of_item(self.table.source, &base)) };
-        Some(view.address(&values_of(&view.index.partition, cursor)?, &values_of(&view.index.sort, cursor)?, &base))
+        let Some(view) = self.index_view() else {
+            return Some(EntryAddress::of_item(self.table.source, &base));
+        };
+        Some(view.address(
+            &values_of(&view.index.partition, cursor)?,
+            &values_of(&view.index.sort, cursor)?,
+            &base,
+        ))
     }
 
     /// The address of the base item of a record of this source.
@@ -131,10 +168,21 @@ impl ReadSource {
     /// `Corrupt`.
     pub fn base_address(&self, record: &Record<'_>) -> Result<EntryAddress, StoreError> {
         let key = &self.table.schema.key;
-        let value = |name: &str| record.attribute(name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"));
+        let value = |name: &str| {
+            record
+                .attribute(name)?
+                .ok_or(StoreError::Corrupt("a record lacks a key attribute"))
+        };
         let partition = value(&key.partition.name)?;
-        let sort = key.sort.as_ref().map(|attribute| value(&attribute.name)).transpose()?;
-        Ok(EntryAddress::of_item(self.table.source, &crate::model::Key { partition, sort }))
+        let sort = key
+            .sort
+            .as_ref()
+            .map(|attribute| value(&attribute.name))
+            .transpose()?;
+        Ok(EntryAddress::of_item(
+            self.table.source,
+            &crate::model::Key { partition, sort },
+        ))
     }
 
     /// Consumed units: those of the source in its own arm, and those of fetched base items in the table's.
@@ -162,18 +210,25 @@ impl ReadSource {
 ///
 /// # Errors
 /// `StartKeyValue`.
-pub fn check_start_values(start: Option<&Item>, fault: Option<&ValueError>) -> Result<(), QueryError> {
+pub fn check_start_values(
+    start: Option<&Item>,
+    fault: Option<&ValueError>,
+) -> Result<(), QueryError> {
     if let Some(fault) = fault {
         return Err(QueryError::StartKeyValue(fault.clone()));
     }
     let mut values = start.into_iter().flat_map(|item| item.0.values());
-    values.try_for_each(AttributeValue::check_nesting).map_err(QueryError::StartKeyValue)
+    values
+        .try_for_each(AttributeValue::check_nesting)
+        .map_err(QueryError::StartKeyValue)
 }
 
 fn check_not_empty(item: &Item, name: &str) -> Result<(), QueryError> {
     let fault = match item.get(name) {
         Some(AttributeValue::S(text)) if text.is_empty() => KeyError::EmptyString(name.to_owned()),
-        Some(AttributeValue::B(bytes)) if bytes.is_empty() => KeyError::EmptyBinary(name.to_owned()),
+        Some(AttributeValue::B(bytes)) if bytes.is_empty() => {
+            KeyError::EmptyBinary(name.to_owned())
+        }
         _ => return Ok(()),
     };
     Err(QueryError::StartKeyEmpty(fault))
@@ -196,17 +251,30 @@ impl<'r> StartKey<'r> {
             None if is_scan => QueryError::StartKeySchema,
             _ => QueryError::StartKey,
         };
-        if item.0.len() != attributes.len() || attributes.iter().any(|attribute| item.get(&attribute.name).is_none()) {
+        if item.0.len() != attributes.len()
+            || attributes
+                .iter()
+                .any(|attribute| item.get(&attribute.name).is_none())
+        {
             return Err(misshapen());
         }
         let mut index = source.index().into_iter().flat_map(IndexSchema::attributes);
         if !index.all(|attribute| has_type(item, attribute)) {
             return Err(QueryError::StartKey);
         }
-        if !source.table.schema.key.attributes().all(|attribute| has_type(item, attribute)) {
+        if !source
+            .table
+            .schema
+            .key
+            .attributes()
+            .all(|attribute| has_type(item, attribute))
+        {
             return Err(QueryError::StartKeySchema);
         }
-        source.cursor_attributes().iter().try_for_each(|attribute| check_not_empty(item, &attribute.name))?;
+        source
+            .cursor_attributes()
+            .iter()
+            .try_for_each(|attribute| check_not_empty(item, &attribute.name))?;
         Ok(Self { item })
     }
 
@@ -214,9 +282,14 @@ impl<'r> StartKey<'r> {
     ///
     /// # Errors
     /// `StartKeyOutside`, `StartKeyPredicate`, `StartKeyOneRow`.
-    pub fn of_query(self, source: &ReadSource, condition: &KeyCondition) -> Result<EntryAddress, QueryError> {
+    pub fn of_query(
+        self,
+        source: &ReadSource,
+        condition: &KeyCondition,
+    ) -> Result<EntryAddress, QueryError> {
         let schema = source.key_schema();
-        let is_inside = values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
+        let is_inside =
+            values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
         let is_one_row = source.has_one_row_at_most(condition);
         match &condition.range {
             None if !is_inside => return Err(QueryError::StartKeyOutside),
@@ -241,11 +314,18 @@ impl<'r> StartKey<'r> {
     ///
     /// # Errors
     /// `StartKeySegment`.
-    pub fn of_scan(self, source: &ReadSource, segment: Option<Segment>) -> Result<EntryAddress, QueryError> {
+    pub fn of_scan(
+        self,
+        source: &ReadSource,
+        segment: Option<Segment>,
+    ) -> Result<EntryAddress, QueryError> {
         if let Some(segment) = segment {
             let digest = partition_digest(&values(self.item, source.key_schema().partition));
             if !walks::segment_contains(segment, &digest) {
-                return Err(QueryError::StartKeySegment { total: segment.total, segment: segment.index });
+                return Err(QueryError::StartKeySegment {
+                    total: segment.total,
+                    segment: segment.index,
+                });
             }
         }
         source.address(self.item).ok_or(QueryError::StartKey)
@@ -254,11 +334,15 @@ impl<'r> StartKey<'r> {
 
 fn has_type(item: &Item, attribute: &KeyAttribute) -> bool {
     let expected = attribute.attribute_type.as_attribute_type();
-    item.get(&attribute.name).is_some_and(|value| value.attribute_type() == expected)
+    item.get(&attribute.name)
+        .is_some_and(|value| value.attribute_type() == expected)
 }
 
 fn values<'i>(item: &'i Item, attributes: &[KeyAttribute]) -> Vec<&'i AttributeValue> {
-    attributes.iter().filter_map(|attribute| item.get(&attribute.name)).collect()
+    attributes
+        .iter()
+        .filter_map(|attribute| item.get(&attribute.name))
+        .collect()
 }
 
 // Key conditions as ranges of stored keys.
@@ -272,7 +356,10 @@ pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyR
         encode(value, &mut prefix);
     }
     // With a prefix of which no key is made all are meant that begin with the rest.
-    let interval = condition.range.as_ref().and_then(|range| Interval::of(range.predicate(), &range.values()));
+    let interval = condition
+        .range
+        .as_ref()
+        .and_then(|range| Interval::of(range.predicate(), &range.values()));
     range_within(&prefix, &interval.unwrap_or_default())
 }
 
@@ -289,7 +376,10 @@ fn range_within(prefix: &[u8], interval: &Interval) -> KeyRange {
         Some(upper) => Bound::Excluded(with(upper)),
         None => KeyRange::prefix(prefix).upper,
     };
-    KeyRange { lower: Bound::Included(with(&interval.lower)), upper }
+    KeyRange {
+        lower: Bound::Included(with(&interval.lower)),
+        upper,
+    }
 }
 
 /// Is a key within a range?
@@ -312,8 +402,14 @@ pub fn range_contains(range: &KeyRange, key: &[u8]) -> bool {
 #[must_use]
 pub fn range_after(range: KeyRange, key: Vec<u8>, direction: Direction) -> KeyRange {
     match direction {
-        Direction::Forward => KeyRange { lower: Bound::Excluded(key), ..range },
-        Direction::Reverse => KeyRange { upper: Bound::Excluded(key), ..range },
+        Direction::Forward => KeyRange {
+            lower: Bound::Excluded(key),
+            ..range
+        },
+        Direction::Reverse => KeyRange {
+            upper: Bound::Excluded(key),
+            ..range
+        },
     }
 }
 
@@ -325,5 +421,9 @@ pub fn range_after_if_inside(range: KeyRange, key: Vec<u8>) -> KeyRange {
         Bound::Excluded(lower) => key <= *lower,
         Bound::Unbounded => false,
     };
-    if is_before { range } else { range_after(range, key, Direction::Forward) }
+    if is_before {
+        range
+    } else {
+        range_after(range, key, Direction::Forward)
+    }
 }

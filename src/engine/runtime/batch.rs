@@ -49,7 +49,9 @@ struct Left {
 impl Gathered {
     /// What the commit just before this transaction's left, if it was this process's.
     fn left_before(&self, read: &dyn Read) -> Option<&Left> {
-        self.left.as_ref().filter(|left| left.is_committed && left.commit + 1 == read.commit_id())
+        self.left
+            .as_ref()
+            .filter(|left| left.is_committed && left.commit + 1 == read.commit_id())
     }
 }
 
@@ -63,7 +65,9 @@ impl BatchState {
         let last = match gathered.last_version {
             Some(version) => version,
             None => {
-                let left = gathered.left_before(read).and_then(|left| left.last_version);
+                let left = gathered
+                    .left_before(read)
+                    .and_then(|left| left.last_version);
                 let last = left.map_or_else(|| last_version(read), Ok)?;
                 *gathered.last_version.insert(last)
             }
@@ -80,7 +84,12 @@ impl BatchState {
 
     /// Adds to a source's counters.
     pub fn count(&self, source: SourceId, delta: CounterDelta) {
-        self.gathered.lock().counters.entry(source).or_default().add(delta);
+        self.gathered
+            .lock()
+            .counters
+            .entry(source)
+            .or_default()
+            .add(delta);
     }
 
     /// Whether this transaction adds to a source's counters.
@@ -130,7 +139,10 @@ impl BatchHook for BatchState {
         let mut gathered = self.gathered.lock();
         // A transaction that is not committed when the next begins never will be.
         let left = gathered.left.take().filter(|left| left.is_committed);
-        *gathered = Gathered { left, ..Gathered::default() };
+        *gathered = Gathered {
+            left,
+            ..Gathered::default()
+        };
     }
 
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
@@ -140,19 +152,30 @@ impl BatchHook for BatchState {
             return Ok(());
         }
         let before = gathered.left_before(batch.as_read());
-        let last_version = gathered.last_version.or(before.and_then(|left| left.last_version));
+        let last_version = gathered
+            .last_version
+            .or(before.and_then(|left| left.last_version));
         if let Some(version) = last_version.filter(|_| gathered.is_version_taken) {
-            batch.put(&StoreKey::VersionSequence().encode(), &version.to_be_bytes())?;
+            batch.put(
+                &StoreKey::VersionSequence().encode(),
+                &version.to_be_bytes(),
+            )?;
         }
         // One put for a source, however many jobs of the transaction wrote to it.
         let mut counters = BTreeMap::new();
         for (source, delta) in &gathered.counters {
             let old = before.and_then(|left| left.counters.get(source)).copied();
-            let new = delta.apply(old.map_or_else(|| source_counters(batch.as_read(), *source), Ok)?)?;
+            let new =
+                delta.apply(old.map_or_else(|| source_counters(batch.as_read(), *source), Ok)?)?;
             batch.put(&StoreKey::Counters(*source).encode(), &new.encode())?;
             counters.insert(*source, new);
         }
-        gathered.left = Some(Left { commit: batch.commit_id(), is_committed: false, last_version, counters });
+        gathered.left = Some(Left {
+            commit: batch.commit_id(),
+            is_committed: false,
+            last_version,
+            counters,
+        });
         Ok(())
     }
 }
@@ -177,7 +200,9 @@ pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
 pub fn last_version(read: &dyn Read) -> Result<Version, StoreError> {
     let stored = |key: StoreKey<'_>| key.read(read, "version sequence");
     let earlier = || stored(StoreKey::Meta(Meta::VersionSequence));
-    Ok(stored(StoreKey::VersionSequence())?.map_or_else(earlier, |version| Ok(Some(version)))?.unwrap_or(0))
+    Ok(stored(StoreKey::VersionSequence())?
+        .map_or_else(earlier, |version| Ok(Some(version)))?
+        .unwrap_or(0))
 }
 
 /// A source's counters in a view; zeros before its first entry.
@@ -222,13 +247,24 @@ mod tests {
     }
 
     /// One entry more, with the version `expected`, in a transaction that ends as `outcome`; how many entries are counted then.
-    fn write(state: &Arc<BatchState>, store: &MemoryStore, expected: Version, outcome: Result<(), StoreError>) -> u64 {
+    fn write(
+        state: &Arc<BatchState>,
+        store: &MemoryStore,
+        expected: Version,
+        outcome: Result<(), StoreError>,
+    ) -> u64 {
         let (of_job, ends) = (Arc::clone(state), outcome.clone());
         let ended = transact(store, move |batch| {
             of_job.begin();
             assert_eq!(of_job.next_version(batch.as_read())?, expected);
             of_job.take_version(expected);
-            of_job.count(SourceId(1), CounterDelta { entries: 1, ..CounterDelta::default() });
+            of_job.count(
+                SourceId(1),
+                CounterDelta {
+                    entries: 1,
+                    ..CounterDelta::default()
+                },
+            );
             of_job.finish(batch)?;
             ends.clone()
         });
@@ -236,7 +272,9 @@ mod tests {
         if ended.is_ok() {
             state.committed();
         }
-        source_counters(&*store.snapshot().unwrap(), SourceId(1)).unwrap().entries
+        source_counters(&*store.snapshot().unwrap(), SourceId(1))
+            .unwrap()
+            .entries
     }
 
     #[test]
@@ -247,9 +285,18 @@ mod tests {
         assert_eq!(write(&state, &store, 2, Ok(())), 2);
         // As another process does.
         let foreign = |batch: &mut dyn Write| {
-            let counters = SourceCounters { entries: 50, ..SourceCounters::default() };
-            batch.put(&StoreKey::Counters(SourceId(1)).encode(), &counters.encode())?;
-            batch.put(&StoreKey::VersionSequence().encode(), &100_u64.to_be_bytes())
+            let counters = SourceCounters {
+                entries: 50,
+                ..SourceCounters::default()
+            };
+            batch.put(
+                &StoreKey::Counters(SourceId(1)).encode(),
+                &counters.encode(),
+            )?;
+            batch.put(
+                &StoreKey::VersionSequence().encode(),
+                &100_u64.to_be_bytes(),
+            )
         };
         transact(&store, foreign).unwrap();
         assert_eq!(write(&state, &store, 101, Ok(())), 51);

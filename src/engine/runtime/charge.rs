@@ -15,14 +15,30 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// `Throttled`; those of the store.
-    pub fn look_at(&mut self, table: &TableEntry, address: &EntryAddress, record: Option<&[u8]>) -> Result<(), Error> {
+    pub fn look_at(
+        &mut self,
+        table: &TableEntry,
+        address: &EntryAddress,
+        record: Option<&[u8]>,
+    ) -> Result<(), Error> {
         if self.charges.is_off {
             return Ok(());
         }
-        self.shared.admit(self.read(), table, (address.source, &address.place(), UnitKind::Write))?;
+        self.shared.admit(
+            self.read(),
+            table,
+            (address.source, &address.place(), UnitKind::Write),
+        )?;
         // Units of the item that is there: what a condition costs that fails. The write itself adds the rest.
-        let bytes = record.map(Record::parse).transpose()?.map_or(0, |record| record.item_bytes() as usize);
-        let charge = self.charge(table, address, (write_units(bytes) * self.charges.factor(), 0.0))?;
+        let bytes = record
+            .map(Record::parse)
+            .transpose()?
+            .map_or(0, |record| record.item_bytes() as usize);
+        let charge = self.charge(
+            table,
+            address,
+            (write_units(bytes) * self.charges.factor(), 0.0),
+        )?;
         self.charges.looked_at.push(charge);
         Ok(())
     }
@@ -31,13 +47,23 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn charge_table(&mut self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
+    pub fn charge_table(
+        &mut self,
+        table: &TableEntry,
+        address: &EntryAddress,
+        units: f64,
+    ) -> Result<(), StoreError> {
         if self.charges.is_off {
             return Ok(());
         }
         let place = address.place();
         // What was taken when the item was looked at is not taken again.
-        let taken = self.charges.looked_at.iter().find(|looked| looked.place == place).map_or(0.0, |looked| looked.units);
+        let taken = self
+            .charges
+            .looked_at
+            .iter()
+            .find(|looked| looked.place == place)
+            .map_or(0.0, |looked| looked.units);
         let charge = self.charge(table, address, (units * self.charges.factor(), taken))?;
         self.charges.list.push(charge);
         Ok(())
@@ -47,7 +73,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn charge_index(&mut self, table: &TableEntry, transition: &Transition<'_>) -> Result<(), StoreError> {
+    pub fn charge_index(
+        &mut self,
+        table: &TableEntry,
+        transition: &Transition<'_>,
+    ) -> Result<(), StoreError> {
         if self.charges.is_off {
             return Ok(());
         }
@@ -62,21 +92,45 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// `Throttled`; those of the store.
-    pub fn admit_index(&self, table: &TableEntry, view: &IndexView<'_>, transition: &Transition<'_>) -> Result<(), Error> {
+    pub fn admit_index(
+        &self,
+        table: &TableEntry,
+        view: &IndexView<'_>,
+        transition: &Transition<'_>,
+    ) -> Result<(), Error> {
         let is_sure = self.charges.is_off || self.charges.is_admitted;
         if is_sure || self.shared.throttle.is_none() || view.index.kind == IndexKind::Local {
             return Ok(());
         }
         let mut places = transition.writes().map(|(entry, _)| entry.address.place());
-        places.try_for_each(|place| self.shared.admit(self.read(), table, (view.source, &place, UnitKind::Write)))
+        places.try_for_each(|place| {
+            self.shared
+                .admit(self.read(), table, (view.source, &place, UnitKind::Write))
+        })
     }
 
     /// Takes the units of a write at a place, but for those that were taken before.
-    fn charge(&self, table: &TableEntry, address: &EntryAddress, (units, taken): (f64, f64)) -> Result<Charge, StoreError> {
-        let meter = self.shared.meter.source(self.read(), table, address.source)?;
+    fn charge(
+        &self,
+        table: &TableEntry,
+        address: &EntryAddress,
+        (units, taken): (f64, f64),
+    ) -> Result<Charge, StoreError> {
+        let meter = self
+            .shared
+            .meter
+            .source(self.read(), table, address.source)?;
         let place = address.place();
-        self.shared.take_units(table, (address.source, (&place, &place), UnitKind::Write), (units - taken).max(0.0));
-        Ok(Charge { meter, place, units })
+        self.shared.take_units(
+            table,
+            (address.source, (&place, &place), UnitKind::Write),
+            (units - taken).max(0.0),
+        );
+        Ok(Charge {
+            meter,
+            place,
+            units,
+        })
     }
 }
 
@@ -85,10 +139,22 @@ impl View<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn charge_item(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
+    pub fn charge_item(
+        &self,
+        table: &TableEntry,
+        address: &EntryAddress,
+        units: f64,
+    ) -> Result<(), StoreError> {
         let (source, place) = (address.source, address.place());
         let meter = self.meter().source(self.read(), table, source)?;
-        meter.count_item(&place, self.now_ms(), &Load { read: units, ..Load::default() });
+        meter.count_item(
+            &place,
+            self.now_ms(),
+            &Load {
+                read: units,
+                ..Load::default()
+            },
+        );
         self.take_units(table, source, (&place, &place), units);
         Ok(())
     }
@@ -105,7 +171,10 @@ impl View<'_> {
         (units, reads): (f64, &PageReads),
     ) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, source)?;
-        let load = Load { read: units, ..Load::default() };
+        let load = Load {
+            read: units,
+            ..Load::default()
+        };
         self.take_units(table, source, places, units);
         meter.count_page(places, self.now_ms(), &load, reads);
         Ok(())
@@ -129,15 +198,29 @@ impl Shared {
         table: &TableEntry,
         (source, place, kind): (SourceId, &[u8], UnitKind),
     ) -> Result<(), Error> {
-        let Some(throttle) = &self.throttle else { return Ok(()) };
+        let Some(throttle) = &self.throttle else {
+            return Ok(());
+        };
         let source = table.base_of_local_index(source).unwrap_or(source);
         let meter = self.meter.source(read, table, source)?;
-        let asked = UnitRequest { table, source, map: &meter.map(), place, kind };
+        let asked = UnitRequest {
+            table,
+            source,
+            map: &meter.map(),
+            place,
+            kind,
+        };
         let now_ms = self.now_ms();
-        let Err(refusal) = throttle.admit(&asked, &self.options.partition_limits, now_ms) else { return Ok(()) };
+        let Err(refusal) = throttle.admit(&asked, &self.options.partition_limits, now_ms) else {
+            return Ok(());
+        };
         let is_write = kind == UnitKind::Write;
         let throttles = (u64::from(!is_write), u64::from(is_write));
-        let load = Load { read_throttles: throttles.0, write_throttles: throttles.1, ..Load::default() };
+        let load = Load {
+            read_throttles: throttles.0,
+            write_throttles: throttles.1,
+            ..Load::default()
+        };
         meter.count_item(place, now_ms, &load);
         let throttled = asked.throttled(read, refusal)?;
         self.throttle_warnings.warn(&throttled, now_ms);
@@ -145,16 +228,35 @@ impl Shared {
     }
 
     /// Takes what a request consumed, of each partition on its way from one place to another as much.
-    pub(crate) fn take_units(&self, table: &TableEntry, (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind), units: f64) {
-        let Some(throttle) = &self.throttle else { return };
+    pub(crate) fn take_units(
+        &self,
+        table: &TableEntry,
+        (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind),
+        units: f64,
+    ) {
+        let Some(throttle) = &self.throttle else {
+            return;
+        };
         let source = table.base_of_local_index(source).unwrap_or(source);
         // Whoever takes was admitted, which made the meter.
-        let Some(meter) = self.meter.known_source(source) else { return };
+        let Some(meter) = self.meter.known_source(source) else {
+            return;
+        };
         let map = meter.map();
         let partitions = map.between(places);
         for (number, partition) in partitions.iter().enumerate() {
-            let place = if number == 0 { places.0 } else { &partition.from };
-            let asked = UnitRequest { table, source, map: &map, place, kind };
+            let place = if number == 0 {
+                places.0
+            } else {
+                &partition.from
+            };
+            let asked = UnitRequest {
+                table,
+                source,
+                map: &map,
+                place,
+                kind,
+            };
             let part = units / partitions.len() as f64;
             throttle.take(&asked, &self.options.partition_limits, part, self.now_ms());
         }
@@ -171,9 +273,17 @@ impl Shared {
         (source, place): (SourceId, &[u8]),
         units: f64,
     ) -> Result<Option<u64>, StoreError> {
-        let Some(throttle) = &self.throttle else { return Ok(None) };
+        let Some(throttle) = &self.throttle else {
+            return Ok(None);
+        };
         let map = self.meter.source(read, table, source)?.map();
-        let asked = UnitRequest { table, source, map: &map, place, kind: UnitKind::Write };
+        let asked = UnitRequest {
+            table,
+            source,
+            map: &map,
+            place,
+            kind: UnitKind::Write,
+        };
         let (limits, now_ms) = (&self.options.partition_limits, self.now_ms());
         Ok(match throttle.admit(&asked, limits, now_ms) {
             Ok(()) => {

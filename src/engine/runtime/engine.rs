@@ -58,7 +58,9 @@ impl Engine {
     pub fn observe(&self, observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
         self.shared.observers.add(observer);
         // Jobs run in order: those before this one may have begun when there was nobody to hear of them.
-        self.shared.submit_and_wait(|_| Ok(())).inspect_err(|_| self.unobserve(observer))
+        self.shared
+            .submit_and_wait(|_| Ok(()))
+            .inspect_err(|_| self.unobserve(observer))
     }
 
     /// The observer hears of nothing more but what is being told already.
@@ -110,7 +112,11 @@ impl Engine {
     /// Begins to measure an operation.
     #[must_use]
     pub fn timer(&self, operation: MeteredOperation) -> Timer {
-        Timer { shared: Arc::clone(&self.shared), operation, started: Instant::now() }
+        Timer {
+            shared: Arc::clone(&self.shared),
+            operation,
+            started: Instant::now(),
+        }
     }
 }
 
@@ -119,7 +125,10 @@ impl Timer {
     #[must_use]
     pub fn after(self, took: Duration) -> Self {
         let now = Instant::now();
-        Self { started: now.checked_sub(took).unwrap_or(now), ..self }
+        Self {
+            started: now.checked_sub(took).unwrap_or(now),
+            ..self
+        }
     }
 
     /// The outcome as it is, counted for each table that the operation names.
@@ -129,12 +138,21 @@ impl Timer {
         outcome: Result<T, Error>,
         returned: impl Fn(&T) -> Option<u64>,
     ) -> Result<T, Error> {
-        self.count(tables, outcome.as_ref().err(), outcome.as_ref().ok().and_then(returned));
+        self.count(
+            tables,
+            outcome.as_ref().err(),
+            outcome.as_ref().ok().and_then(returned),
+        );
         outcome
     }
 
     /// Counts, for each table that the operation names, that it ended, with this failure or with so many items.
-    pub fn count<'t>(self, tables: impl IntoIterator<Item = &'t TableName>, failure: Option<&Error>, returned: Option<u64>) {
+    pub fn count<'t>(
+        self,
+        tables: impl IntoIterator<Item = &'t TableName>,
+        failure: Option<&Error>,
+        returned: Option<u64>,
+    ) {
         let kind = failure.map_or(Outcome::Success, Outcome::of);
         // CloudWatch counts them for the account alone, not by table.
         if kind == Outcome::UserError {
@@ -144,7 +162,12 @@ impl Timer {
         let now_ms = self.shared.now_ms();
         for table in tables {
             let meter = self.shared.meter.table(table);
-            count_operation(meter.lock().counts(now_ms), self.operation, kind, (latency_ms, returned));
+            count_operation(
+                meter.lock().counts(now_ms),
+                self.operation,
+                kind,
+                (latency_ms, returned),
+            );
         }
     }
 }
@@ -166,8 +189,15 @@ impl Background {
     ///
     /// # Errors
     /// `Io` when there can be no thread.
-    pub fn start(shared: &Arc<Shared>, period: Duration, all: &[(&str, Round)]) -> Result<Self, StoreError> {
-        let background = Self { signal: Arc::clone(&shared.signal), threads: Mutex::default() };
+    pub fn start(
+        shared: &Arc<Shared>,
+        period: Duration,
+        all: &[(&str, Round)],
+    ) -> Result<Self, StoreError> {
+        let background = Self {
+            signal: Arc::clone(&shared.signal),
+            threads: Mutex::default(),
+        };
         for &(name, round) in all {
             // Weak: a thread of its own must not keep a store open that everybody else has let go.
             let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
@@ -202,7 +232,9 @@ fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration, round: Round
     // The first at once: an earlier process may have left something.
     let (mut wait, mut seen) = (Duration::ZERO, 0);
     while signal.wait(wait, &mut seen) {
-        let Some(shared) = shared.upgrade() else { return };
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
         wait = match round(&shared) {
             Ok(next) => next.map_or(period, |next| next.min(period)),
             Err(error) => {

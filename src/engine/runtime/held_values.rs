@@ -41,7 +41,13 @@ impl HeldValues {
         let Some(record) = record else { return Ok(()) };
         let bytes = self.bytes + IMAGES * record.values_bytes()?;
         let is_too_much = self.bytes > 0 && bytes > BYTES_MAX;
-        if is_too_much || bytes > FREE_BYTES && Memory::of_process().requests.resize(&mut self.permit, bytes).is_err() {
+        if is_too_much
+            || bytes > FREE_BYTES
+                && Memory::of_process()
+                    .requests
+                    .resize(&mut self.permit, bytes)
+                    .is_err()
+        {
             return Err(Error::TooManyValues);
         }
         self.bytes = bytes;

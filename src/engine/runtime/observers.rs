@@ -67,11 +67,21 @@ mod tests {
     fn who_waits_is_told_when_every_observer_has_let_it_be() {
         let (observers, told) = (Observers::default(), Arc::<AtomicBool>::default());
         let named = ["one", "two"].map(|name| Arc::new(Named(name, parking_lot::Mutex::default())));
-        let both: Vec<Arc<dyn CommitObserver>> = named.iter().map(|one| Arc::<Named>::clone(one) as _).collect();
+        let both: Vec<Arc<dyn CommitObserver>> = named
+            .iter()
+            .map(|one| Arc::<Named>::clone(one) as _)
+            .collect();
         both.iter().for_each(|one| observers.add(one));
-        let committed = Committed { items: Vec::new(), tables: Vec::new(), wait: WaitPolicy::Short };
+        let committed = Committed {
+            items: Vec::new(),
+            tables: Vec::new(),
+            wait: WaitPolicy::Short,
+        };
         let of_then = Arc::clone(&told);
-        observers.tell(committed, Box::new(move || of_then.store(true, Ordering::SeqCst)));
+        observers.tell(
+            committed,
+            Box::new(move || of_then.store(true, Ordering::SeqCst)),
+        );
         // In whatever order: each has it once.
         for _ in 0..2 {
             assert!(!told.load(Ordering::SeqCst));

@@ -62,7 +62,9 @@ impl Default for EngineOptions {
     /// The machine's clock and a seed of its own.
     fn default() -> Self {
         use std::hash::{BuildHasher, Hasher};
-        let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
+        let seed = std::collections::hash_map::RandomState::new()
+            .build_hasher()
+            .finish();
         Self {
             clock: Arc::new(SystemClock),
             seed,

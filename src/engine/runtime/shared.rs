@@ -48,7 +48,9 @@ pub struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -184,7 +186,10 @@ impl Pieces {
 
     pub fn grow(&self) {
         let keys = self.keys();
-        self.0.store((keys + keys / 8 + 1).min(KEYS_PER_PIECE_MAX), Ordering::Relaxed);
+        self.0.store(
+            (keys + keys / 8 + 1).min(KEYS_PER_PIECE_MAX),
+            Ordering::Relaxed,
+        );
     }
 
     /// Whether a smaller piece than the last can be tried.

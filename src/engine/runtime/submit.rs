@@ -28,8 +28,12 @@ impl Shared {
     }
 
     /// The same with what was checked of a request; tells `done` at once why it is not legal.
-    pub(crate) fn submit_checked<C, T, F>(self: &Arc<Self>, checked: Result<C, Error>, mut run: F, done: Done<T>)
-    where
+    pub(crate) fn submit_checked<C, T, F>(
+        self: &Arc<Self>,
+        checked: Result<C, Error>,
+        mut run: F,
+        done: Done<T>,
+    ) where
         C: Send + 'static,
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>, &C) -> Result<T, Error> + Send + 'static,
@@ -41,9 +45,14 @@ impl Shared {
         // What is compiled for each operation is this function alone: the change itself knows no types.
         let value = Arc::new(Mutex::new(None));
         let of_run = Arc::clone(&value);
-        let run: Change = Box::new(move |transaction| run(transaction, &checked).map(|found| *of_run.lock() = Some(found)));
-        let done = done.after(move |outcome: Result<(), Error>| outcome.and_then(|()| value.lock().take().ok_or(CLOSED)));
-        self.store.submit(SubmittedChange::new(Arc::clone(self), run, done));
+        let run: Change = Box::new(move |transaction| {
+            run(transaction, &checked).map(|found| *of_run.lock() = Some(found))
+        });
+        let done = done.after(move |outcome: Result<(), Error>| {
+            outcome.and_then(|()| value.lock().take().ok_or(CLOSED))
+        });
+        self.store
+            .submit(SubmittedChange::new(Arc::clone(self), run, done));
     }
 
     /// Queues a change; its outcome comes after the commit.
@@ -73,12 +82,23 @@ impl Shared {
     }
 
     /// The same, for who may be let wait for observers so long.
-    pub(crate) fn submit_and_wait_so<T, F>(self: &Arc<Self>, wait: WaitPolicy, run: F) -> Result<T, Error>
+    pub(crate) fn submit_and_wait_so<T, F>(
+        self: &Arc<Self>,
+        wait: WaitPolicy,
+        run: F,
+    ) -> Result<T, Error>
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let pending = self.submit_to_slot(CallContext { wait, ..CallContext::default() }.waited(), run);
+        let pending = self.submit_to_slot(
+            CallContext {
+                wait,
+                ..CallContext::default()
+            }
+            .waited(),
+            run,
+        );
         // An error: it is dropped, and nothing was kept.
         let _ = pending.ended.recv();
         pending.outcome()
@@ -154,12 +174,21 @@ impl SubmittedChange {
 impl WriteJob for SubmittedChange {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
         // All of it anew: the store runs a job again when its map grew, or when another job of the batch failed.
-        let written = (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
+        let written =
+            (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
         let ended_tables = Vec::new();
         let held_values = HeldValues::default();
-        let mut transaction =
-            Transaction { batch, shared: &self.shared, origin, charges, held_values, purpose, written, ended_tables };
+        let mut transaction = Transaction {
+            batch,
+            shared: &self.shared,
+            origin,
+            charges,
+            held_values,
+            purpose,
+            written,
+            ended_tables,
+        };
         let outcome = (self.run)(&mut transaction);
         self.is_removal = transaction.purpose == Purpose::Removal;
         self.charges = transaction.charges;
@@ -197,17 +226,27 @@ impl WriteJob for SubmittedChange {
         // Before who waits is told: whoever has the answer finds the write counted, and knows its own write from those of others.
         let is_committed = !matches!(outcome, Err(Error::Store(_)));
         if is_committed {
-            self.charges.count(self.shared.now_ms(), outcome.as_ref().err());
+            self.charges
+                .count(self.shared.now_ms(), outcome.as_ref().err());
             // A batch may have written some of its items and fail.
             if let Some(listener) = &self.done.context.listener {
-                self.written.iter().for_each(|item| listener.wrote(&item.table, &item.key, item.version));
+                self.written
+                    .iter()
+                    .for_each(|item| listener.wrote(&item.table, &item.key, item.version));
             }
         }
         let (wait, done, observers) = (self.done.context.wait, self.done, &self.shared.observers);
         let (items, tables) = (self.written, self.ended_tables);
         let then = move || done.tell(outcome);
         if is_committed && observers.any() && !(items.is_empty() && tables.is_empty()) {
-            observers.tell(Committed { items, tables, wait }, Box::new(then));
+            observers.tell(
+                Committed {
+                    items,
+                    tables,
+                    wait,
+                },
+                Box::new(then),
+            );
         } else {
             then();
         }

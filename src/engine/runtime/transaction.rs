@@ -60,13 +60,24 @@ impl Transaction<'_> {
         }
         // A transaction's number is that of its commit: it began with the one before.
         let began_with = self.batch.commit_id().saturating_sub(1);
-        self.shared.catalog.table_of(self.batch.as_read(), began_with, name)
+        self.shared
+            .catalog
+            .table_of(self.batch.as_read(), began_with, name)
     }
 
     /// An item is now of that version, or gone.
-    pub(in crate::engine) fn wrote(&mut self, table: &TableName, key: &Key, version: Option<Version>) {
+    pub(in crate::engine) fn wrote(
+        &mut self,
+        table: &TableName,
+        key: &Key,
+        version: Option<Version>,
+    ) {
         if let Some(written) = &mut self.written {
-            written.push(Written { table: table.clone(), key: key.clone(), version });
+            written.push(Written {
+                table: table.clone(),
+                key: key.clone(),
+                version,
+            });
         }
     }
 
@@ -123,7 +134,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn change_table(&mut self, old: &TableEntry, change: impl FnOnce(&mut TableEntry)) -> Result<TableEntry, StoreError> {
+    pub fn change_table(
+        &mut self,
+        old: &TableEntry,
+        change: impl FnOnce(&mut TableEntry),
+    ) -> Result<TableEntry, StoreError> {
         let mut new = old.clone();
         change(&mut new);
         self.replace_table(&new)?;

@@ -21,7 +21,10 @@ impl Shared {
     /// # Errors
     /// Those of the store.
     pub(crate) fn view(&self) -> Result<View<'_>, StoreError> {
-        Ok(View { shared: self, read: self.store.snapshot()? })
+        Ok(View {
+            shared: self,
+            read: self.store.snapshot()?,
+        })
     }
 }
 
@@ -42,7 +45,8 @@ impl View<'_> {
     /// # Errors
     /// `Throttled`; those of the store.
     pub fn admit(&self, table: &TableEntry, source: SourceId, place: &[u8]) -> Result<(), Error> {
-        self.shared.admit(self.read(), table, (source, place, UnitKind::Read))
+        self.shared
+            .admit(self.read(), table, (source, place, UnitKind::Read))
     }
 
     /// As [`Self::admit`], of one item.
@@ -57,8 +61,15 @@ impl View<'_> {
     }
 
     /// Takes the units of a read on its way from one place to another.
-    pub(super) fn take_units(&self, table: &TableEntry, source: SourceId, places: (&[u8], &[u8]), units: f64) {
-        self.shared.take_units(table, (source, places, UnitKind::Read), units);
+    pub(super) fn take_units(
+        &self,
+        table: &TableEntry,
+        source: SourceId,
+        places: (&[u8], &[u8]),
+        units: f64,
+    ) {
+        self.shared
+            .take_units(table, (source, places, UnitKind::Read), units);
     }
 
     /// The clock's time.
@@ -78,7 +89,10 @@ impl View<'_> {
     /// # Errors
     /// Those of the store.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
-        Ok(self.shared.catalog.table_of(self.read(), self.read().commit_id(), name)?)
+        Ok(self
+            .shared
+            .catalog
+            .table_of(self.read(), self.read().commit_id(), name)?)
     }
 
     /// All tables, in byte order of their names.
@@ -86,7 +100,10 @@ impl View<'_> {
     /// # Errors
     /// Those of the store.
     pub fn tables(&self) -> Result<Vec<Arc<TableEntry>>, Error> {
-        catalog::all_tables(self.read())?.iter().filter_map(|name| self.table(name).transpose()).collect()
+        catalog::all_tables(self.read())?
+            .iter()
+            .filter_map(|name| self.table(name).transpose())
+            .collect()
     }
 
     /// The table for a data operation.
@@ -102,7 +119,10 @@ impl View<'_> {
     /// # Errors
     /// Those of the store.
     pub fn entry(&self, address: &EntryAddress) -> Result<Option<Record<'_>>, StoreError> {
-        self.read().get(&address.encode())?.map(Record::parse).transpose()
+        self.read()
+            .get(&address.encode())?
+            .map(Record::parse)
+            .transpose()
     }
 
     /// A source's counters.
@@ -117,7 +137,12 @@ impl View<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn collection(&self, source: SourceId, digest: Digest) -> Result<Option<&[u8]>, StoreError> {
-        self.read().get(&StoreKey::Collection(source, &digest).encode())
+    pub fn collection(
+        &self,
+        source: SourceId,
+        digest: Digest,
+    ) -> Result<Option<&[u8]>, StoreError> {
+        self.read()
+            .get(&StoreKey::Collection(source, &digest).encode())
     }
 }

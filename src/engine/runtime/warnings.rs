@@ -24,7 +24,11 @@ impl<T> Default for Warnings<T> {
 
 impl<T: Clone> Warnings<T> {
     /// Adds a warning. True if it is a new one: `known` counts it in one that is there, if it finds one.
-    pub(super) fn add(&self, known: impl FnOnce(&mut VecDeque<T>) -> Option<()>, warning: T) -> bool {
+    pub(super) fn add(
+        &self,
+        known: impl FnOnce(&mut VecDeque<T>) -> Option<()>,
+        warning: T,
+    ) -> bool {
         let mut warnings = self.0.lock();
         if known(&mut warnings).is_some() {
             return false;
@@ -47,16 +51,34 @@ impl<T: Clone> Warnings<T> {
 
 impl Warnings<CollectionWarning> {
     /// Warns of a collection that a write makes as large as `bytes`, when it was below the threshold before it grew by `growth`.
-    pub fn warn(&self, options: &EngineOptions, (table, partition): (&TableName, &AttributeValue), (bytes, growth): (u64, i64)) {
+    pub fn warn(
+        &self,
+        options: &EngineOptions,
+        (table, partition): (&TableName, &AttributeValue),
+        (bytes, growth): (u64, i64),
+    ) {
         let bytes_max = options.collection_bytes_max;
-        let threshold = options.collection_warning_bytes.unwrap_or(bytes_max / 5 * 4);
+        let threshold = options
+            .collection_warning_bytes
+            .unwrap_or(bytes_max / 5 * 4);
         if bytes < threshold || bytes.saturating_add_signed(-growth) >= threshold {
             return;
         }
-        log::warn!("an item collection of {table} has {bytes} bytes; at {bytes_max} it takes no more");
+        log::warn!(
+            "an item collection of {table} has {bytes} bytes; at {bytes_max} it takes no more"
+        );
         let time_ms = options.clock.now_ms();
         let (table, partition) = (table.clone(), partition.clone());
-        self.add(|_| None, CollectionWarning { table, partition, billed_bytes: bytes, bytes_max, time_ms });
+        self.add(
+            |_| None,
+            CollectionWarning {
+                table,
+                partition,
+                billed_bytes: bytes,
+                bytes_max,
+                time_ms,
+            },
+        );
     }
 }
 
@@ -68,11 +90,20 @@ const MINUTE_MS: u64 = 60_000;
 impl Warnings<ThrottleWarning> {
     /// Warns of a request, unless the same limit of the same partition was warned of in the minute before: then it is counted there.
     pub fn warn(&self, throttled: &Throttled, time_ms: u64) {
-        let warning = ThrottleWarning { throttled: throttled.clone(), requests: 1, time_ms };
+        let warning = ThrottleWarning {
+            throttled: throttled.clone(),
+            requests: 1,
+            time_ms,
+        };
         let is_new = self.add(
             |warnings| {
-                let mut recent = warnings.iter_mut().rev().take_while(|it| time_ms.saturating_sub(it.time_ms) < MINUTE_MS);
-                recent.find(|it| is_same(&it.throttled, throttled)).map(|same| same.requests += 1)
+                let mut recent = warnings
+                    .iter_mut()
+                    .rev()
+                    .take_while(|it| time_ms.saturating_sub(it.time_ms) < MINUTE_MS);
+                recent
+                    .find(|it| is_same(&it.throttled, throttled))
+                    .map(|same| same.requests += 1)
             },
             warning,
         );

@@ -26,11 +26,16 @@ pub struct Position {
 
 /// The digest of a statement and its parameters, each with its length before it.
 #[must_use]
-pub fn statement_digest<'s>(statements: impl Iterator<Item = (&'s str, &'s [AttributeValue])>) -> Digest {
+pub fn statement_digest<'s>(
+    statements: impl Iterator<Item = (&'s str, &'s [AttributeValue])>,
+) -> Digest {
     let mut out = Vec::new();
     for (statement, parameters) in statements {
         part(statement.as_bytes(), &mut out);
-        part_of_item(&Item::from([("", AttributeValue::L(parameters.to_vec()))]), &mut out);
+        part_of_item(
+            &Item::from([("", AttributeValue::L(parameters.to_vec()))]),
+            &mut out,
+        );
     }
     digest::digest(&out)
 }
@@ -53,7 +58,11 @@ pub fn part_of_item(item: &Item, out: &mut Vec<u8>) {
 pub fn encode_token(digest: &Digest, position: &Position) -> String {
     let mut bytes = digest.to_vec();
     // A statement has at most 50 reads.
-    bytes.extend_from_slice(&u16::try_from(position.read).unwrap_or(u16::MAX).to_be_bytes());
+    bytes.extend_from_slice(
+        &u16::try_from(position.read)
+            .unwrap_or(u16::MAX)
+            .to_be_bytes(),
+    );
     if let Some(key) = &position.after {
         dynamodb_json::write_item(key, &mut bytes);
     }
@@ -76,7 +85,10 @@ pub fn decode_token(token: &str, digest: &Digest) -> Result<Position, StatementE
         [] => None,
         text => Some(item_of(text).ok_or(BAD)?),
     };
-    Ok(Position { read: usize::from(u16::from_be_bytes(*read)), after })
+    Ok(Position {
+        read: usize::from(u16::from_be_bytes(*read)),
+        after,
+    })
 }
 
 fn item_of(text: &[u8]) -> Option<Item> {
@@ -94,18 +106,34 @@ mod next_token_tests {
             Position::default(),
             Position {
                 read: 7,
-                after: Some(Item::from([("pk", AttributeValue::S("a".into())), ("sk", AttributeValue::B(vec![1]))])),
+                after: Some(Item::from([
+                    ("pk", AttributeValue::S("a".into())),
+                    ("sk", AttributeValue::B(vec![1])),
+                ])),
             },
         ] {
-            assert_eq!(decode_token(&encode_token(&digest, &position), &digest), Ok(position));
+            assert_eq!(
+                decode_token(&encode_token(&digest, &position), &digest),
+                Ok(position)
+            );
         }
         let other = statement_digest([("SELECT", &[][..])].into_iter());
         let token = encode_token(&digest, &Position::default());
-        assert_eq!(decode_token(&token, &other), Err(StatementError::NextTokenMismatch));
+        assert_eq!(
+            decode_token(&token, &other),
+            Err(StatementError::NextTokenMismatch)
+        );
         for bad in ["", "x", "AAAA", &token[..20]] {
-            assert_eq!(decode_token(bad, &digest), Err(StatementError::NextToken), "{bad}");
+            assert_eq!(
+                decode_token(bad, &digest),
+                Err(StatementError::NextToken),
+                "{bad}"
+            );
         }
         let broken = BASE64.encode([&digest[..], &[0, 0], b"{\"a\":1}"].concat());
-        assert_eq!(decode_token(&broken, &digest), Err(StatementError::NextToken));
+        assert_eq!(
+            decode_token(&broken, &digest),
+            Err(StatementError::NextToken)
+        );
     }
 }

@@ -70,7 +70,11 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
     let selection = select::of_columns(&source, columns)?;
     let is_query = reads.is_some();
     let readings = readings(&source, reads, order);
-    let direction = if order.is_some_and(|order| order.backward) { Direction::Reverse } else { Direction::Forward };
+    let direction = if order.is_some_and(|order| order.backward) {
+        Direction::Reverse
+    } else {
+        Direction::Forward
+    };
     let page = PagePlan {
         selection,
         filter: rest.map(Filter::of_condition),
@@ -87,7 +91,9 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
 
 /// The table or index; what names no index of the table is told without its name.
 fn find(view: &View<'_>, statement: &Select) -> Result<ReadSource, Error> {
-    let Some(index) = &statement.index else { return ReadSource::find(view, &statement.table, None) };
+    let Some(index) = &statement.index else {
+        return ReadSource::find(view, &statement.table, None);
+    };
     let table = view.active_table(&statement.table)?;
     let known = table.schema.index(index).is_some();
     match IndexName::new(index.as_str()) {
@@ -118,7 +124,11 @@ struct Order {
     backward: bool,
 }
 
-fn check_order(statement: &Select, source: &ReadSource, reads: Option<&[KeyedRead]>) -> Result<Option<Order>, StatementError> {
+fn check_order(
+    statement: &Select,
+    source: &ReadSource,
+    reads: Option<&[KeyedRead]>,
+) -> Result<Option<Order>, StatementError> {
     let terms = &statement.order;
     if terms.is_empty() {
         return Ok(None);
@@ -127,18 +137,31 @@ fn check_order(statement: &Select, source: &ReadSource, reads: Option<&[KeyedRea
         return Err(StatementError::OrderWithoutWhere);
     }
     let schema = source.key_schema();
-    let is_partition = |name: &str| schema.partition.iter().any(|attribute| attribute.name == name);
+    let is_partition = |name: &str| {
+        schema
+            .partition
+            .iter()
+            .any(|attribute| attribute.name == name)
+    };
     let is_sort = |name: &str| schema.sort.iter().any(|attribute| attribute.name == name);
-    if let Some(other) = terms.iter().find(|term| !is_partition(&term.attribute) && !is_sort(&term.attribute)) {
+    if let Some(other) = terms
+        .iter()
+        .find(|term| !is_partition(&term.attribute) && !is_sort(&term.attribute))
+    {
         return Err(StatementError::OrderAttribute(other.attribute.clone()));
     }
     let reads = reads.ok_or(StatementError::OrderWithoutPartition)?;
-    let has_several = reads.windows(2).any(|pair| pair[0].digest != pair[1].digest);
+    let has_several = reads
+        .windows(2)
+        .any(|pair| pair[0].digest != pair[1].digest);
     let partition = terms.iter().position(|term| is_partition(&term.attribute));
     if has_several && partition.is_none() {
         return Err(StatementError::OrderPartitions);
     }
-    let mut sorts = terms.iter().filter(|term| is_sort(&term.attribute)).map(|term| term.descending);
+    let mut sorts = terms
+        .iter()
+        .filter(|term| is_sort(&term.attribute))
+        .map(|term| term.descending);
     // Without the sort key the service goes backward, whatever the direction of the partition key.
     let backward = sorts.next().unwrap_or(true);
     let has_mixed_sorts = sorts.any(|other| other != backward);
@@ -146,26 +169,47 @@ fn check_order(statement: &Select, source: &ReadSource, reads: Option<&[KeyedRea
     if has_mixed_sorts || is_sort_first {
         return Err(StatementError::OrderMixed);
     }
-    let partitions_descending = partition.and_then(|at| terms.get(at)).map(|term| term.descending);
-    Ok(Some(Order { partitions_descending, backward }))
+    let partitions_descending = partition
+        .and_then(|at| terms.get(at))
+        .map(|term| term.descending);
+    Ok(Some(Order {
+        partitions_descending,
+        backward,
+    }))
 }
 
 /// A read by key of an index must find there what its conditions look at; one branch that does is enough.
 fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), QueryError> {
-    let Some(index) = source.index() else { return Ok(()) };
-    let missing = |names: &'_ BTreeSet<String>| source.not_projected(names.iter().map(String::as_str)).join(", ");
+    let Some(index) = source.index() else {
+        return Ok(());
+    };
+    let missing = |names: &'_ BTreeSet<String>| {
+        source
+            .not_projected(names.iter().map(String::as_str))
+            .join(", ")
+    };
     let mut branches = reads.iter().flat_map(|read| &read.names);
     if branches.clone().any(|names| missing(names).is_empty()) {
         return Ok(());
     }
     let names = branches.next().map(missing).unwrap_or_default();
-    Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names })
+    Err(QueryError::FilterNotProjected {
+        index: index.name.as_str().to_owned(),
+        names,
+    })
 }
 
 /// The ranges in the order in which they are read.
-fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Order>) -> Vec<Reading> {
+fn readings(
+    source: &ReadSource,
+    reads: Option<Vec<KeyedRead>>,
+    order: Option<Order>,
+) -> Vec<Reading> {
     let Some(mut reads) = reads else {
-        return vec![Reading { range: Space::Entry.of(source.id()), is_one_row: false }];
+        return vec![Reading {
+            range: Space::Entry.of(source.id()),
+            is_one_row: false,
+        }];
     };
     if order.is_some_and(|order| order.backward) {
         reads.reverse();
@@ -173,12 +217,20 @@ fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Or
     if let Some(descending) = order.and_then(|order| order.partitions_descending) {
         // Stable: within a partition the order stays.
         reads.sort_by(|one, other| {
-            let by_value = one.partition.iter().zip(&other.partition).find_map(|(one, other)| match one.compare(other) {
-                Some(std::cmp::Ordering::Equal) | None => None,
-                different => different,
-            });
+            let by_value = one
+                .partition
+                .iter()
+                .zip(&other.partition)
+                .find_map(|(one, other)| match one.compare(other) {
+                    Some(std::cmp::Ordering::Equal) | None => None,
+                    different => different,
+                });
             let ascending = by_value.unwrap_or(std::cmp::Ordering::Equal);
-            if descending { ascending.reverse() } else { ascending }
+            if descending {
+                ascending.reverse()
+            } else {
+                ascending
+            }
         });
     }
     let is_table = source.index().is_none();
@@ -191,9 +243,18 @@ fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Or
 }
 
 /// Reads one range after the other until the page is full.
-fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Position) -> Result<Selected, Error> {
-    let mut selected =
-        Selected { items: Vec::new(), consumed_capacity: ConsumedCapacity::default(), last_evaluated_key: None, next: None };
+fn walk(
+    view: &View<'_>,
+    mut plan: PagePlan,
+    readings: &[Reading],
+    start: Position,
+) -> Result<Selected, Error> {
+    let mut selected = Selected {
+        items: Vec::new(),
+        consumed_capacity: ConsumedCapacity::default(),
+        last_evaluated_key: None,
+        next: None,
+    };
     let (mut after, mut held) = (start.after, HeldValues::default());
     let mut bytes = 0;
     if start.read >= readings.len() {
@@ -213,7 +274,10 @@ fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Positi
         let part = match part {
             // What the reads before found is not lost.
             Err(Error::Throttled(_)) if number > start.read => {
-                selected.next = Some(Position { read: number, after: None });
+                selected.next = Some(Position {
+                    read: number,
+                    after: None,
+                });
                 break;
             }
             other => other?,
@@ -225,14 +289,20 @@ fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Positi
         bytes = part.bytes;
         // Of one item nothing is left once it was evaluated.
         if part.is_cut && (plan.restartable || part.page.scanned_count == 0) {
-            selected.next = Some(Position { read: number, after: part.page.last_evaluated_key.clone() });
+            selected.next = Some(Position {
+                read: number,
+                after: part.page.last_evaluated_key.clone(),
+            });
             selected.last_evaluated_key = part.page.last_evaluated_key;
             break;
         }
         let scanned = u32::try_from(part.page.scanned_count).unwrap_or(u32::MAX);
         plan.limit = plan.limit.map(|limit| limit.saturating_sub(scanned));
         if plan.limit == Some(0) && number + 1 < readings.len() {
-            selected.next = Some(Position { read: number + 1, after: None });
+            selected.next = Some(Position {
+                read: number + 1,
+                after: None,
+            });
             break;
         }
     }
@@ -250,18 +320,30 @@ fn owned(row: Row<'_>, held: &mut HeldValues) -> Result<Item, Error> {
 /// What is left of a range after a key that a token named, which must lie in it.
 fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
     StartKey::new(&plan.source, key, false).map_err(|_| StatementError::NextToken)?;
-    let address = plan.source.address(key).ok_or(StatementError::NextToken)?.encode();
+    let address = plan
+        .source
+        .address(key)
+        .ok_or(StatementError::NextToken)?
+        .encode();
     if !source::range_contains(&plan.range, &address) {
         return Err(StatementError::NextToken.into());
     }
-    Ok(source::range_after(plan.range.clone(), address, plan.direction))
+    Ok(source::range_after(
+        plan.range.clone(),
+        address,
+        plan.direction,
+    ))
 }
 
 /// The key of a SELECT in a batch or transaction, as written.
 ///
 /// # Errors
 /// `Statement`.
-pub fn named_key(statement: &Select, table: &TableEntry, operation: &'static str) -> Result<Item, StatementError> {
+pub fn named_key(
+    statement: &Select,
+    table: &TableEntry,
+    operation: &'static str,
+) -> Result<Item, StatementError> {
     statement.columns()?;
     named::of_read(statement.condition.as_ref(), &table.schema.key, operation)
 }
@@ -300,12 +382,18 @@ pub fn one(
     let record = view.entry(&address)?;
     let bytes = record.map_or(0, |record| record.item_bytes() as usize);
     record.map_or(Ok(()), |record| held.read(&record))?;
-    let item = record.map(|record: Record<'_>| record.to_item()).transpose()?;
+    let item = record
+        .map(|record: Record<'_>| record.to_item())
+        .transpose()?;
     let item = match statement.columns()? {
         Some(columns) => item.map(|item| columns_of(columns, &item)),
         None => item,
     };
     let units = units_of(bytes);
     view.charge_item(table, &address, units)?;
-    Ok(One { item, bytes, consumed_capacity: ConsumedCapacity::of_table(units) })
+    Ok(One {
+        item,
+        bytes,
+        consumed_capacity: ConsumedCapacity::of_table(units),
+    })
 }

@@ -42,7 +42,11 @@ pub struct Prepared {
 ///
 /// # Errors
 /// `Statement`.
-pub fn prepare(write: &Write, table: &TableEntry, return_old: bool) -> Result<Prepared, StatementError> {
+pub fn prepare(
+    write: &Write,
+    table: &TableEntry,
+    return_old: bool,
+) -> Result<Prepared, StatementError> {
     let schema = &table.schema.key;
     let of_partition = |predicate| Condition::of_attribute(&schema.partition.name, predicate, []);
     let guard = |condition| Guard::of_condition(condition, return_old);
@@ -52,26 +56,62 @@ pub fn prepare(write: &Write, table: &TableEntry, return_old: bool) -> Result<Pr
             let plan = Plan::Guard(guard(Some(of_partition(Predicate::AttributeNotExists))));
             (Kind::Insert, item.clone(), plan, none)
         }
-        WriteEffect::Update { update, condition, returning } => {
+        WriteEffect::Update {
+            update,
+            condition,
+            returning,
+        } => {
             let found = named::of_write(condition.as_ref(), schema)?;
             // There must be an item to update.
-            let conditions = std::iter::once(of_partition(Predicate::AttributeExists)).chain(found.rest).collect();
-            let plan = UpdatePlan::of_update(update.clone(), guard(Some(Condition::And(conditions))));
-            (Kind::Update, found.key, Plan::Update(plan), returned(*returning))
+            let conditions = std::iter::once(of_partition(Predicate::AttributeExists))
+                .chain(found.rest)
+                .collect();
+            let plan =
+                UpdatePlan::of_update(update.clone(), guard(Some(Condition::And(conditions))));
+            (
+                Kind::Update,
+                found.key,
+                Plan::Update(plan),
+                returned(*returning),
+            )
         }
-        WriteEffect::Delete { condition, returning } => {
+        WriteEffect::Delete {
+            condition,
+            returning,
+        } => {
             let found = named::of_write(condition.as_ref(), schema)?;
             // What is not there meets every condition: there is nothing to delete.
-            let condition = found.rest.map(|rest| Condition::Or(vec![of_partition(Predicate::AttributeNotExists), rest]));
-            let returning = if *returning { UpdateReturnValues::AllOld } else { none };
-            (Kind::Delete, found.key, Plan::Guard(guard(condition)), returning)
+            let condition = found
+                .rest
+                .map(|rest| Condition::Or(vec![of_partition(Predicate::AttributeNotExists), rest]));
+            let returning = if *returning {
+                UpdateReturnValues::AllOld
+            } else {
+                none
+            };
+            (
+                Kind::Delete,
+                found.key,
+                Plan::Guard(guard(condition)),
+                returning,
+            )
         }
         WriteEffect::Exists { condition } => {
             let found = named::of_exists(condition.as_ref(), schema)?;
-            (Kind::Exists, found.key, Plan::Guard(guard(found.rest)), none)
+            (
+                Kind::Exists,
+                found.key,
+                Plan::Guard(guard(found.rest)),
+                none,
+            )
         }
     };
-    Ok(Prepared { kind, sent, plan, returning })
+    Ok(Prepared {
+        kind,
+        sent,
+        plan,
+        returning,
+    })
 }
 
 fn returned(returning: Option<Returning>) -> UpdateReturnValues {
@@ -112,11 +152,19 @@ impl Prepared {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn run(&self, transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: Key) -> Result<Written, Error> {
+    pub fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        table: &Arc<TableEntry>,
+        key: Key,
+    ) -> Result<Written, Error> {
         let stored = match Stored::look_at(transaction, table, key) {
             Ok(stored) => stored,
             Err(error @ Error::Throttled(_)) => {
-                return Ok(Written { outcome: Err(error), consumed_capacity: ConsumedCapacity::default() });
+                return Ok(Written {
+                    outcome: Err(error),
+                    consumed_capacity: ConsumedCapacity::default(),
+                });
             }
             Err(error) => return Err(error),
         };
@@ -127,30 +175,49 @@ impl Prepared {
                 if returned.is_none() {
                     transaction.held_values.let_go(held);
                 }
-                Ok(Written { outcome: Ok(returned), consumed_capacity })
+                Ok(Written {
+                    outcome: Ok(returned),
+                    consumed_capacity,
+                })
             }
             Err(error @ Error::Store(_)) => Err(error),
             Err(error) => {
                 // A write that is refused costs what its item does.
                 let units = write_units(stored.item_bytes()?);
-                if matches!(error, Error::ConditionalCheckFailed { .. } | Error::Statement(StatementError::Duplicate)) {
+                if matches!(
+                    error,
+                    Error::ConditionalCheckFailed { .. }
+                        | Error::Statement(StatementError::Duplicate)
+                ) {
                     transaction.charge_table(table, &stored.address, units)?;
                 }
-                Ok(Written { outcome: Err(without_words(error)), consumed_capacity: ConsumedCapacity::of_table(units) })
+                Ok(Written {
+                    outcome: Err(without_words(error)),
+                    consumed_capacity: ConsumedCapacity::of_table(units),
+                })
             }
         }
     }
 
     /// What RETURNING gives, and what was consumed.
-    fn run_on(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(Option<Item>, ConsumedCapacity), Error> {
+    fn run_on(
+        &self,
+        transaction: &mut Transaction<'_>,
+        stored: &Stored,
+    ) -> Result<(Option<Item>, ConsumedCapacity), Error> {
         match self.kind {
-            Kind::Insert if stored.record()?.is_some() => return Err(StatementError::Duplicate.into()),
+            Kind::Insert if stored.record()?.is_some() => {
+                return Err(StatementError::Duplicate.into());
+            }
             Kind::Exists => return Err(StatementError::ExistsAlone.into()),
             _ => {}
         }
         let outcome = self.plan.decide(self.action(), stored)?;
         let returned = self.plan.returned(self.returning, stored, &outcome)?;
-        Ok((returned, outcome.write(transaction, stored)?.consumed_capacity))
+        Ok((
+            returned,
+            outcome.write(transaction, stored)?.consumed_capacity,
+        ))
     }
 }
 

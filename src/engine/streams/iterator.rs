@@ -47,7 +47,9 @@ impl ShardIterator {
     /// # Errors
     /// `Iterator` when it is none, `ExpiredIterator`.
     pub fn decode(text: &str, now_ms: u64) -> Result<Self, StreamError> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| StreamError::Iterator)?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text)
+            .map_err(|_| StreamError::Iterator)?;
         let iterator = Self::parse(&bytes).ok_or(StreamError::Iterator)?;
         if now_ms.saturating_sub(iterator.given_ms) > SHARD_ITERATOR_MS {
             return Err(StreamError::ExpiredIterator);
@@ -60,12 +62,20 @@ impl ShardIterator {
         if !digest(body).starts_with(found) {
             return None;
         }
-        let (FORM, position, given_ms, length, rest): (u8, _, _, u8, &[u8]) = Part::take(&mut &*body)? else { return None };
+        let (FORM, position, given_ms, length, rest): (u8, _, _, u8, &[u8]) =
+            Part::take(&mut &*body)?
+        else {
+            return None;
+        };
         let (name, label) = rest.split_at_checked(usize::from(length))?;
         let table_name = TableName::new(std::str::from_utf8(name).ok()?).ok()?;
         let label = std::str::from_utf8(label).ok()?.to_owned();
         let stream = StreamName { table_name, label };
-        Some(Self { stream, position, given_ms })
+        Some(Self {
+            stream,
+            position,
+            given_ms,
+        })
     }
 }
 
@@ -74,8 +84,15 @@ mod tests {
     use super::*;
 
     fn example(name: &str) -> ShardIterator {
-        let stream = StreamName { table_name: TableName::new(name).unwrap(), label: "2026-01-02T03:04:05.678".into() };
-        ShardIterator { stream, position: 7, given_ms: 1_000 }
+        let stream = StreamName {
+            table_name: TableName::new(name).unwrap(),
+            label: "2026-01-02T03:04:05.678".into(),
+        };
+        ShardIterator {
+            stream,
+            position: 7,
+            given_ms: 1_000,
+        }
     }
 
     #[test]
@@ -85,8 +102,14 @@ mod tests {
             assert!(text.len() <= 2048, "the longest ShardIterator of the API");
             assert_eq!(ShardIterator::decode(&text, 1_000), Ok(example(name)));
             assert_eq!(ShardIterator::decode(&text, 500), Ok(example(name)));
-            assert_eq!(ShardIterator::decode(&text, 1_000 + SHARD_ITERATOR_MS), Ok(example(name)));
-            assert_eq!(ShardIterator::decode(&text, 1_001 + SHARD_ITERATOR_MS), Err(StreamError::ExpiredIterator));
+            assert_eq!(
+                ShardIterator::decode(&text, 1_000 + SHARD_ITERATOR_MS),
+                Ok(example(name))
+            );
+            assert_eq!(
+                ShardIterator::decode(&text, 1_001 + SHARD_ITERATOR_MS),
+                Err(StreamError::ExpiredIterator)
+            );
         }
     }
 
@@ -94,8 +117,20 @@ mod tests {
     fn what_is_none_is_refused() {
         let good = example("abc").encode();
         let other = good.replacen(['A', 'B'], "C", 1);
-        for text in ["", "x", "=", "AAAA", &good[1..], &good[..good.len() - 2], &other] {
-            assert_eq!(ShardIterator::decode(text, 1_000), Err(StreamError::Iterator), "{text}");
+        for text in [
+            "",
+            "x",
+            "=",
+            "AAAA",
+            &good[1..],
+            &good[..good.len() - 2],
+            &other,
+        ] {
+            assert_eq!(
+                ShardIterator::decode(text, 1_000),
+                Err(StreamError::Iterator),
+                "{text}"
+            );
         }
     }
 }

@@ -33,7 +33,11 @@ use crate::model::{
 ///
 /// # Errors
 /// Those of the store.
-pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_type: StreamViewType) -> Result<(), StoreError> {
+pub fn enable(
+    transaction: &mut Transaction<'_>,
+    table: &mut TableEntry,
+    view_type: StreamViewType,
+) -> Result<(), StoreError> {
     let id = catalog::take_source(transaction.batch)?;
     let now_ms = transaction.now_ms();
     let name = free_name(transaction.read(), table, now_ms)?;
@@ -51,7 +55,12 @@ pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_ty
         closed: None,
     };
     write_definition(transaction, &name, &definition)?;
-    table.stream = Some(TableStream { id, label: name.label, view_type, is_enabled: true });
+    table.stream = Some(TableStream {
+        id,
+        label: name.label,
+        view_type,
+        is_enabled: true,
+    });
     Arc::make_mut(&mut table.schema).settings.stream = Some(view_type);
     Ok(())
 }
@@ -60,12 +69,22 @@ pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_ty
 ///
 /// # Errors
 /// Those of the store.
-pub fn disable(transaction: &mut Transaction<'_>, table: &mut TableEntry) -> Result<(), StoreError> {
-    let Some(stream) = table.stream.as_mut().filter(|stream| stream.is_enabled) else { return Ok(()) };
+pub fn disable(
+    transaction: &mut Transaction<'_>,
+    table: &mut TableEntry,
+) -> Result<(), StoreError> {
+    let Some(stream) = table.stream.as_mut().filter(|stream| stream.is_enabled) else {
+        return Ok(());
+    };
     stream.is_enabled = false;
-    let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
+    let name = StreamName {
+        table_name: table.schema.name.clone(),
+        label: stream.label.clone(),
+    };
     Arc::make_mut(&mut table.schema).settings.stream = None;
-    let Some(mut definition) = read_definition(transaction.read(), &name)? else { return Ok(()) };
+    let Some(mut definition) = read_definition(transaction.read(), &name)? else {
+        return Ok(());
+    };
     let next = transaction.next_version()?;
     let ending = next.saturating_sub(1).max(definition.first);
     // The last version given, so that a reader who is behind it has seen all.
@@ -78,7 +97,10 @@ fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamN
     let mut ms = now_ms;
     loop {
         let label = calendar::iso(ms).trim_end_matches('Z').to_owned();
-        let name = StreamName { table_name: table.schema.name.clone(), label };
+        let name = StreamName {
+            table_name: table.schema.name.clone(),
+            label,
+        };
         if read_definition(read, &name)?.is_none() {
             return Ok(name);
         }
@@ -86,15 +108,24 @@ fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamN
     }
 }
 
-fn write_definition(transaction: &mut Transaction<'_>, name: &StreamName, definition: &Definition) -> Result<(), StoreError> {
-    transaction.batch.put(&keys::stream(name), &stored::encode(definition)?)
+fn write_definition(
+    transaction: &mut Transaction<'_>,
+    name: &StreamName,
+    definition: &Definition,
+) -> Result<(), StoreError> {
+    transaction
+        .batch
+        .put(&keys::stream(name), &stored::encode(definition)?)
 }
 
 /// The definition of a stream.
 ///
 /// # Errors
 /// Those of the store.
-pub fn read_definition(read: &dyn Read, name: &StreamName) -> Result<Option<Definition>, StoreError> {
+pub fn read_definition(
+    read: &dyn Read,
+    name: &StreamName,
+) -> Result<Option<Definition>, StoreError> {
     let key = keys::stream(name);
     read.get(&key)?.map(stored::decode).transpose()
 }
@@ -113,7 +144,10 @@ pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
 /// The id of a stream's one shard: `shardId-<time, 20 digits>-<8 hexadecimal digits>`.
 #[must_use]
 pub fn shard_id(definition: &Definition) -> String {
-    format!("shardId-{:020}-{:08x}", definition.created_ms, definition.id.0)
+    format!(
+        "shardId-{:020}-{:08x}",
+        definition.created_ms, definition.id.0
+    )
 }
 
 /// Holds a shard id of a request to those of a stream.
@@ -121,13 +155,19 @@ pub fn shard_id(definition: &Definition) -> String {
 /// # Errors
 /// `ShardNotFound`.
 pub fn check_shard(definition: &Definition, shard: &str) -> Result<(), StreamError> {
-    if shard == shard_id(definition) { Ok(()) } else { Err(StreamError::ShardNotFound) }
+    if shard == shard_id(definition) {
+        Ok(())
+    } else {
+        Err(StreamError::ShardNotFound)
+    }
 }
 
 /// The id of a record: the same in every answer.
 #[must_use]
 pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
-    digest::hex(&digest::digest(format!("{}/{}/{sequence}", name.table_name, name.label).as_bytes()))
+    digest::hex(&digest::digest(
+        format!("{}/{}/{sequence}", name.table_name, name.label).as_bytes(),
+    ))
 }
 
 /// Where a reader that saw everything of a view goes on.
@@ -205,7 +245,11 @@ pub fn policy_of(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, Sto
 ///
 /// # Errors
 /// Those of the store.
-pub fn put_policy(batch: &mut dyn Write, name: &StreamName, policy: &StreamPolicy) -> Result<(), StoreError> {
+pub fn put_policy(
+    batch: &mut dyn Write,
+    name: &StreamName,
+    policy: &StreamPolicy,
+) -> Result<(), StoreError> {
     policy.put(batch, &arn::stream(name))
 }
 
@@ -240,23 +284,49 @@ mod definition_tests {
     fn the_stored_form_is_fixed_and_that_of_version_1_is_read() {
         let check = |definition: Definition, head: &str, first_key: &str, key: &str, rest: &str| {
             let today = format!(r#"{{"v":2,{head},{key},{rest}}}"#);
-            assert_eq!(String::from_utf8(encode(&definition).unwrap()).unwrap(), today);
+            assert_eq!(
+                String::from_utf8(encode(&definition).unwrap()).unwrap(),
+                today
+            );
             assert_eq!(decode(today.as_bytes()), Ok(definition.clone()));
-            assert_eq!(decode(format!(r#"{{"v":1,{head},{first_key},{rest}}}"#).as_bytes()), Ok(definition));
+            assert_eq!(
+                decode(format!(r#"{{"v":1,{head},{first_key},{rest}}}"#).as_bytes()),
+                Ok(definition)
+            );
         };
         let head = r#""id":7,"view_type":"NEW_AND_OLD_IMAGES","created_ms":17"#;
         let (first_key, key) = (r#""key":["pk","sk"]"#, r#""partition":"pk","sort":"sk""#);
-        check(example(), head, first_key, key, r#""first":5,"trimmed":6,"closed":[9,18]"#);
-        let open = Definition { sort: None, closed: None, ..example() };
+        check(
+            example(),
+            head,
+            first_key,
+            key,
+            r#""first":5,"trimmed":6,"closed":[9,18]"#,
+        );
+        let open = Definition {
+            sort: None,
+            closed: None,
+            ..example()
+        };
         let (first_key, key) = (r#""key":["pk"]"#, r#""partition":"pk","sort":null"#);
-        check(open, head, first_key, key, r#""first":5,"trimmed":6,"closed":null"#);
+        check(
+            open,
+            head,
+            first_key,
+            key,
+            r#""first":5,"trimmed":6,"closed":null"#,
+        );
     }
 
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
         let damaged = || StoreError::Corrupt(Definition::WHAT);
-        let cases: &[(&[u8], StoreError)] =
-            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":3}"#, StoreError::Format(3))];
+        let cases: &[(&[u8], StoreError)] = &[
+            (b"", damaged()),
+            (b"{}", damaged()),
+            (br#"{"v":1}"#, damaged()),
+            (br#"{"v":3}"#, StoreError::Format(3)),
+        ];
         for (bytes, expected) in cases {
             assert_eq!(decode::<Definition>(bytes), Err(expected.clone()));
         }

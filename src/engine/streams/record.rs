@@ -31,8 +31,10 @@ impl<'a> StoredRecord<'a> {
     /// The stored bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let parts = [Some(self.keys), self.new_image, self.old_image].map(Option::unwrap_or_default);
-        let mut out = Vec::with_capacity(11 + parts.iter().map(|part| 4 + part.len()).sum::<usize>());
+        let parts =
+            [Some(self.keys), self.new_image, self.old_image].map(Option::unwrap_or_default);
+        let mut out =
+            Vec::with_capacity(11 + parts.iter().map(|part| 4 + part.len()).sum::<usize>());
         out.push(FORMAT);
         out.push(match self.event {
             StreamEvent::Insert => 1,
@@ -80,7 +82,14 @@ impl<'a> StoredRecord<'a> {
             _ => return None,
         };
         let created_ms = u64::from_le_bytes(*created_ms);
-        rest.is_empty().then_some(Self { event, origin, created_ms, keys: keys?, new_image, old_image })
+        rest.is_empty().then_some(Self {
+            event,
+            origin,
+            created_ms,
+            keys: keys?,
+            new_image,
+            old_image,
+        })
     }
 
     /// `SizeBytes`: DynamoDB bytes of keys and images.
@@ -88,8 +97,12 @@ impl<'a> StoredRecord<'a> {
     /// # Errors
     /// `Corrupt`.
     pub fn size_bytes(&self) -> Result<u64, StoreError> {
-        let parts = std::iter::once(self.keys).chain(self.new_image).chain(self.old_image);
-        parts.map(|part| Ok(u64::from(Record::parse(part)?.item_bytes()))).sum()
+        let parts = std::iter::once(self.keys)
+            .chain(self.new_image)
+            .chain(self.old_image);
+        parts
+            .map(|part| Ok(u64::from(Record::parse(part)?.item_bytes())))
+            .sum()
     }
 }
 
@@ -119,8 +132,14 @@ pub struct CapturedChange<'c> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn capture(transaction: &mut Transaction<'_>, table: &TableEntry, changed: &CapturedChange<'_>) -> Result<(), StoreError> {
-    let Some(stream) = table.enabled_stream() else { return Ok(()) };
+pub fn capture(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    changed: &CapturedChange<'_>,
+) -> Result<(), StoreError> {
+    let Some(stream) = table.enabled_stream() else {
+        return Ok(());
+    };
     let event = match (changed.old, changed.new) {
         (None, Some(_)) => StreamEvent::Insert,
         (Some(_), Some(_)) => StreamEvent::Modify,
@@ -130,8 +149,16 @@ pub fn capture(transaction: &mut Transaction<'_>, table: &TableEntry, changed: &
     // A delete takes its version only for its record.
     transaction.shared.batch.take_version(changed.version);
     let schema = &table.schema.key;
-    let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
-    let keys = record::encode(&changed.key.to_item(schema), &first, changed.version, changed.modified_ms);
+    let first: Vec<&str> = schema
+        .attributes()
+        .map(|attribute| attribute.name.as_str())
+        .collect();
+    let keys = record::encode(
+        &changed.key.to_item(schema),
+        &first,
+        changed.version,
+        changed.modified_ms,
+    );
     let stored = StoredRecord {
         event,
         origin: transaction.origin,
@@ -140,7 +167,10 @@ pub fn capture(transaction: &mut Transaction<'_>, table: &TableEntry, changed: &
         new_image: changed.new.filter(|_| stream.view_type.has_new_image()),
         old_image: changed.old.filter(|_| stream.view_type.has_old_image()),
     };
-    transaction.batch.put(&StoreKey::StreamRecord(stream.id, changed.version).encode(), &stored.encode())
+    transaction.batch.put(
+        &StoreKey::StreamRecord(stream.id, changed.version).encode(),
+        &stored.encode(),
+    )
 }
 
 #[cfg(test)]
@@ -151,18 +181,52 @@ mod record_tests {
     fn table_of_exact_bytes() {
         let check = |event, origin, images: [Option<&[u8]>; 2], expected: &[u8]| {
             let [new_image, old_image] = images;
-            let record = StoredRecord { event, origin, created_ms: 258, keys: b"k", new_image, old_image };
+            let record = StoredRecord {
+                event,
+                origin,
+                created_ms: 258,
+                keys: b"k",
+                new_image,
+                old_image,
+            };
             assert_eq!(record.encode(), expected);
             let parsed = StoredRecord::parse(expected).unwrap();
-            assert_eq!((parsed.event, parsed.origin, parsed.created_ms), (event, origin, 258));
-            assert_eq!((parsed.keys, parsed.new_image, parsed.old_image), (&b"k"[..], new_image, old_image));
+            assert_eq!(
+                (parsed.event, parsed.origin, parsed.created_ms),
+                (event, origin, 258)
+            );
+            assert_eq!(
+                (parsed.keys, parsed.new_image, parsed.old_image),
+                (&b"k"[..], new_image, old_image)
+            );
         };
-        let insert = [1, 1, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'k', 1, 0, 0, 0, b'n', 0, 0, 0, 0];
-        check(StreamEvent::Insert, Origin::Client, [Some(b"n"), None], &insert);
-        let modify = [1, 2, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'k', 1, 0, 0, 0, b'n', 1, 0, 0, 0, b'o'];
-        check(StreamEvent::Modify, Origin::Client, [Some(b"n"), Some(b"o")], &modify);
-        let remove = [1, 3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'k', 0, 0, 0, 0, 0, 0, 0, 0];
-        check(StreamEvent::Remove, Origin::TimeToLive, [None, None], &remove);
+        let insert = [
+            1, 1, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'k', 1, 0, 0, 0, b'n', 0, 0, 0, 0,
+        ];
+        check(
+            StreamEvent::Insert,
+            Origin::Client,
+            [Some(b"n"), None],
+            &insert,
+        );
+        let modify = [
+            1, 2, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'k', 1, 0, 0, 0, b'n', 1, 0, 0, 0, b'o',
+        ];
+        check(
+            StreamEvent::Modify,
+            Origin::Client,
+            [Some(b"n"), Some(b"o")],
+            &modify,
+        );
+        let remove = [
+            1, 3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'k', 0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        check(
+            StreamEvent::Remove,
+            Origin::TimeToLive,
+            [None, None],
+            &remove,
+        );
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
     for name in due(shared)? {
         loop {
             let name = name.clone();
-            let goes_on = shared.submit_in_background(move |transaction| Ok(trim_piece(transaction, &name)?))?;
+            let goes_on = shared
+                .submit_in_background(move |transaction| Ok(trim_piece(transaction, &name)?))?;
             if !goes_on {
                 break;
             }
@@ -62,7 +63,9 @@ fn is_due(read: &dyn Read, definition: &Definition, horizon_ms: u64) -> Result<b
 }
 
 fn is_over(definition: &Definition, horizon_ms: u64) -> bool {
-    definition.closed.is_some_and(|(_, closed_ms)| closed_ms < horizon_ms)
+    definition
+        .closed
+        .is_some_and(|(_, closed_ms)| closed_ms < horizon_ms)
 }
 
 /// Sequence number and time of the oldest record.
@@ -74,11 +77,19 @@ fn oldest(read: &dyn Read, stream: SourceId) -> Result<Option<(Version, u64)>, S
 ///
 /// # Errors
 /// Those of the store.
-pub fn first_at(read: &dyn Read, stream: SourceId, position: Version) -> Result<Option<(Version, u64)>, StoreError> {
-    walks::first(read, &keys::stream_records_from(stream, position), |key, value| {
-        let created = |version| Ok((version, StoredRecord::parse(value)?.created_ms));
-        keys::version_of(key).map(created).transpose()
-    })
+pub fn first_at(
+    read: &dyn Read,
+    stream: SourceId,
+    position: Version,
+) -> Result<Option<(Version, u64)>, StoreError> {
+    walks::first(
+        read,
+        &keys::stream_records_from(stream, position),
+        |key, value| {
+            let created = |version| Ok((version, StoredRecord::parse(value)?.created_ms));
+            keys::version_of(key).map(created).transpose()
+        },
+    )
 }
 
 /// Removes some records of a stream, or the stream; whether more is left.
@@ -86,16 +97,26 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     transaction.removes();
     let horizon_ms = transaction.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let read = transaction.read();
-    let Some(mut definition) = super::read_definition(read, name)? else { return Ok(false) };
-    let doomed = walks::take_while(read, &keys::stream_records_from(definition.id, 0), RECORDS_PER_JOB, |key, value| {
-        let is_old = StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
-        keys::version_of(key).filter(|_| is_old)
-    })?;
+    let Some(mut definition) = super::read_definition(read, name)? else {
+        return Ok(false);
+    };
+    let doomed = walks::take_while(
+        read,
+        &keys::stream_records_from(definition.id, 0),
+        RECORDS_PER_JOB,
+        |key, value| {
+            let is_old =
+                StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
+            keys::version_of(key).filter(|_| is_old)
+        },
+    )?;
     if let Some(last) = doomed.last() {
         definition.trimmed = *last;
         super::write_definition(transaction, name, &definition)?;
         for version in &doomed {
-            transaction.batch.delete(&StoreKey::StreamRecord(definition.id, *version).encode())?;
+            transaction
+                .batch
+                .delete(&StoreKey::StreamRecord(definition.id, *version).encode())?;
         }
         return Ok(true);
     }

@@ -35,7 +35,11 @@ impl<'r> Action<'r> {
     /// # Errors
     /// `Value`.
     pub fn check_values(self) -> Result<(), Error> {
-        Ok(if let Self::Put(item) = self { item.check_limits() } else { self.sent().check_nesting() }?)
+        Ok(if let Self::Put(item) = self {
+            item.check_limits()
+        } else {
+            self.sent().check_nesting()
+        }?)
     }
 }
 
@@ -70,11 +74,18 @@ impl Plan {
     pub fn decide<'r>(&self, action: Action<'r>, stored: &Stored) -> Result<Outcome<'r>, Error> {
         let guard = match self {
             // Without an item there was nothing to update, and nothing comes of it.
-            Self::Update(plan) => return Ok(plan.apply(stored)?.map_or(Outcome::Deleted, Outcome::Updated)),
+            Self::Update(plan) => {
+                return Ok(plan
+                    .apply(stored)?
+                    .map_or(Outcome::Deleted, Outcome::Updated));
+            }
             Self::Guard(guard) => guard,
         };
         guard.check(stored)?;
-        debug_assert!(!matches!(action, Action::Update(_)), "an update without its plan");
+        debug_assert!(
+            !matches!(action, Action::Update(_)),
+            "an update without its plan"
+        );
         Ok(match action {
             Action::Put(item) => Outcome::Put(item),
             Action::Delete(_) => Outcome::Deleted,
@@ -86,7 +97,12 @@ impl Plan {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn returned(&self, asked: UpdateReturnValues, stored: &Stored, outcome: &Outcome<'_>) -> Result<Option<Item>, StoreError> {
+    pub fn returned(
+        &self,
+        asked: UpdateReturnValues,
+        stored: &Stored,
+        outcome: &Outcome<'_>,
+    ) -> Result<Option<Item>, StoreError> {
         match (self, asked) {
             (Self::Update(plan), _) => Ok(plan.returned(asked, stored.item()?, outcome.item())),
             (Self::Guard(_), UpdateReturnValues::AllOld) => Ok(stored.item()?.cloned()),
@@ -139,7 +155,11 @@ impl Outcome<'_> {
     ///
     /// # Errors
     /// As of [`replace`].
-    pub fn write(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<Applied, Error> {
+    pub fn write(
+        &self,
+        transaction: &mut Transaction<'_>,
+        stored: &Stored,
+    ) -> Result<Applied, Error> {
         match self {
             Self::Put(item) => replace_checked(transaction, stored, Some(item)),
             _ => replace(transaction, stored, self.item()),

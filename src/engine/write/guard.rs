@@ -27,17 +27,27 @@ impl Guard {
     pub fn parse(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Self, Error> {
         let condition = match parameter {
             ConditionParameter::None => None,
-            ConditionParameter::Expression(text) => Some(condition::parse_parameter(text, ExpressionParameter::Condition, scope)?),
+            ConditionParameter::Expression(text) => Some(condition::parse_parameter(
+                text,
+                ExpressionParameter::Condition,
+                scope,
+            )?),
             ConditionParameter::Legacy(conditions) => legacy::condition(conditions)?,
         };
-        Ok(Self { condition, ..Self::default() })
+        Ok(Self {
+            condition,
+            ..Self::default()
+        })
     }
 
     /// Parses a condition that is the only expression of its request, placeholders checked.
     ///
     /// # Errors
     /// `Expression`.
-    pub fn of_request(parameter: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
+    pub fn of_request(
+        parameter: &ConditionParameter,
+        placeholders: &Placeholders,
+    ) -> Result<Self, Error> {
         let has_expression = parameter.expression().is_some();
         let values_missing = (!has_expression).then_some(ExpressionParameter::OF_CONDITION);
         let mut scope = Scope::checked(placeholders, has_expression, values_missing)?;
@@ -49,13 +59,21 @@ impl Guard {
     /// A condition that is known already.
     #[must_use]
     pub fn of_condition(condition: Option<Condition>, return_old: bool) -> Self {
-        Self { precondition: None, condition, return_old }
+        Self {
+            precondition: None,
+            condition,
+            return_old,
+        }
     }
 
     /// With a precondition, and with the item given on failure.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
-        Self { precondition, return_old, ..self }
+        Self {
+            precondition,
+            return_old,
+            ..self
+        }
     }
 
     /// Keys are scalars: no document path of the condition goes into one of the table or its indexes.
@@ -63,7 +81,9 @@ impl Guard {
     /// # Errors
     /// `PathIntoKey`.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
-        let Some(condition) = &self.condition else { return Ok(()) };
+        let Some(condition) = &self.condition else {
+            return Ok(());
+        };
         Ok(select::check_paths(&condition.paths(), &table.schema)?)
     }
 
@@ -75,7 +95,11 @@ impl Guard {
         if self.meets_precondition(stored)? && self.meets_condition(stored)? {
             return Ok(());
         }
-        let item = if self.return_old { stored.item()?.cloned().map(Box::new) } else { None };
+        let item = if self.return_old {
+            stored.item()?.cloned().map(Box::new)
+        } else {
+            None
+        };
         Err(Error::ConditionalCheckFailed { item })
     }
 
@@ -85,12 +109,16 @@ impl Guard {
             None => true,
             Some(Precondition::Absent) => version.is_none(),
             Some(Precondition::Version(expected)) => version == Some(expected),
-            Some(Precondition::VersionOrAbsent(expected)) => version.is_none_or(|version| version == expected),
+            Some(Precondition::VersionOrAbsent(expected)) => {
+                version.is_none_or(|version| version == expected)
+            }
         })
     }
 
     fn meets_condition(&self, stored: &Stored) -> Result<bool, Error> {
-        let Some(condition) = &self.condition else { return Ok(true) };
+        let Some(condition) = &self.condition else {
+            return Ok(true);
+        };
         let names: BTreeSet<&str> = condition.attribute_names();
         let item = match stored.record()? {
             // Only what the condition looks at is decoded.
@@ -124,14 +152,24 @@ impl Stored {
         let address = EntryAddress::of_item(table.source, &key);
         // Copied: the writes that follow need the batch for themselves, and change the page that it lies on.
         let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
-        Ok(Self { table: Arc::clone(table), key, address, bytes, item: OnceCell::new() })
+        Ok(Self {
+            table: Arc::clone(table),
+            key,
+            address,
+            bytes,
+            item: OnceCell::new(),
+        })
     }
 
     /// As [`Self::read`], within a transaction, which notes that it looked at the item.
     ///
     /// # Errors
     /// `Throttled`; those of the store.
-    pub fn look_at(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: Key) -> Result<Self, Error> {
+    pub fn look_at(
+        transaction: &mut Transaction<'_>,
+        table: &Arc<TableEntry>,
+        key: Key,
+    ) -> Result<Self, Error> {
         let stored = Self::read(transaction.read(), table, key)?;
         transaction.look_at(table, &stored.address, stored.bytes())?;
         Ok(stored)
@@ -156,7 +194,9 @@ impl Stored {
     /// # Errors
     /// `Corrupt`.
     pub fn item_bytes(&self) -> Result<usize, StoreError> {
-        Ok(self.record()?.map_or(0, |record| record.item_bytes() as usize))
+        Ok(self
+            .record()?
+            .map_or(0, |record| record.item_bytes() as usize))
     }
 
     /// The item, decoded once.
@@ -165,7 +205,9 @@ impl Stored {
     /// `Corrupt`.
     pub fn item(&self) -> Result<Option<&Item>, StoreError> {
         if self.item.get().is_none() {
-            let Some(record) = self.record()? else { return Ok(None) };
+            let Some(record) = self.record()? else {
+                return Ok(None);
+            };
             let item = record.to_item()?;
             return Ok(Some(self.item.get_or_init(|| item)));
         }

@@ -39,7 +39,11 @@ pub struct Applied {
 ///
 /// # Errors
 /// `Value` for such names; as [`replace_checked`].
-pub fn replace(transaction: &mut Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Applied, Error> {
+pub fn replace(
+    transaction: &mut Transaction<'_>,
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<Applied, Error> {
     new.map_or(Ok(()), Item::check_names)?;
     replace_checked(transaction, stored, new)
 }
@@ -48,7 +52,11 @@ pub fn replace(transaction: &mut Transaction<'_>, stored: &Stored, new: Option<&
 ///
 /// # Errors
 /// `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
-pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Applied, Error> {
+pub fn replace_checked(
+    transaction: &mut Transaction<'_>,
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<Applied, Error> {
     let (table, key) = (&*stored.table, &stored.key);
     let mut change = ItemChange::prepare(transaction, stored, new)?;
     let table_units = change.applied.consumed_capacity.table;
@@ -60,7 +68,11 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
         return Ok(change.applied);
     }
     // Decoded for indexes alone: records say by themselves whether they differ, and how large they are.
-    let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
+    let old_item = if table.schema.indexes.is_empty() {
+        None
+    } else {
+        stored.item()?
+    };
     let effects = Effects::of(stored, old_item, new);
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
@@ -68,12 +80,19 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
         let bytes = check_growth(transaction.read(), limit, stored, (growth, growth))?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
-            shared.collection_warnings.warn(&shared.options, (&table.schema.name, &key.partition), (bytes, growth));
+            shared.collection_warnings.warn(
+                &shared.options,
+                (&table.schema.name, &key.partition),
+                (bytes, growth),
+            );
         }
     }
 
     // The last that can refuse. From here on it writes, and a job that wrote must not fail: others share its transaction.
-    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
+    effects
+        .0
+        .iter()
+        .try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
     match new {
         Some(_) => transaction.adds(),
         None => transaction.removes(),
@@ -86,7 +105,13 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
     let lags = index_lag::is_on(transaction.shared, table);
     if lags {
         let (time_ms, place) = (change.modified_ms, &stored.address.place()[..]);
-        let pending = Pending { due_ms: 0, time_ms, place, old: stored.bytes(), new: change.record.as_deref() };
+        let pending = Pending {
+            due_ms: 0,
+            time_ms,
+            place,
+            old: stored.bytes(),
+            new: change.record.as_deref(),
+        };
         index_lag::note(transaction, table, change.applied.version, pending)?;
     }
     for (view, transition) in effects.0 {
@@ -99,7 +124,11 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
         change.charge(&view, &transition);
         if !is_late {
             let (version, modified_ms) = (change.applied.version, change.modified_ms);
-            let stamp = Stamp { version, modified_ms, record: change.record.as_deref() };
+            let stamp = Stamp {
+                version,
+                modified_ms,
+                record: change.record.as_deref(),
+            };
             stamp.apply(transaction, &view, &transition, new)?;
         }
         transaction.charge_index(table, &transition)?;
@@ -112,12 +141,19 @@ pub fn replace_checked(transaction: &mut Transaction<'_>, stored: &Stored, new: 
 ///
 /// # Errors
 /// `Throttled`; those of the store.
-pub fn admit_indexes(transaction: &Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<(), Error> {
+pub fn admit_indexes(
+    transaction: &Transaction<'_>,
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<(), Error> {
     if transaction.shared.throttle.is_none() {
         return Ok(());
     }
     let effects = Effects::of(stored, stored.item()?, new);
-    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(&stored.table, view, transition))
+    effects
+        .0
+        .iter()
+        .try_for_each(|(view, transition)| transaction.admit_index(&stored.table, view, transition))
 }
 
 /// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
@@ -137,12 +173,22 @@ pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, Sto
 ///
 /// # Errors
 /// `ItemCollectionSizeLimitExceeded`; those of the store.
-pub fn check_growth(read: &dyn Read, limit: u64, stored: &Stored, (own, all): (i64, i64)) -> Result<Option<u64>, Error> {
+pub fn check_growth(
+    read: &dyn Read,
+    limit: u64,
+    stored: &Stored,
+    (own, all): (i64, i64),
+) -> Result<Option<u64>, Error> {
     if own <= 0 {
         return Ok(None);
     }
-    let bytes = collection_bytes(read, &stored.table, &stored.address.digest)?.saturating_add_signed(all);
-    if bytes > limit { Err(Error::ItemCollectionSizeLimitExceeded) } else { Ok(Some(bytes)) }
+    let bytes =
+        collection_bytes(read, &stored.table, &stored.address.digest)?.saturating_add_signed(all);
+    if bytes > limit {
+        Err(Error::ItemCollectionSizeLimitExceeded)
+    } else {
+        Ok(Some(bytes))
+    }
 }
 
 /// What a change of an item does in each index of its table.
@@ -150,15 +196,22 @@ struct Effects<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
 
 impl<'i> Effects<'i> {
     fn of(stored: &'i Stored, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
-        let transitions = index::views(&stored.table).map(|view| (view, Transition::of(&view, &stored.key, old, new)));
+        let transitions = index::views(&stored.table)
+            .map(|view| (view, Transition::of(&view, &stored.key, old, new)));
         Self(transitions.collect())
     }
 
     /// Growth of the item collection with that of the base item, in bytes with overhead.
     fn growth(&self, base: (i64, i64)) -> i64 {
-        let of_local = self.0.iter().filter(|(view, _)| view.index.kind == IndexKind::Local);
-        let growths = std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
-        growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum()
+        let of_local = self
+            .0
+            .iter()
+            .filter(|(view, _)| view.index.kind == IndexKind::Local);
+        let growths =
+            std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
+        growths
+            .map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed())
+            .sum()
     }
 }
 
@@ -175,20 +228,45 @@ struct ItemChange {
 
 impl ItemChange {
     /// Encodes the new item and compares it with the stored one.
-    fn prepare(transaction: &Transaction<'_>, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
+    fn prepare(
+        transaction: &Transaction<'_>,
+        stored: &Stored,
+        new: Option<&Item>,
+    ) -> Result<Self, StoreError> {
         let modified_ms = transaction.now_ms();
         let next = transaction.next_version()?;
-        let first: Vec<&str> = stored.table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let first: Vec<&str> = stored
+            .table
+            .schema
+            .key
+            .attributes()
+            .map(|attribute| attribute.name.as_str())
+            .collect();
         let record = new.map(|item| record::encode(item, &first, next, modified_ms));
         let old = stored.record()?;
         let new = record.as_deref().map(Record::parse).transpose()?;
-        let is_same = matches!((&old, &new), (Some(old), Some(new)) if old.content() == new.content());
+        let is_same =
+            matches!((&old, &new), (Some(old), Some(new)) if old.content() == new.content());
         let old_bytes = old.map(|record| record.item_bytes() as usize);
         let new_bytes = new.map(|record| record.item_bytes() as usize);
         let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
         let consumed_capacity = ConsumedCapacity::of_table(table_units);
-        let version = if is_same { old.map_or(0, |record| record.version()) } else { next };
-        Ok(Self { record, old_bytes, new_bytes, is_same, modified_ms, applied: Applied { version, consumed_capacity } })
+        let version = if is_same {
+            old.map_or(0, |record| record.version())
+        } else {
+            next
+        };
+        Ok(Self {
+            record,
+            old_bytes,
+            new_bytes,
+            is_same,
+            modified_ms,
+            applied: Applied {
+                version,
+                consumed_capacity,
+            },
+        })
     }
 
     /// The same item again, or the delete of none.
@@ -196,11 +274,19 @@ impl ItemChange {
         self.is_same || (self.record.is_none() && self.old_bytes.is_none())
     }
 
-    fn write_base(&mut self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
+    fn write_base(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        stored: &Stored,
+    ) -> Result<(), StoreError> {
         let (table, key) = (&*stored.table, &stored.key);
         let store_key = stored.address.encode();
         if table.control.keeps_history() {
-            let past = Past { time_ms: self.modified_ms, place: &stored.address.place(), old: stored.bytes() };
+            let past = Past {
+                time_ms: self.modified_ms,
+                place: &stored.address.place(),
+                old: stored.bytes(),
+            };
             // A delete has no record that takes its version: its history does.
             history::note(transaction, table, self.applied.version, past)?;
             transaction.shared.batch.take_version(self.applied.version);
@@ -218,20 +304,47 @@ impl ItemChange {
         let partition_keys = if table.has_collections() {
             let place = (table.source, stored.address.digest);
             let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
-            grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?
+            grow_collection(
+                transaction,
+                place,
+                &partition,
+                (entries, bytes),
+                self.modified_ms,
+            )?
         } else {
             entries
         };
-        transaction.shared.batch.count(table.source, CounterDelta { entries, bytes, partition_keys });
+        transaction.shared.batch.count(
+            table.source,
+            CounterDelta {
+                entries,
+                bytes,
+                partition_keys,
+            },
+        );
         Ok(())
     }
 
     /// What follows from any change of an item beside its indexes: its stream record and its expiry.
-    fn write_lists(&self, transaction: &mut Transaction<'_>, stored: &Stored) -> Result<(), StoreError> {
+    fn write_lists(
+        &self,
+        transaction: &mut Transaction<'_>,
+        stored: &Stored,
+    ) -> Result<(), StoreError> {
         let (table, key) = (&*stored.table, &stored.key);
         let (old, new) = (stored.bytes(), self.record.as_deref());
         let (version, modified_ms) = (self.applied.version, self.modified_ms);
-        capture(transaction, table, &CapturedChange { key, old, new, version, modified_ms })?;
+        capture(
+            transaction,
+            table,
+            &CapturedChange {
+                key,
+                old,
+                new,
+                version,
+                modified_ms,
+            },
+        )?;
         time_to_live::maintain(transaction, table, &stored.address, old, new)
     }
 
@@ -243,31 +356,58 @@ impl ItemChange {
         let units = transition.writes().map(|(_, units)| units).sum();
         let name = view.index.name.as_str().to_owned();
         match view.index.kind {
-            IndexKind::Global => self.applied.consumed_capacity.global_indexes.insert(name, units),
-            IndexKind::Local => self.applied.consumed_capacity.local_indexes.insert(name, units),
+            IndexKind::Global => self
+                .applied
+                .consumed_capacity
+                .global_indexes
+                .insert(name, units),
+            IndexKind::Local => self
+                .applied
+                .consumed_capacity
+                .local_indexes
+                .insert(name, units),
         };
     }
 }
 
 /// The billed bytes of an item collection: in the table and its local indexes.
-fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
-    content::collection_bytes(read, std::iter::once(table.source).chain(table.sources_of(IndexKind::Local)), digest)
+fn collection_bytes(
+    read: &dyn Read,
+    table: &TableEntry,
+    digest: &Digest,
+) -> Result<u64, StoreError> {
+    content::collection_bytes(
+        read,
+        std::iter::once(table.source).chain(table.sources_of(IndexKind::Local)),
+        digest,
+    )
 }
 
 /// `ItemCollectionMetrics` after a write; `None` for a table without local indexes.
 ///
 /// # Errors
 /// Those of the store.
-pub fn collection_metrics(read: &dyn Read, table: &TableEntry, key: &Key) -> Result<Option<ItemCollectionMetrics>, StoreError> {
+pub fn collection_metrics(
+    read: &dyn Read,
+    table: &TableEntry,
+    key: &Key,
+) -> Result<Option<ItemCollectionMetrics>, StoreError> {
     if !table.has_local_index() {
         return Ok(None);
     }
     let digest = EntryAddress::of_item(table.source, key).digest;
-    let gigabytes = u32::try_from(collection_bytes(read, table, &digest)? / GIGABYTE).unwrap_or(u32::MAX);
+    let gigabytes =
+        u32::try_from(collection_bytes(read, table, &digest)? / GIGABYTE).unwrap_or(u32::MAX);
     let mut partition = Item::default();
-    partition.0.insert(table.schema.key.partition.name.clone(), key.partition.clone());
+    partition.0.insert(
+        table.schema.key.partition.name.clone(),
+        key.partition.clone(),
+    );
     let lower = f64::from(gigabytes);
-    Ok(Some(ItemCollectionMetrics { key: partition, size_estimate_range_gb: [lower, lower + 1.0] }))
+    Ok(Some(ItemCollectionMetrics {
+        key: partition,
+        size_estimate_range_gb: [lower, lower + 1.0],
+    }))
 }
 
 /// The same, if the request asks for it.
@@ -279,5 +419,9 @@ pub fn metrics_if(
     transaction: &Transaction<'_>,
     stored: &Stored,
 ) -> Result<Option<ItemCollectionMetrics>, StoreError> {
-    if is_asked { collection_metrics(transaction.read(), &stored.table, &stored.key) } else { Ok(None) }
+    if is_asked {
+        collection_metrics(transaction.read(), &stored.table, &stored.key)
+    } else {
+        Ok(None)
+    }
 }

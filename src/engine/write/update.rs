@@ -37,7 +37,11 @@ impl UpdatePlan {
     ///
     /// # Errors
     /// `Expression`, `Legacy`.
-    pub fn parse(update: &UpdateParameter, condition: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
+    pub fn parse(
+        update: &UpdateParameter,
+        condition: &ConditionParameter,
+        placeholders: &Placeholders,
+    ) -> Result<Self, Error> {
         let has_expression = update.expression().is_some() || condition.expression().is_some();
         let values_missing = (!has_expression).then_some(ExpressionParameter::OF_UPDATE);
         let mut scope = Scope::checked(placeholders, has_expression, values_missing)?;
@@ -49,26 +53,44 @@ impl UpdatePlan {
         };
         let guard = Guard::parse(condition, &mut scope)?;
         scope.finish()?;
-        let size_of = if is_statement { SizeOf::Statement } else { SizeOf::Item };
-        Ok(Self { update, guard, size_of })
+        let size_of = if is_statement {
+            SizeOf::Statement
+        } else {
+            SizeOf::Item
+        };
+        Ok(Self {
+            update,
+            guard,
+            size_of,
+        })
     }
 
     /// An update that is known already, as a PartiQL statement has one: only the item has a limit of size.
     #[must_use]
     pub fn of_update(update: Update, guard: Guard) -> Self {
-        Self { update: Some(update), guard, size_of: SizeOf::Item }
+        Self {
+            update: Some(update),
+            guard,
+            size_of: SizeOf::Item,
+        }
     }
 
     /// With a precondition, and with the item given on failure.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
-        Self { guard: self.guard.with(precondition, return_old), ..self }
+        Self {
+            guard: self.guard.with(precondition, return_old),
+            ..self
+        }
     }
 
     /// The same as an action of a transaction: only the item has a limit of size.
     #[must_use]
     pub fn in_transaction(self) -> Self {
-        Self { size_of: SizeOf::Item, ..self }
+        Self {
+            size_of: SizeOf::Item,
+            ..self
+        }
     }
 
     /// The checks against the table that need no item.
@@ -107,7 +129,9 @@ impl UpdatePlan {
                 &key_alone
             }
         };
-        let Some(update) = &self.update else { return Ok(Some(before.clone())) };
+        let Some(update) = &self.update else {
+            return Ok(Some(before.clone()));
+        };
         let new = update.apply(before, old.is_some())?;
         check_updated(table, update, (before, &new))?;
         Ok(Some(new))
@@ -115,8 +139,15 @@ impl UpdatePlan {
 
     /// What `ReturnValues` returns.
     #[must_use]
-    pub fn returned(&self, asked: UpdateReturnValues, old: Option<&Item>, new: Option<&Item>) -> Option<Item> {
-        let touched = |item: Option<&Item>| Some(self.update.as_ref()?.touched(item?)).filter(|part| !part.0.is_empty());
+    pub fn returned(
+        &self,
+        asked: UpdateReturnValues,
+        old: Option<&Item>,
+        new: Option<&Item>,
+    ) -> Option<Item> {
+        let touched = |item: Option<&Item>| {
+            Some(self.update.as_ref()?.touched(item?)).filter(|part| !part.0.is_empty())
+        };
         match asked {
             UpdateReturnValues::None => None,
             UpdateReturnValues::AllOld => old.cloned(),
@@ -128,20 +159,36 @@ impl UpdatePlan {
 }
 
 /// Names, depth, size and index keys of an updated item.
-fn check_updated(table: &TableEntry, update: &Update, (old, new): (&Item, &Item)) -> Result<(), Error> {
+fn check_updated(
+    table: &TableEntry,
+    update: &Update,
+    (old, new): (&Item, &Item),
+) -> Result<(), Error> {
     let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
     new.check_names()?;
     // What was not written had its depth checked when it was.
-    written.iter().filter_map(|name| new.get(name)).try_for_each(AttributeValue::check_nesting)?;
+    written
+        .iter()
+        .filter_map(|name| new.get(name))
+        .try_for_each(AttributeValue::check_nesting)?;
     index::check_update(table, old, new).map_err(|error| of_stored_value(error, update))?;
-    if new.size() > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
+    if new.size() > ITEM_BYTES_MAX {
+        Err(UpdateError::ItemTooLarge.into())
+    } else {
+        Ok(())
+    }
 }
 
 /// A wrong type that no literal of the statement shows is told without the types (docs/dynamodb.md 9.4).
 fn of_stored_value(error: Error, update: &Update) -> Error {
-    let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else { return error };
+    let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else {
+        return error;
+    };
     let shows = |action: &&Action| match &action.effect {
-        Effect::Set(SetValue::Term(Term::Value(_))) | Effect::Add(_) | Effect::Remove | Effect::Delete(_) => false,
+        Effect::Set(SetValue::Term(Term::Value(_)))
+        | Effect::Add(_)
+        | Effect::Remove
+        | Effect::Delete(_) => false,
         Effect::Set(_) => action.path.head == *name,
     };
     match update.actions().iter().find(shows) {
@@ -152,8 +199,17 @@ fn of_stored_value(error: Error, update: &Update) -> Error {
 
 /// What UpdateItem's statement is charged is bounded, whatever becomes of the item.
 fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
-    let bytes = STATEMENT_BYTES + update.actions().iter().map(|action| charge_of(action, old)).sum::<usize>();
-    if bytes > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
+    let bytes = STATEMENT_BYTES
+        + update
+            .actions()
+            .iter()
+            .map(|action| charge_of(action, old))
+            .sum::<usize>();
+    if bytes > ITEM_BYTES_MAX {
+        Err(UpdateError::ItemTooLarge.into())
+    } else {
+        Ok(())
+    }
 }
 
 /// What is charged (docs/dynamodb.md 5.4): in all, for an action that writes a value, for one that clears one, for each step of a target after
@@ -171,15 +227,25 @@ const LIST_APPEND_BYTES: usize = 37;
 
 fn charge_of(action: &Action, old: Option<&Item>) -> usize {
     let target = &action.path;
-    let place = target.head.len() + target.rest.iter().map(|step| TARGET_STEP_BYTES + element_bytes(step)).sum::<usize>();
+    let place = target.head.len()
+        + target
+            .rest
+            .iter()
+            .map(|step| TARGET_STEP_BYTES + element_bytes(step))
+            .sum::<usize>();
     place
         + match &action.effect {
             Effect::Set(SetValue::Term(term)) => WRITING_ACTION_BYTES + charge_of_term(term),
-            Effect::Set(SetValue::Plus(one, two)) => WRITING_ACTION_BYTES + PLUS_BYTES + charge_of_term(one) + charge_of_term(two),
+            Effect::Set(SetValue::Plus(one, two)) => {
+                WRITING_ACTION_BYTES + PLUS_BYTES + charge_of_term(one) + charge_of_term(two)
+            }
             Effect::Set(SetValue::Minus(one, two)) => {
                 WRITING_ACTION_BYTES + MINUS_BYTES + charge_of_term(one) + charge_of_term(two)
             }
-            Effect::Add(value) => WRITING_ACTION_BYTES + added_bytes(value, old.and_then(|item| target.resolve_in(item))),
+            Effect::Add(value) => {
+                WRITING_ACTION_BYTES
+                    + added_bytes(value, old.and_then(|item| target.resolve_in(item)))
+            }
             Effect::Remove | Effect::Delete(_) => CLEARING_ACTION_BYTES,
         }
 }
@@ -189,13 +255,19 @@ fn charge_of_term(term: &Term) -> usize {
         // The value that it reads is free.
         Term::Path(path) => charge_of_path(path),
         Term::Value(value) => value.size(),
-        Term::IfNotExists(path, other) => IF_NOT_EXISTS_BYTES + charge_of_path(path) + charge_of_term(other),
+        Term::IfNotExists(path, other) => {
+            IF_NOT_EXISTS_BYTES + charge_of_path(path) + charge_of_term(other)
+        }
         Term::ListAppend(one, two) => LIST_APPEND_BYTES + charge_of_term(one) + charge_of_term(two),
     }
 }
 
 fn charge_of_path(path: &DocumentPath) -> usize {
-    let rest = path.rest.iter().map(|step| PATH_ELEMENT_BYTES + element_bytes(step)).sum::<usize>();
+    let rest = path
+        .rest
+        .iter()
+        .map(|step| PATH_ELEMENT_BYTES + element_bytes(step))
+        .sum::<usize>();
     PATH_OPERAND_BYTES + PATH_ELEMENT_BYTES + path.head.len() + rest
 }
 
@@ -211,15 +283,18 @@ fn element_bytes(step: &PathElement) -> usize {
 fn added_bytes(value: &AttributeValue, there: Option<&AttributeValue>) -> usize {
     let new = |size: usize, is_new: bool| if is_new { size } else { 0 };
     match (value, there) {
-        (AttributeValue::Ss(added), Some(AttributeValue::Ss(old))) => {
-            added.iter().map(|text| new(text.len(), old.binary_search(text).is_err())).sum()
-        }
-        (AttributeValue::Ns(added), Some(AttributeValue::Ns(old))) => {
-            added.iter().map(|number| new(number.size(), old.binary_search(number).is_err())).sum()
-        }
-        (AttributeValue::Bs(added), Some(AttributeValue::Bs(old))) => {
-            added.iter().map(|bytes| new(bytes.len(), old.binary_search(bytes).is_err())).sum()
-        }
+        (AttributeValue::Ss(added), Some(AttributeValue::Ss(old))) => added
+            .iter()
+            .map(|text| new(text.len(), old.binary_search(text).is_err()))
+            .sum(),
+        (AttributeValue::Ns(added), Some(AttributeValue::Ns(old))) => added
+            .iter()
+            .map(|number| new(number.size(), old.binary_search(number).is_err()))
+            .sum(),
+        (AttributeValue::Bs(added), Some(AttributeValue::Bs(old))) => added
+            .iter()
+            .map(|bytes| new(bytes.len(), old.binary_search(bytes).is_err()))
+            .sum(),
         _ => value.size(),
     }
 }

@@ -25,16 +25,26 @@ enum Second {
 ///
 /// # Errors
 /// `NoKey` when a key attribute lacks its equality, `SeveralKeys` when it has two that differ.
-pub fn of_write(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
+pub fn of_write(
+    condition: Option<&Condition>,
+    schema: &KeySchema,
+) -> Result<Named, StatementError> {
     let named = gather(condition, schema, Condition::equality, Second::Refused)?;
-    if named.key.0.len() < schema.attributes().count() { Err(StatementError::NoKey) } else { Ok(named) }
+    if named.key.0.len() < schema.attributes().count() {
+        Err(StatementError::NoKey)
+    } else {
+        Ok(named)
+    }
 }
 
 /// Of EXISTS: the same with at least one more condition.
 ///
 /// # Errors
 /// `ExistsKey` when the key is not whole, or nothing is asked beside it.
-pub fn of_exists(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
+pub fn of_exists(
+    condition: Option<&Condition>,
+    schema: &KeySchema,
+) -> Result<Named, StatementError> {
     let named = gather(condition, schema, Condition::equality, Second::Condition)?;
     if named.rest.is_none() || named.key.0.len() < schema.attributes().count() {
         return Err(StatementError::ExistsKey);
@@ -46,7 +56,11 @@ pub fn of_exists(condition: Option<&Condition>, schema: &KeySchema) -> Result<Na
 ///
 /// # Errors
 /// `ReadKey` when the key is not whole, or anything else is asked.
-pub fn of_read(condition: Option<&Condition>, schema: &KeySchema, operation: &'static str) -> Result<Item, StatementError> {
+pub fn of_read(
+    condition: Option<&Condition>,
+    schema: &KeySchema,
+    operation: &'static str,
+) -> Result<Item, StatementError> {
     let named = gather(condition, schema, equality_or_in, Second::Condition)?;
     if named.rest.is_some() || named.key.0.len() < schema.attributes().count() {
         return Err(StatementError::ReadKey(operation));
@@ -77,7 +91,8 @@ fn gather(
     let mut key = Item::default();
     let mut rest = Vec::new();
     for part in parts {
-        let Some((name, value)) = as_equality(part).filter(|(name, _)| schema.contains(name)) else {
+        let Some((name, value)) = as_equality(part).filter(|(name, _)| schema.contains(name))
+        else {
             rest.push(part.clone());
             continue;
         };
@@ -91,15 +106,20 @@ fn gather(
             (Some(_), Second::Condition) => rest.push(part.clone()),
         }
     }
-    Ok(Named { key, rest: condition::join(rest, Condition::And) })
+    Ok(Named {
+        key,
+        rest: condition::join(rest, Condition::And),
+    })
 }
 
 fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {
     match condition.bound()? {
-        (name, Predicate::Compare(Comparator::Equal) | Predicate::In, values) => match values.as_slice() {
-            [value] => Some((name, value)),
-            _ => None,
-        },
+        (name, Predicate::Compare(Comparator::Equal) | Predicate::In, values) => {
+            match values.as_slice() {
+                [value] => Some((name, value)),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }

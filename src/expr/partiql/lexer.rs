@@ -88,7 +88,11 @@ struct Reader<'s> {
 /// # Errors
 /// `Syntax` with nothing to say.
 pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
-    let mut reader = Reader { rest: statement, line: 1, column: 1 };
+    let mut reader = Reader {
+        rest: statement,
+        line: 1,
+        column: 1,
+    };
     let mut tokens = Vec::new();
     loop {
         reader.skip_blanks()?;
@@ -99,7 +103,14 @@ pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
         // A statement is shorter than 2^32 characters by far.
         let length = u32::try_from(before[..taken].chars().count()).unwrap_or(u32::MAX);
         let is_end = kind == TokenKind::End;
-        tokens.push(Token { kind, place: Place { line, column, length } });
+        tokens.push(Token {
+            kind,
+            place: Place {
+                line,
+                column,
+                length,
+            },
+        });
         if is_end {
             return Ok(tokens);
         }
@@ -141,7 +152,9 @@ impl Reader<'_> {
     }
 
     fn token(&mut self) -> Result<TokenKind, StatementError> {
-        let Some(first) = self.rest.chars().next() else { return Ok(TokenKind::End) };
+        let Some(first) = self.rest.chars().next() else {
+            return Ok(TokenKind::End);
+        };
         match first {
             '\'' => Ok(TokenKind::Text(self.quotation('\'')?)),
             '"' => Ok(TokenKind::Quoted(self.quotation('"')?)),
@@ -150,13 +163,25 @@ impl Reader<'_> {
                 Ok(TokenKind::Parameter)
             }
             '0'..='9' => self.number(),
-            '.' if self.rest.get(1..).is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit())) => self.number(),
+            '.' if self
+                .rest
+                .get(1..)
+                .is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit())) =>
+            {
+                self.number()
+            }
             _ if is_word_start(first) => {
-                let end = self.rest.find(|character| !is_word_part(character)).unwrap_or(self.rest.len());
+                let end = self
+                    .rest
+                    .find(|character| !is_word_part(character))
+                    .unwrap_or(self.rest.len());
                 Ok(TokenKind::Word(self.take(end).to_owned()))
             }
             _ => {
-                let (text, sign) = SIGNS.iter().find(|(text, _)| self.rest.starts_with(text)).ok_or(UNREADABLE)?;
+                let (text, sign) = SIGNS
+                    .iter()
+                    .find(|(text, _)| self.rest.starts_with(text))
+                    .ok_or(UNREADABLE)?;
                 self.take(text.len());
                 Ok(TokenKind::Sign(*sign))
             }
@@ -182,7 +207,12 @@ impl Reader<'_> {
 
     fn number(&mut self) -> Result<TokenKind, StatementError> {
         let bytes = self.rest.as_bytes();
-        let digits = |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = |from: usize| {
+            from + bytes[from..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count()
+        };
         let mut end = digits(0);
         let mut fraction = 0;
         if bytes.get(end) == Some(&b'.') {
@@ -291,7 +321,9 @@ const KEYWORDS: &[&str] = &[
 /// True for a word that is no bare name. Capitals do not count.
 #[must_use]
 pub fn is_keyword(word: &str) -> bool {
-    KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
+    KEYWORDS
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -312,27 +344,60 @@ mod tests {
             (text, token.place.to_string())
         };
         let found = tokens(statement).ok().map(|tokens| {
-            let shown: Vec<(String, String)> = tokens[..tokens.len() - 1].iter().map(shown).collect();
+            let shown: Vec<(String, String)> =
+                tokens[..tokens.len() - 1].iter().map(shown).collect();
             shown
         });
-        let expected = expected.map(|list| list.iter().map(|(text, place)| ((*text).to_owned(), (*place).to_owned())).collect());
+        let expected = expected.map(|list| {
+            list.iter()
+                .map(|(text, place)| ((*text).to_owned(), (*place).to_owned()))
+                .collect()
+        });
         assert_eq!(found, expected, "{statement}");
     }
 
     #[test]
     fn tokens_and_places() {
         check("", Some(&[]));
-        check("SELECT/**/* -- x\n FROM", Some(&[("SELECT", "1:1:6"), ("Star", "1:11:1"), ("FROM", "2:2:4")]));
-        check("n=n-1", Some(&[("n", "1:1:1"), ("Comparator(Equal)", "1:2:1"), ("n", "1:3:1"), ("Minus", "1:4:1"), ("1", "1:5:1")]));
-        check("'it''s' \"a\"\"b\"", Some(&[("'it's'", "1:1:7"), ("\"a\"b\"", "1:9:6")]));
+        check(
+            "SELECT/**/* -- x\n FROM",
+            Some(&[("SELECT", "1:1:6"), ("Star", "1:11:1"), ("FROM", "2:2:4")]),
+        );
+        check(
+            "n=n-1",
+            Some(&[
+                ("n", "1:1:1"),
+                ("Comparator(Equal)", "1:2:1"),
+                ("n", "1:3:1"),
+                ("Minus", "1:4:1"),
+                ("1", "1:5:1"),
+            ]),
+        );
+        check(
+            "'it''s' \"a\"\"b\"",
+            Some(&[("'it's'", "1:1:7"), ("\"a\"b\"", "1:9:6")]),
+        );
         check("'é' ?", Some(&[("'é'", "1:1:3"), ("?", "1:5:1")]));
         check(
             ".73e1 a.b -.5",
-            Some(&[(".73e1", "1:1:5"), ("a", "1:7:1"), ("Dot", "1:8:1"), ("b", "1:9:1"), ("Minus", "1:11:1"), (".5", "1:12:2")]),
+            Some(&[
+                (".73e1", "1:1:5"),
+                ("a", "1:7:1"),
+                ("Dot", "1:8:1"),
+                ("b", "1:9:1"),
+                ("Minus", "1:11:1"),
+                (".5", "1:12:2"),
+            ]),
         );
         check(
             "1.50e-3 1e5 1e x",
-            Some(&[("1.50e-3", "1:1:7"), ("1e5", "1:9:3"), ("1", "1:13:1"), ("e", "1:14:1"), ("x", "1:16:1")]),
+            Some(&[
+                ("1.50e-3", "1:1:7"),
+                ("1e5", "1:9:3"),
+                ("1", "1:13:1"),
+                ("e", "1:14:1"),
+                ("x", "1:16:1"),
+            ]),
         );
         check(
             "<<1>>!=<=",
@@ -345,7 +410,17 @@ mod tests {
             ]),
         );
         check("1e2147483647", Some(&[("1e2147483647", "1:1:12")]));
-        for unreadable in ["'a", "\"a", "a # b", "a /* b", "1e2147483648", "1e99999999999", "1.5e-2147483647", "a \\ b", "é"] {
+        for unreadable in [
+            "'a",
+            "\"a",
+            "a # b",
+            "a /* b",
+            "1e2147483648",
+            "1e99999999999",
+            "1.5e-2147483647",
+            "a \\ b",
+            "é",
+        ] {
             check(unreadable, None);
         }
     }

@@ -56,7 +56,10 @@ impl Select {
     /// # Errors
     /// What is no document path; names that come twice.
     pub fn columns(&self) -> Result<Option<&[Column]>, StatementError> {
-        self.columns.as_ref().map(Option::as_deref).map_err(Clone::clone)
+        self.columns
+            .as_ref()
+            .map(Option::as_deref)
+            .map_err(Clone::clone)
     }
 }
 
@@ -126,9 +129,12 @@ pub fn table_of(text: &str) -> Option<TableName> {
 }
 
 fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement, StatementError> {
-    let where_clause = |clause: Option<Expression>| clause.map(|clause| condition(&clause, values)).transpose();
+    let where_clause =
+        |clause: Option<Expression>| clause.map(|clause| condition(&clause, values)).transpose();
     let (table, effect) = match statement {
-        parse::Statement::Select(select) => return resolve_select(select, values).map(Statement::Select),
+        parse::Statement::Select(select) => {
+            return resolve_select(select, values).map(Statement::Select);
+        }
         parse::Statement::Exists(select) => {
             let select = resolve_select(select, values)?;
             // A SELECT tells of its columns when its table is known; here nobody does it later.
@@ -136,19 +142,49 @@ fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement,
             if select.index.is_some() {
                 return Err(StatementError::OnIndex);
             }
-            (select.table, WriteEffect::Exists { condition: select.condition })
+            (
+                select.table,
+                WriteEffect::Exists {
+                    condition: select.condition,
+                },
+            )
         }
-        parse::Statement::Insert { source, value } => (table(&source.table)?, WriteEffect::Insert(values.item(&value)?)),
-        parse::Statement::Update { source, changes, condition, returning } => {
+        parse::Statement::Insert { source, value } => (
+            table(&source.table)?,
+            WriteEffect::Insert(values.item(&value)?),
+        ),
+        parse::Statement::Update {
+            source,
+            changes,
+            condition,
+            returning,
+        } => {
             let update = resolve::update(&changes, values)?;
-            (base_table(&source)?, WriteEffect::Update { update, condition: where_clause(condition)?, returning })
+            (
+                base_table(&source)?,
+                WriteEffect::Update {
+                    update,
+                    condition: where_clause(condition)?,
+                    returning,
+                },
+            )
         }
-        parse::Statement::Delete { source, condition, returning } => {
+        parse::Statement::Delete {
+            source,
+            condition,
+            returning,
+        } => {
             if let Some(other) = returning.filter(|returning| *returning != Returning::AllOld) {
                 return Err(StatementError::ReturningOfDelete(other.words()));
             }
             let returning = returning.is_some();
-            (base_table(&source)?, WriteEffect::Delete { condition: where_clause(condition)?, returning })
+            (
+                base_table(&source)?,
+                WriteEffect::Delete {
+                    condition: where_clause(condition)?,
+                    returning,
+                },
+            )
         }
     };
     Ok(Statement::Write(Write { table, effect }))
@@ -158,8 +194,14 @@ fn resolve_select(select: parse::Select, values: Values<'_>) -> Result<Select, S
     Ok(Select {
         table: table(&select.source.table)?,
         index: select.source.index,
-        columns: select.columns.map(|columns| resolve_columns(&columns)).transpose(),
-        condition: select.condition.map(|clause| condition(&clause, values)).transpose()?,
+        columns: select
+            .columns
+            .map(|columns| resolve_columns(&columns))
+            .transpose(),
+        condition: select
+            .condition
+            .map(|clause| condition(&clause, values))
+            .transpose()?,
         order: select.order,
     })
 }
@@ -167,8 +209,13 @@ fn resolve_select(select: parse::Select, values: Values<'_>) -> Result<Select, S
 fn resolve_columns(expressions: &[Expression]) -> Result<Vec<Column>, StatementError> {
     let mut columns: Vec<Column> = Vec::with_capacity(expressions.len());
     for expression in expressions {
-        let ExpressionNode::Path(path) = &expression.node else { return Err(StatementError::Column(expression.place)) };
-        columns.push(Column { name: column_name(path), path: document_path(path)? });
+        let ExpressionNode::Path(path) = &expression.node else {
+            return Err(StatementError::Column(expression.place));
+        };
+        columns.push(Column {
+            name: column_name(path),
+            path: document_path(path)?,
+        });
     }
     let mut names = HashSet::new();
     match columns.iter().find(|column| !names.insert(&column.name)) {
@@ -191,12 +238,19 @@ fn table(text: &str) -> Result<TableName, StatementError> {
 
 /// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.
 fn column_name(path: &DocumentPath) -> String {
-    let last = path.rest.iter().rposition(|step| matches!(step, PathElement::Name(_)));
+    let last = path
+        .rest
+        .iter()
+        .rposition(|step| matches!(step, PathElement::Name(_)));
     let (name, rest) = match last.map(|at| path.rest.split_at(at)) {
         Some((_, [PathElement::Name(name), rest @ ..])) => (name, rest),
         _ => (&path.head, path.rest.as_slice()),
     };
-    DocumentPath { head: name.clone(), rest: rest.to_vec() }.written(str::to_owned)
+    DocumentPath {
+        head: name.clone(),
+        rest: rest.to_vec(),
+    }
+    .written(str::to_owned)
 }
 
 #[cfg(test)]

@@ -61,9 +61,21 @@ impl Returning {
 pub enum Statement {
     Select(Select),
     Exists(Select),
-    Insert { source: Source, value: Expression },
-    Update { source: Source, changes: Vec<UpdateClause>, condition: Option<Expression>, returning: Option<Returning> },
-    Delete { source: Source, condition: Option<Expression>, returning: Option<Returning> },
+    Insert {
+        source: Source,
+        value: Expression,
+    },
+    Update {
+        source: Source,
+        changes: Vec<UpdateClause>,
+        condition: Option<Expression>,
+        returning: Option<Returning>,
+    },
+    Delete {
+        source: Source,
+        condition: Option<Expression>,
+        returning: Option<Returning>,
+    },
 }
 
 /// A statement with what the parser counted.
@@ -87,7 +99,10 @@ pub fn parse(text: &str) -> Result<Parsed, StatementError> {
     let statement = parser.statement()?;
     parser.accept_sign(Sign::Semicolon);
     match parser.kind() {
-        TokenKind::End => Ok(Parsed { statement, parameters: parser.parameters }),
+        TokenKind::End => Ok(Parsed {
+            statement,
+            parameters: parser.parameters,
+        }),
         _ => Err(LEFT_OVER),
     }
 }
@@ -128,8 +143,14 @@ impl Parser {
             ExpressionNode::Not(inner) => matches!(inner.node, ExpressionNode::Is { .. }),
             node => matches!(node, ExpressionNode::Is { .. }),
         };
-        let is_test = self.expression().is_ok_and(|expression| is_test(&expression));
-        if is_test && self.is_at_end() { StatementError::BareTypeTest } else { VERB }
+        let is_test = self
+            .expression()
+            .is_ok_and(|expression| is_test(&expression));
+        if is_test && self.is_at_end() {
+            StatementError::BareTypeTest
+        } else {
+            VERB
+        }
     }
 
     fn select(&mut self) -> Result<Select, StatementError> {
@@ -139,8 +160,17 @@ impl Parser {
         }
         let source = self.source(StatementError::Syntax("Unexpected term"))?;
         let condition = self.condition()?;
-        let order = if self.accept_word("ORDER") { self.order()? } else { Vec::new() };
-        Ok(Select { columns, source, condition, order })
+        let order = if self.accept_word("ORDER") {
+            self.order()?
+        } else {
+            Vec::new()
+        };
+        Ok(Select {
+            columns,
+            source,
+            condition,
+            order,
+        })
     }
 
     fn columns(&mut self) -> Result<Option<Vec<Expression>>, StatementError> {
@@ -183,19 +213,30 @@ impl Parser {
         if table.is_empty() || more.iter().any(String::is_empty) {
             return Err(StatementError::EmptySource);
         }
-        Ok(Source { table, index: more.pop() })
+        Ok(Source {
+            table,
+            index: more.pop(),
+        })
     }
 
     fn refuse_alias(&self) -> Result<(), StatementError> {
         match self.kind() {
             TokenKind::Quoted(_) => Err(StatementError::Alias),
-            TokenKind::Word(word) if word.eq_ignore_ascii_case("AS") || !lexer::is_keyword(word) => Err(StatementError::Alias),
+            TokenKind::Word(word)
+                if word.eq_ignore_ascii_case("AS") || !lexer::is_keyword(word) =>
+            {
+                Err(StatementError::Alias)
+            }
             _ => Ok(()),
         }
     }
 
     fn condition(&mut self) -> Result<Option<Expression>, StatementError> {
-        if self.accept_word("WHERE") { self.expression().map(Some) } else { Ok(None) }
+        if self.accept_word("WHERE") {
+            self.expression().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     fn order(&mut self) -> Result<Vec<OrderTerm>, StatementError> {
@@ -204,12 +245,16 @@ impl Parser {
         }
         let mut order = Vec::new();
         loop {
-            let attribute = self.name(StatementError::Syntax("Expected an attribute in ORDER BY"))?;
+            let attribute =
+                self.name(StatementError::Syntax("Expected an attribute in ORDER BY"))?;
             let descending = self.accept_word("DESC");
             if !descending {
                 self.accept_word("ASC");
             }
-            order.push(OrderTerm { attribute, descending });
+            order.push(OrderTerm {
+                attribute,
+                descending,
+            });
             if !self.accept_sign(Sign::Comma) {
                 return Ok(order);
             }
@@ -226,7 +271,11 @@ impl Parser {
             return Err(StatementError::InsertIndex);
         }
         if !self.accept_word("VALUE") {
-            return Err(if self.is_at_end() { StatementError::Syntax("Expected VALUE") } else { LEFT_OVER });
+            return Err(if self.is_at_end() {
+                StatementError::Syntax("Expected VALUE")
+            } else {
+                LEFT_OVER
+            });
         }
         let value = self.sum()?;
         if self.is_word("ON") && self.is_word_ahead(1, &["CONFLICT"]) {
@@ -242,7 +291,12 @@ impl Parser {
         let source = self.source(TARGET)?;
         let changes = self.changes()?;
         let condition = self.condition()?;
-        Ok(Statement::Update { source, changes, condition, returning: self.returning()? })
+        Ok(Statement::Update {
+            source,
+            changes,
+            condition,
+            returning: self.returning()?,
+        })
     }
 
     /// `FROM t WHERE … SET …`.
@@ -250,7 +304,12 @@ impl Parser {
         let source = self.source(TARGET)?;
         let condition = self.condition()?;
         let changes = self.changes()?;
-        Ok(Statement::Update { source, changes, condition, returning: self.returning()? })
+        Ok(Statement::Update {
+            source,
+            changes,
+            condition,
+            returning: self.returning()?,
+        })
     }
 
     fn changes(&mut self) -> Result<Vec<UpdateClause>, StatementError> {
@@ -260,7 +319,10 @@ impl Parser {
             if self.accept_word("SET") {
                 loop {
                     let path = self.path(PATH)?;
-                    self.expect_sign(Sign::Comparator(Comparator::Equal), StatementError::Syntax("Expected '=' in SET"))?;
+                    self.expect_sign(
+                        Sign::Comparator(Comparator::Equal),
+                        StatementError::Syntax("Expected '=' in SET"),
+                    )?;
                     changes.push(UpdateClause::Set(path, self.sum()?));
                     if !self.accept_sign(Sign::Comma) {
                         break;
@@ -283,7 +345,11 @@ impl Parser {
         }
         let source = self.source(TARGET)?;
         let condition = self.condition()?;
-        Ok(Statement::Delete { source, condition, returning: self.returning()? })
+        Ok(Statement::Delete {
+            source,
+            condition,
+            returning: self.returning()?,
+        })
     }
 
     fn returning(&mut self) -> Result<Option<Returning>, StatementError> {

@@ -71,7 +71,8 @@ pub enum ExpressionNode {
 const DEPTH_MAX: usize = 160;
 
 const TERM: StatementError = StatementError::Syntax("Unexpected term");
-const RIGHT_SIDE: StatementError = StatementError::Syntax("Missing right-hand side expression of infix operator");
+const RIGHT_SIDE: StatementError =
+    StatementError::Syntax("Missing right-hand side expression of infix operator");
 const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested too deeply");
 
 const VARYING: Test = Test::NoType("CHARACTER_VARYING");
@@ -130,7 +131,12 @@ impl Parser {
     /// `tokens` end with [`TokenKind::End`].
     #[must_use]
     pub fn new(tokens: Vec<Token>) -> Self {
-        Self { tokens, at: 0, depth: 0, parameters: 0 }
+        Self {
+            tokens,
+            at: 0,
+            depth: 0,
+            parameters: 0,
+        }
     }
 
     fn token(&self, ahead: usize) -> Option<&Token> {
@@ -157,7 +163,8 @@ impl Parser {
     /// Is the token so far ahead this sign?
     #[must_use]
     pub fn is_sign(&self, ahead: usize, sign: Sign) -> bool {
-        self.token(ahead).is_some_and(|token| token.kind == TokenKind::Sign(sign))
+        self.token(ahead)
+            .is_some_and(|token| token.kind == TokenKind::Sign(sign))
     }
 
     pub fn accept_sign(&mut self, sign: Sign) -> bool {
@@ -171,7 +178,11 @@ impl Parser {
     /// # Errors
     /// `fault` when another token stands here.
     pub fn expect_sign(&mut self, sign: Sign, fault: StatementError) -> Result<(), StatementError> {
-        if self.accept_sign(sign) { Ok(()) } else { Err(fault) }
+        if self.accept_sign(sign) {
+            Ok(())
+        } else {
+            Err(fault)
+        }
     }
 
     /// Is the token to be read this keyword?
@@ -191,7 +202,10 @@ impl Parser {
     /// Is there nothing more of the statement?
     #[must_use]
     pub fn is_at_end(&self) -> bool {
-        matches!(self.kind(), TokenKind::End | TokenKind::Sign(Sign::Semicolon))
+        matches!(
+            self.kind(),
+            TokenKind::End | TokenKind::Sign(Sign::Semicolon)
+        )
     }
 
     /// A condition or any other expression.
@@ -221,7 +235,10 @@ impl Parser {
     }
 
     /// Reads what stands inside something else.
-    fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, StatementError>) -> Result<T, StatementError> {
+    fn inside<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, StatementError>,
+    ) -> Result<T, StatementError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(TOO_DEEP);
@@ -239,7 +256,11 @@ impl Parser {
         node: fn(Vec<Expression>) -> ExpressionNode,
     ) -> Result<Expression, StatementError> {
         let first = self.level(operands)?;
-        if self.is_word(word) { self.chain_after(first, (word, operands), node) } else { Ok(first) }
+        if self.is_word(word) {
+            self.chain_after(first, (word, operands), node)
+        } else {
+            Ok(first)
+        }
     }
 
     fn chain_after(
@@ -253,62 +274,105 @@ impl Parser {
         while self.accept_word(word) {
             list.push(self.right_side(operands)?);
         }
-        Ok(Expression { node: node(list), place })
+        Ok(Expression {
+            node: node(list),
+            place,
+        })
     }
 
     /// What stands right of an operator.
     fn right_side(&mut self, level: Level) -> Result<Expression, StatementError> {
-        if self.is_at_end() { Err(RIGHT_SIDE) } else { self.level(level) }
+        if self.is_at_end() {
+            Err(RIGHT_SIDE)
+        } else {
+            self.level(level)
+        }
     }
 
     fn negation(&mut self) -> Result<Expression, StatementError> {
-        if self.is_word("NOT") { self.not() } else { self.level(Level::Comparison) }
+        if self.is_word("NOT") {
+            self.not()
+        } else {
+            self.level(Level::Comparison)
+        }
     }
 
     fn not(&mut self) -> Result<Expression, StatementError> {
         let place = self.place();
         self.advance();
         let inner = self.inside(|parser| parser.level(Level::Not))?;
-        Ok(Expression { node: ExpressionNode::Not(Box::new(inner)), place })
+        Ok(Expression {
+            node: ExpressionNode::Not(Box::new(inner)),
+            place,
+        })
     }
 
     fn comparison(&mut self) -> Result<Expression, StatementError> {
         let left = self.level(Level::Sum)?;
-        let is_over = self.comparator().is_none() && !self.is_word_ahead(0, &["NOT", "BETWEEN", "IN", "IS", "LIKE"]);
-        if is_over { Ok(left) } else { self.comparison_after(left) }
+        let is_over = self.comparator().is_none()
+            && !self.is_word_ahead(0, &["NOT", "BETWEEN", "IN", "IS", "LIKE"]);
+        if is_over {
+            Ok(left)
+        } else {
+            self.comparison_after(left)
+        }
     }
 
     fn comparison_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
         // Each makes the tree one level deeper.
         for _ in 0..DEPTH_MAX {
             let place = left.place;
-            let is_negated = self.is_word("NOT") && self.is_word_ahead(1, &["BETWEEN", "IN", "LIKE"]);
+            let is_negated =
+                self.is_word("NOT") && self.is_word_ahead(1, &["BETWEEN", "IN", "LIKE"]);
             if is_negated {
                 self.advance();
             }
             let node = if let Some(comparator) = self.comparator() {
                 self.advance();
-                ExpressionNode::Test(Predicate::Compare(comparator), vec![left, self.right_side(Level::Sum)?])
+                ExpressionNode::Test(
+                    Predicate::Compare(comparator),
+                    vec![left, self.right_side(Level::Sum)?],
+                )
             } else if self.accept_word("BETWEEN") {
                 let lower = self.right_side(Level::Sum)?;
                 if !self.accept_word("AND") {
                     return Err(StatementError::Syntax("Expected AND after BETWEEN"));
                 }
-                ExpressionNode::Test(Predicate::Between, vec![left, lower, self.right_side(Level::Sum)?])
+                ExpressionNode::Test(
+                    Predicate::Between,
+                    vec![left, lower, self.right_side(Level::Sum)?],
+                )
             } else if self.accept_word("IN") {
                 let list = self.in_list()?;
                 ExpressionNode::Test(Predicate::In, std::iter::once(left).chain(list).collect())
             } else if self.accept_word("IS") {
                 let is_not = self.accept_word("NOT");
-                let is = ExpressionNode::Is { operand: Box::new(left), test: self.test()? };
-                if is_not { ExpressionNode::Not(Box::new(Expression { node: is, place })) } else { is }
+                let is = ExpressionNode::Is {
+                    operand: Box::new(left),
+                    test: self.test()?,
+                };
+                if is_not {
+                    ExpressionNode::Not(Box::new(Expression { node: is, place }))
+                } else {
+                    is
+                }
             } else if self.is_word("LIKE") {
-                return Err(StatementError::Unsupported { what: "LIKE", place: self.place() });
+                return Err(StatementError::Unsupported {
+                    what: "LIKE",
+                    place: self.place(),
+                });
             } else {
                 return Ok(left);
             };
             let found = Expression { node, place };
-            left = if is_negated { Expression { node: ExpressionNode::Not(Box::new(found)), place } } else { found };
+            left = if is_negated {
+                Expression {
+                    node: ExpressionNode::Not(Box::new(found)),
+                    place,
+                }
+            } else {
+                found
+            };
         }
         Err(TOO_DEEP)
     }
@@ -323,7 +387,11 @@ impl Parser {
     }
 
     fn comparator(&self) -> Option<Comparator> {
-        if let TokenKind::Sign(Sign::Comparator(comparator)) = self.kind() { Some(*comparator) } else { None }
+        if let TokenKind::Sign(Sign::Comparator(comparator)) = self.kind() {
+            Some(*comparator)
+        } else {
+            None
+        }
     }
 
     /// In parentheses or brackets.
@@ -332,11 +400,21 @@ impl Parser {
             TokenKind::Sign(Sign::Open) => Sign::Close,
             TokenKind::Sign(Sign::OpenBracket) => Sign::CloseBracket,
             TokenKind::Sign(Sign::OpenBag) => Sign::CloseBag,
-            _ => return Err(StatementError::Syntax("Expected a list in parentheses or brackets after IN")),
+            _ => {
+                return Err(StatementError::Syntax(
+                    "Expected a list in parentheses or brackets after IN",
+                ));
+            }
         };
         self.advance();
         let list = self.list(end, Level::Sum)?;
-        if list.is_empty() { Err(StatementError::Syntax("Expected at least one member after IN")) } else { Ok(list) }
+        if list.is_empty() {
+            Err(StatementError::Syntax(
+                "Expected at least one member after IN",
+            ))
+        } else {
+            Ok(list)
+        }
     }
 
     /// What is left of a list, its opening sign taken.
@@ -350,13 +428,18 @@ impl Parser {
             if self.accept_sign(end) {
                 return Ok(list);
             }
-            self.expect_sign(Sign::Comma, StatementError::Syntax("Expected ',' or the end of the list"))?;
+            self.expect_sign(
+                Sign::Comma,
+                StatementError::Syntax("Expected ',' or the end of the list"),
+            )?;
         }
     }
 
     fn test(&mut self) -> Result<Test, StatementError> {
         let found = TESTS.iter().find(|(words, _)| self.is_word_ahead(0, words));
-        let Some((_, test)) = found else { return Err(StatementError::Syntax("Expected type name")) };
+        let Some((_, test)) = found else {
+            return Err(StatementError::Syntax("Expected type name"));
+        };
         self.advance();
         match *test {
             Test::NoType("CHARACTER") if self.accept_word("VARYING") => return Ok(VARYING),
@@ -368,7 +451,11 @@ impl Parser {
 
     fn sums(&mut self) -> Result<Expression, StatementError> {
         let left = self.unary()?;
-        if self.is_sign(0, Sign::Plus) || self.is_sign(0, Sign::Minus) { self.sums_after(left) } else { Ok(left) }
+        if self.is_sign(0, Sign::Plus) || self.is_sign(0, Sign::Minus) {
+            self.sums_after(left)
+        } else {
+            Ok(left)
+        }
     }
 
     fn sums_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
@@ -384,7 +471,14 @@ impl Parser {
             }
             let right = self.unary()?;
             let place = left.place;
-            left = Expression { node: ExpressionNode::Sum { left: Box::new(left), sign, right: Box::new(right) }, place };
+            left = Expression {
+                node: ExpressionNode::Sum {
+                    left: Box::new(left),
+                    sign,
+                    right: Box::new(right),
+                },
+                place,
+            };
         }
         Err(TOO_DEEP)
     }
@@ -393,7 +487,14 @@ impl Parser {
         let place = self.place();
         let is_negative = self.signs();
         let term = self.term()?;
-        if is_negative { Ok(Expression { node: ExpressionNode::Negative(Box::new(term)), place }) } else { Ok(term) }
+        if is_negative {
+            Ok(Expression {
+                node: ExpressionNode::Negative(Box::new(term)),
+                place,
+            })
+        } else {
+            Ok(term)
+        }
     }
 
     /// Takes signs; is the number after them negative?
@@ -409,7 +510,11 @@ impl Parser {
     }
 
     fn term(&mut self) -> Result<Expression, StatementError> {
-        if self.is_sign(0, Sign::Open) { self.group() } else { self.simple_term() }
+        if self.is_sign(0, Sign::Open) {
+            self.group()
+        } else {
+            self.simple_term()
+        }
     }
 
     fn group(&mut self) -> Result<Expression, StatementError> {
@@ -432,7 +537,9 @@ impl Parser {
             TokenKind::Word(word) => return self.word(&word, place),
             TokenKind::Sign(Sign::OpenBracket) => {
                 self.advance();
-                ExpressionNode::List(self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?)
+                ExpressionNode::List(
+                    self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?,
+                )
             }
             TokenKind::Sign(Sign::OpenBag) => {
                 self.advance();
@@ -442,7 +549,9 @@ impl Parser {
                 self.advance();
                 ExpressionNode::Tuple(self.inside(Self::tuple)?)
             }
-            TokenKind::Sign(_) if self.comparator().is_some() => return Err(StatementError::Syntax("Unexpected operator")),
+            TokenKind::Sign(_) if self.comparator().is_some() => {
+                return Err(StatementError::Syntax("Unexpected operator"));
+            }
             TokenKind::Sign(_) | TokenKind::End => return Err(TERM),
         };
         Ok(Expression { node, place })
@@ -459,11 +568,16 @@ impl Parser {
             "TRUE" => Some(ExpressionNode::Boolean(true)),
             "FALSE" => Some(ExpressionNode::Boolean(false)),
             "NULL" => Some(ExpressionNode::Null),
-            "AND" | "OR" | "IS" | "IN" | "LIKE" | "BETWEEN" => return Err(StatementError::Syntax("Unexpected operator")),
+            "AND" | "OR" | "IS" | "IN" | "LIKE" | "BETWEEN" => {
+                return Err(StatementError::Syntax("Unexpected operator"));
+            }
             _ => None,
         };
         if let Some(node) = constant {
-            return Ok(Expression { node: self.literal(node), place });
+            return Ok(Expression {
+                node: self.literal(node),
+                place,
+            });
         }
         if is_keyword(word) {
             return Err(StatementError::Syntax("Unexpected keyword"));
@@ -478,9 +592,18 @@ impl Parser {
             } else {
                 self.inside(|parser| parser.list(Sign::Close, Level::Or))?
             };
-            return Ok(Expression { node: ExpressionNode::Call { name: word.to_ascii_lowercase(), arguments }, place });
+            return Ok(Expression {
+                node: ExpressionNode::Call {
+                    name: word.to_ascii_lowercase(),
+                    arguments,
+                },
+                place,
+            });
         }
-        Ok(Expression { node: ExpressionNode::Path(self.path(TERM)?), place })
+        Ok(Expression {
+            node: ExpressionNode::Path(self.path(TERM)?),
+            place,
+        })
     }
 
     /// What is left of a tuple, its brace taken.
@@ -492,7 +615,10 @@ impl Parser {
         loop {
             // Any expression: a key that is no string is told with the way to it, when values are made.
             let key = self.level(Level::Sum)?;
-            self.expect_sign(Sign::Colon, StatementError::Syntax("Expected ':' after a name"))?;
+            self.expect_sign(
+                Sign::Colon,
+                StatementError::Syntax("Expected ':' after a name"),
+            )?;
             members.push((key, self.level(Level::Sum)?));
             if self.accept_sign(Sign::CloseBrace) {
                 return Ok(members);
@@ -524,7 +650,9 @@ impl Parser {
         let mut rest = Vec::new();
         loop {
             if self.accept_sign(Sign::Dot) {
-                rest.push(PathElement::Name(self.name(StatementError::Syntax("Invalid path dot component"))?));
+                rest.push(PathElement::Name(
+                    self.name(StatementError::Syntax("Invalid path dot component"))?,
+                ));
             } else if self.accept_sign(Sign::OpenBracket) {
                 rest.push(self.bracket()?);
             } else {
@@ -546,9 +674,14 @@ impl Parser {
             TokenKind::Text(name) if !is_negative => PathElement::Name(name),
             TokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let index = digits.parse::<usize>().ok();
-                let Some(index) = index.filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0)) else {
+                let Some(index) =
+                    index.filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0))
+                else {
                     let sign = if is_negative { "-" } else { "" };
-                    return Err(StatementError::ListIndex { index: format!("{sign}{digits}"), place });
+                    return Err(StatementError::ListIndex {
+                        index: format!("{sign}{digits}"),
+                        place,
+                    });
                 };
                 PathElement::Index(index)
             }

@@ -58,25 +58,42 @@ struct Branch {
 ///
 /// # Errors
 /// `Statement` for too many reads, overlapping ones, key values of another type; `Key` for values that no key has.
-pub fn plan(condition: Option<&Condition>, schema: KeySchemaView<'_>) -> Result<Option<KeyedPlan>, Error> {
-    let Some(condition) = condition else { return Ok(None) };
+pub fn plan(
+    condition: Option<&Condition>,
+    schema: KeySchemaView<'_>,
+) -> Result<Option<KeyedPlan>, Error> {
+    let Some(condition) = condition else {
+        return Ok(None);
+    };
     let planner = Planner { schema };
     // A scan's conditions may compare a key with a value of any type; only reads by key refuse them.
     if !planner.names_partition(condition) {
         return Ok(None);
     }
-    let Some(branches) = planner.branches(condition)? else { return Ok(None) };
-    let Some(mut reads) = branches.into_iter().map(keyed).collect::<Option<Vec<_>>>() else { return Ok(None) };
-    reads.sort_by(|one, other| (&one.digest, &one.interval.lower).cmp(&(&other.digest, &other.interval.lower)));
+    let Some(branches) = planner.branches(condition)? else {
+        return Ok(None);
+    };
+    let Some(mut reads) = branches.into_iter().map(keyed).collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    reads.sort_by(|one, other| {
+        (&one.digest, &one.interval.lower).cmp(&(&other.digest, &other.interval.lower))
+    });
     let plain: Vec<&KeyedRead> = reads.iter().filter(|read| !read.is_negated).collect();
-    if plain.windows(2).any(|pair| matches!(pair, [one, next] if overlap(one, next))) {
+    if plain
+        .windows(2)
+        .any(|pair| matches!(pair, [one, next] if overlap(one, next)))
+    {
         return Err(StatementError::Overlapping.into());
     }
     // Counted as the statement names them, before overlapping ones are united.
     if reads.len() > READS_MAX {
         return Err(StatementError::TooManyReads.into());
     }
-    Ok(Some(KeyedPlan { reads: united(reads), rest: planner.rest(condition) }))
+    Ok(Some(KeyedPlan {
+        reads: united(reads),
+        rest: planner.rest(condition),
+    }))
 }
 
 /// Reads in order of key, those that overlap made one: what each branch wants of it the condition says.
@@ -108,16 +125,30 @@ impl KeyedRead {
 fn keyed(branch: Branch) -> Option<KeyedRead> {
     let partition = branch.partition.into_iter().collect::<Option<Vec<_>>>()?;
     let digest = partition_digest(&partition);
-    Some(KeyedRead { partition, digest, interval: branch.interval, names: vec![branch.names], is_negated: branch.is_negated })
+    Some(KeyedRead {
+        partition,
+        digest,
+        interval: branch.interval,
+        names: vec![branch.names],
+        is_negated: branch.is_negated,
+    })
 }
 
 fn overlap(one: &KeyedRead, next: &KeyedRead) -> bool {
-    one.digest == next.digest && one.interval.upper.as_ref().is_none_or(|upper| next.interval.lower < *upper)
+    one.digest == next.digest
+        && one
+            .interval
+            .upper
+            .as_ref()
+            .is_none_or(|upper| next.interval.lower < *upper)
 }
 
 /// What a condition says of one key attribute.
 enum KeyTest<'c> {
-    Partition { place: usize, values: Vec<&'c AttributeValue> },
+    Partition {
+        place: usize,
+        values: Vec<&'c AttributeValue>,
+    },
     Sort(Vec<Interval>),
 }
 
@@ -129,11 +160,15 @@ impl Planner<'_> {
     /// Is any partition key attribute compared for equality?
     fn names_partition(&self, condition: &Condition) -> bool {
         match condition {
-            Condition::And(list) | Condition::Or(list) => list.iter().any(|part| self.names_partition(part)),
+            Condition::And(list) | Condition::Or(list) => {
+                list.iter().any(|part| self.names_partition(part))
+            }
             Condition::Test(Predicate::In, operands) => {
                 matches!(operands.first(), Some(Operand::Path(path)) if self.partition_place(path).is_some())
             }
-            other => other.equality().is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
+            other => other
+                .equality()
+                .is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
         }
     }
 
@@ -144,29 +179,76 @@ impl Planner<'_> {
 
     /// What a condition says of a key attribute, if that is all that it says.
     fn key_test<'c>(&self, condition: &'c Condition) -> Result<Option<KeyTest<'c>>, Error> {
-        let Some((name, predicate, values)) = condition.bound() else { return Ok(None) };
-        if matches!(predicate, Predicate::Compare(Comparator::Equal) | Predicate::In) {
+        let Some((name, predicate, values)) = condition.bound() else {
+            return Ok(None);
+        };
+        if matches!(
+            predicate,
+            Predicate::Compare(Comparator::Equal) | Predicate::In
+        ) {
             return self.values(name, values);
         }
-        Ok(Interval::of(predicate, &values).filter(|_| self.is_sort(name, &values)).map(|one| KeyTest::Sort(vec![one])))
+        Ok(Interval::of(predicate, &values)
+            .filter(|_| self.is_sort(name, &values))
+            .map(|one| KeyTest::Sort(vec![one])))
     }
 
     /// Is this the first sort key attribute, and are the values of its type?
     fn is_sort(&self, name: &str, values: &[&AttributeValue]) -> bool {
-        let Some(attribute) = self.schema.sort.first().filter(|attribute| attribute.name == name) else { return false };
-        values.iter().all(|value| value.attribute_type() == attribute.attribute_type.as_attribute_type())
+        let Some(attribute) = self
+            .schema
+            .sort
+            .first()
+            .filter(|attribute| attribute.name == name)
+        else {
+            return false;
+        };
+        values
+            .iter()
+            .all(|value| value.attribute_type() == attribute.attribute_type.as_attribute_type())
     }
 
     /// An attribute that is one of some values.
-    fn values<'c>(&self, name: &str, values: Vec<&'c AttributeValue>) -> Result<Option<KeyTest<'c>>, Error> {
-        if let Some((place, attribute)) = self.schema.partition.iter().enumerate().find(|(_, attribute)| attribute.name == name) {
-            values.iter().try_for_each(|value| check(attribute, value, PARTITION_KEY_BYTES_MAX, KeyError::PartitionTooLarge))?;
+    fn values<'c>(
+        &self,
+        name: &str,
+        values: Vec<&'c AttributeValue>,
+    ) -> Result<Option<KeyTest<'c>>, Error> {
+        if let Some((place, attribute)) = self
+            .schema
+            .partition
+            .iter()
+            .enumerate()
+            .find(|(_, attribute)| attribute.name == name)
+        {
+            values.iter().try_for_each(|value| {
+                check(
+                    attribute,
+                    value,
+                    PARTITION_KEY_BYTES_MAX,
+                    KeyError::PartitionTooLarge,
+                )
+            })?;
             return Ok(Some(KeyTest::Partition { place, values }));
         }
-        let Some(attribute) = self.schema.sort.first().filter(|attribute| attribute.name == name) else { return Ok(None) };
-        values.iter().try_for_each(|value| check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge))?;
+        let Some(attribute) = self
+            .schema
+            .sort
+            .first()
+            .filter(|attribute| attribute.name == name)
+        else {
+            return Ok(None);
+        };
+        values.iter().try_for_each(|value| {
+            check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge)
+        })?;
         let equal = Predicate::Compare(Comparator::Equal);
-        Ok(Some(KeyTest::Sort(values.iter().filter_map(|value| Interval::of(equal, &[value])).collect())))
+        Ok(Some(KeyTest::Sort(
+            values
+                .iter()
+                .filter_map(|value| Interval::of(equal, &[value]))
+                .collect(),
+        )))
     }
 
     /// Does the condition say what the sort key is not? Such branches may overlap others.
@@ -176,16 +258,21 @@ impl Planner<'_> {
             Condition::Test(predicate, _) => *predicate == Predicate::Compare(Comparator::NotEqual),
             _ => false,
         };
-        let Some(sort) = self.schema.sort.first().filter(|_| is_negated) else { return false };
-        condition.attribute_names().into_iter().eq([sort.name.as_str()])
+        let Some(sort) = self.schema.sort.first().filter(|_| is_negated) else {
+            return false;
+        };
+        condition
+            .attribute_names()
+            .into_iter()
+            .eq([sort.name.as_str()])
     }
 
     /// Has the condition a part that key ranges can be made of?
     fn is_about_keys(&self, condition: &Condition) -> Result<bool, Error> {
         match condition {
-            Condition::And(list) | Condition::Or(list) => {
-                list.iter().try_fold(false, |is_it, part| Ok(is_it || self.is_about_keys(part)?))
-            }
+            Condition::And(list) | Condition::Or(list) => list
+                .iter()
+                .try_fold(false, |is_it, part| Ok(is_it || self.is_about_keys(part)?)),
             other => Ok(self.key_test(other)?.is_some()),
         }
     }
@@ -202,8 +289,12 @@ impl Planner<'_> {
             Condition::And(list) => {
                 let mut branches = vec![whole()];
                 for part in list {
-                    let Some(more) = self.branches(part)? else { return Ok(None) };
-                    let Some(product) = product(&branches, &more)? else { return Ok(None) };
+                    let Some(more) = self.branches(part)? else {
+                        return Ok(None);
+                    };
+                    let Some(product) = product(&branches, &more)? else {
+                        return Ok(None);
+                    };
                     branches = product;
                 }
                 Ok(Some(branches))
@@ -212,7 +303,9 @@ impl Planner<'_> {
             Condition::Or(list) if self.is_about_keys(condition)? => {
                 let mut branches = Vec::new();
                 for part in list {
-                    let Some(more) = self.branches(part)? else { return Ok(None) };
+                    let Some(more) = self.branches(part)? else {
+                        return Ok(None);
+                    };
                     branches.extend(more);
                 }
                 Ok(Some(branches))
@@ -226,10 +319,24 @@ impl Planner<'_> {
                     };
                     values.into_iter().map(with).collect()
                 }
-                Some(KeyTest::Sort(intervals)) => intervals.into_iter().map(|interval| Branch { interval, ..whole() }).collect(),
+                Some(KeyTest::Sort(intervals)) => intervals
+                    .into_iter()
+                    .map(|interval| Branch {
+                        interval,
+                        ..whole()
+                    })
+                    .collect(),
                 None => {
-                    let names = other.attribute_names().into_iter().map(str::to_owned).collect();
-                    vec![Branch { names, is_negated: self.is_negated_sort(other), ..whole() }]
+                    let names = other
+                        .attribute_names()
+                        .into_iter()
+                        .map(str::to_owned)
+                        .collect();
+                    vec![Branch {
+                        names,
+                        is_negated: self.is_negated_sort(other),
+                        ..whole()
+                    }]
                 }
             })),
         }
@@ -238,7 +345,10 @@ impl Planner<'_> {
     /// What is left to evaluate when the ranges are read: conditions that say more than they do.
     fn rest(&self, condition: &Condition) -> Option<Condition> {
         match condition {
-            Condition::And(list) => join(list.iter().filter_map(|part| self.rest(part)).collect(), Condition::And),
+            Condition::And(list) => join(
+                list.iter().filter_map(|part| self.rest(part)).collect(),
+                Condition::And,
+            ),
             Condition::Or(list) if list.iter().all(|part| self.rest(part).is_none()) => None,
             other => match self.key_test(other) {
                 Ok(Some(_)) => None,
@@ -255,7 +365,10 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
     }
     let mut product = Vec::with_capacity(ones.len() * others.len());
     let mut empty = None;
-    for (one, other) in ones.iter().flat_map(|one| others.iter().map(move |other| (one, other))) {
+    for (one, other) in ones
+        .iter()
+        .flat_map(|one| others.iter().map(move |other| (one, other)))
+    {
         let mut partition = Vec::with_capacity(one.partition.len());
         for pair in one.partition.iter().zip(&other.partition) {
             partition.push(match pair {
@@ -267,11 +380,25 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
         let names = one.names.union(&other.names).cloned().collect();
         let is_negated = one.is_negated || other.is_negated;
         match one.interval.intersection(&other.interval) {
-            Some(interval) => product.push(Branch { partition, interval, names, is_negated }),
+            Some(interval) => product.push(Branch {
+                partition,
+                interval,
+                names,
+                is_negated,
+            }),
             None => {
                 let (lower, upper) = (one.interval.lower.clone(), Some(one.interval.lower.clone()));
-                let nothing = Interval { lower, upper, is_value: false };
-                empty = empty.or(Some(Branch { partition, interval: nothing, names, is_negated }));
+                let nothing = Interval {
+                    lower,
+                    upper,
+                    is_value: false,
+                };
+                empty = empty.or(Some(Branch {
+                    partition,
+                    interval: nothing,
+                    names,
+                    is_negated,
+                }));
             }
         }
     }
@@ -281,10 +408,19 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
     Ok(Some(product))
 }
 
-fn check(attribute: &KeyAttribute, value: &AttributeValue, bytes_max: usize, too_large: KeyError) -> Result<(), Error> {
+fn check(
+    attribute: &KeyAttribute,
+    value: &AttributeValue,
+    bytes_max: usize,
+    too_large: KeyError,
+) -> Result<(), Error> {
     if value.attribute_type() != attribute.attribute_type.as_attribute_type() {
         return Err(StatementError::KeyType(attribute.name.clone()).into());
     }
     check_value(attribute, value)?;
-    if value.size() > bytes_max { Err(too_large.into()) } else { Ok(()) }
+    if value.size() > bytes_max {
+        Err(too_large.into())
+    } else {
+        Ok(())
+    }
 }

@@ -23,7 +23,9 @@ pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError
         PathElement::Name(name) => Some(name),
         PathElement::Index(_) => None,
     });
-    std::iter::once(&path.head).chain(names).try_for_each(|name| check_attribute_name(name))?;
+    std::iter::once(&path.head)
+        .chain(names)
+        .try_for_each(|name| check_attribute_name(name))?;
     Ok(path.clone())
 }
 
@@ -32,26 +34,48 @@ pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError
 /// # Errors
 /// What has no truth value; operands that no operator or function takes.
 pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
-    let list = |list: &[Expression]| list.iter().map(|part| condition(part, values)).collect::<Result<Vec<_>, _>>();
+    let list = |list: &[Expression]| {
+        list.iter()
+            .map(|part| condition(part, values))
+            .collect::<Result<Vec<_>, _>>()
+    };
     match &expression.node {
         ExpressionNode::And(parts) => list(parts).map(Condition::And),
         ExpressionNode::Or(parts) => list(parts).map(Condition::Or),
         ExpressionNode::Not(inner) => Ok(Condition::Not(Box::new(condition(inner, values)?))),
         ExpressionNode::Test(predicate, operands) => test(*predicate, operands, values),
-        ExpressionNode::Is { operand: tested, test } => is(tested, *test, values),
+        ExpressionNode::Is {
+            operand: tested,
+            test,
+        } => is(tested, *test, values),
         ExpressionNode::Call { name, arguments } if Predicate::of_function(name).is_some() => {
-            let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
+            let operands = arguments
+                .iter()
+                .map(|argument| operand(argument, values))
+                .collect::<Result<Vec<_>, _>>()?;
             Ok(condition::of_call(name, operands)?)
         }
         ExpressionNode::Call { name, .. } if name != "size" => {
-            Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
+            Err(StatementError::UnknownFunction {
+                name: name.clone(),
+                place: expression.place,
+            })
         }
         _ => Err(StatementError::NotACondition(expression.place)),
     }
 }
 
-fn test(predicate: Predicate, operands: &[Expression], values: Values<'_>) -> Result<Condition, StatementError> {
-    let resolved = || operands.iter().map(|part| operand(part, values)).collect::<Result<Vec<_>, _>>();
+fn test(
+    predicate: Predicate,
+    operands: &[Expression],
+    values: Values<'_>,
+) -> Result<Condition, StatementError> {
+    let resolved = || {
+        operands
+            .iter()
+            .map(|part| operand(part, values))
+            .collect::<Result<Vec<_>, _>>()
+    };
     match (predicate, operands) {
         (Predicate::Compare(comparator), [left, right]) => {
             // Both ways round: `TRUE = (a = 1)` too.
@@ -63,7 +87,9 @@ fn test(predicate: Predicate, operands: &[Expression], values: Values<'_>) -> Re
                 }
             }
         }
-        (Predicate::In, [_, list @ ..]) if list.len() > IN_OPERANDS_MAX => return Err(StatementError::InOperands(list.len())),
+        (Predicate::In, [_, list @ ..]) if list.len() > IN_OPERANDS_MAX => {
+            return Err(StatementError::InOperands(list.len()));
+        }
         // An operand may be among those that it is compared with.
         (Predicate::In, _) => return Ok(Condition::Test(predicate, resolved()?)),
         _ => {}
@@ -98,22 +124,37 @@ fn truth(
     if !Values::is_literal(other) {
         return Ok(None);
     }
-    let AttributeValue::Bool(wanted) = values.value(other)? else { return Ok(None) };
+    let AttributeValue::Bool(wanted) = values.value(other)? else {
+        return Ok(None);
+    };
     let condition = condition(tested, values)?;
-    Ok(Some(if wanted == is_equal { condition } else { Condition::Not(Box::new(condition)) }))
+    Ok(Some(if wanted == is_equal {
+        condition
+    } else {
+        Condition::Not(Box::new(condition))
+    }))
 }
 
 fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, StatementError> {
     match &expression.node {
         ExpressionNode::Path(path) => Ok(Operand::Path(document_path(path)?)),
         ExpressionNode::Call { name, arguments } if name == "size" => {
-            let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
+            let operands = arguments
+                .iter()
+                .map(|argument| operand(argument, values))
+                .collect::<Result<Vec<_>, _>>()?;
             Ok(condition::size_of(operands)?)
         }
         ExpressionNode::Call { name, .. } if Predicate::of_function(name).is_none() => {
-            Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
+            Err(StatementError::UnknownFunction {
+                name: name.clone(),
+                place: expression.place,
+            })
         }
-        ExpressionNode::Sum { sign, .. } => Err(StatementError::Unsupported { what: sign, place: expression.place }),
+        ExpressionNode::Sum { sign, .. } => Err(StatementError::Unsupported {
+            what: sign,
+            place: expression.place,
+        }),
         _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
         _ => Ok(Operand::Truth(Box::new(condition(expression, values)?))),
     }
@@ -122,14 +163,24 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
 fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, StatementError> {
     match test {
         Test::Missing => match operand(tested, values)? {
-            path @ Operand::Path(_) => Ok(Condition::Test(Predicate::AttributeNotExists, vec![path])),
-            Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Err(StatementError::NotACondition(tested.place)),
+            path @ Operand::Path(_) => {
+                Ok(Condition::Test(Predicate::AttributeNotExists, vec![path]))
+            }
+            Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => {
+                Err(StatementError::NotACondition(tested.place))
+            }
         },
         Test::Type(attribute_type) => {
             let name = Operand::Value(AttributeValue::S(attribute_type.tag().to_owned()));
-            Ok(Condition::Test(Predicate::AttributeType, vec![operand(tested, values)?, name]))
+            Ok(Condition::Test(
+                Predicate::AttributeType,
+                vec![operand(tested, values)?, name],
+            ))
         }
-        Test::NoType(what) => Err(StatementError::IsType { what, place: tested.place }),
+        Test::NoType(what) => Err(StatementError::IsType {
+            what,
+            place: tested.place,
+        }),
     }
 }
 
@@ -141,14 +192,24 @@ pub fn update(changes: &[UpdateClause], values: Values<'_>) -> Result<Update, St
     let mut actions = Vec::with_capacity(changes.len());
     for change in changes {
         actions.push(match change {
-            UpdateClause::Remove(path) => Action { path: document_path(path)?, effect: Effect::Remove },
-            UpdateClause::Set(path, value) => Action { path: document_path(path)?, effect: effect(path, value, values)? },
+            UpdateClause::Remove(path) => Action {
+                path: document_path(path)?,
+                effect: Effect::Remove,
+            },
+            UpdateClause::Set(path, value) => Action {
+                path: document_path(path)?,
+                effect: effect(path, value, values)?,
+            },
         });
     }
     Ok(Update::new(actions, Origin::Expression)?)
 }
 
-fn effect(target: &DocumentPath, value: &Expression, values: Values<'_>) -> Result<Effect, StatementError> {
+fn effect(
+    target: &DocumentPath,
+    value: &Expression,
+    values: Values<'_>,
+) -> Result<Effect, StatementError> {
     match &value.node {
         ExpressionNode::Call { name, arguments } if name == "set_add" => {
             set_operand("SET_ADD", (target, value), arguments, values).map(Effect::Add)
@@ -156,11 +217,16 @@ fn effect(target: &DocumentPath, value: &Expression, values: Values<'_>) -> Resu
         ExpressionNode::Call { name, arguments } if name == "set_delete" => {
             set_operand("SET_DELETE", (target, value), arguments, values).map(Effect::Delete)
         }
-        ExpressionNode::Test(Predicate::Compare(_), _) => {
-            Err(StatementError::Unsupported { what: "a comparison in SET", place: value.place })
-        }
+        ExpressionNode::Test(Predicate::Compare(_), _) => Err(StatementError::Unsupported {
+            what: "a comparison in SET",
+            place: value.place,
+        }),
         ExpressionNode::Sum { left, sign, right } => {
-            let set = if *sign == "+" { SetValue::Plus } else { SetValue::Minus };
+            let set = if *sign == "+" {
+                SetValue::Plus
+            } else {
+                SetValue::Minus
+            };
             let (left, right) = (term(left, values)?, term(right, values)?);
             for operand in [&left, &right] {
                 operand.check_literal(sign, AttributeType::N)?;
@@ -178,17 +244,32 @@ fn set_operand(
     arguments: &[Expression],
     values: Values<'_>,
 ) -> Result<AttributeValue, StatementError> {
-    let [first, second] = arguments else { return Err(StatementError::SetArguments { function, place: call.place }) };
+    let [first, second] = arguments else {
+        return Err(StatementError::SetArguments {
+            function,
+            place: call.place,
+        });
+    };
     if !matches!(&first.node, ExpressionNode::Path(path) if path == target) {
-        return Err(StatementError::SetTarget { function, place: call.place });
+        return Err(StatementError::SetTarget {
+            function,
+            place: call.place,
+        });
     }
     // The service points at the first of the two.
-    let refused = StatementError::SetOperand { function, place: first.place };
+    let refused = StatementError::SetOperand {
+        function,
+        place: first.place,
+    };
     if !Values::is_literal(second) {
         return Err(refused);
     }
     let set = values.value(second)?;
-    if is_set(set.attribute_type()) { Ok(set) } else { Err(refused) }
+    if is_set(set.attribute_type()) {
+        Ok(set)
+    } else {
+        Err(refused)
+    }
 }
 
 fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementError> {
@@ -196,19 +277,37 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
         ExpressionNode::Path(path) => return Ok(Term::Path(document_path(path)?)),
         ExpressionNode::Call { name, arguments } => (name.as_str(), arguments),
         ExpressionNode::Sum { .. } | ExpressionNode::Test(Predicate::Compare(_), _) => {
-            return Err(StatementError::Unsupported { what: "more than one + or -", place: expression.place });
+            return Err(StatementError::Unsupported {
+                what: "more than one + or -",
+                place: expression.place,
+            });
         }
         _ => return Ok(Term::Value(values.value(expression)?)),
     };
     if ![LIST_APPEND, IF_NOT_EXISTS].contains(&name) {
-        return Err(StatementError::UnknownFunction { name: name.to_owned(), place: expression.place });
+        return Err(StatementError::UnknownFunction {
+            name: name.to_owned(),
+            place: expression.place,
+        });
     }
     let [first, second] = arguments.as_slice() else {
-        return Err(ExpressionFault::OperandCount { function: name.to_owned(), count: arguments.len() }.into());
+        return Err(ExpressionFault::OperandCount {
+            function: name.to_owned(),
+            count: arguments.len(),
+        }
+        .into());
     };
     if name == LIST_APPEND {
-        return Ok(Term::list_append([term(first, values)?, term(second, values)?])?);
+        return Ok(Term::list_append([
+            term(first, values)?,
+            term(second, values)?,
+        ])?);
     }
-    let ExpressionNode::Path(path) = &first.node else { return Err(ExpressionFault::PathRequired(name.to_owned()).into()) };
-    Ok(Term::IfNotExists(document_path(path)?, Box::new(term(second, values)?)))
+    let ExpressionNode::Path(path) = &first.node else {
+        return Err(ExpressionFault::PathRequired(name.to_owned()).into());
+    };
+    Ok(Term::IfNotExists(
+        document_path(path)?,
+        Box::new(term(second, values)?),
+    ))
 }

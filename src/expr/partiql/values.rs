@@ -31,7 +31,11 @@ enum LiteralStep<'w> {
     Index(usize),
 }
 
-const ROOT: Way<'static> = Way { above: None, step: LiteralStep::Root, levels: 0 };
+const ROOT: Way<'static> = Way {
+    above: None,
+    step: LiteralStep::Root,
+    levels: 0,
+};
 
 impl Way<'_> {
     fn text(&self) -> String {
@@ -44,7 +48,11 @@ impl Way<'_> {
     }
 
     fn below<'w>(&'w self, step: LiteralStep<'w>) -> Way<'w> {
-        Way { above: Some(self), step, levels: self.levels + 1 }
+        Way {
+            above: Some(self),
+            step,
+            levels: self.levels + 1,
+        }
     }
 }
 
@@ -52,7 +60,11 @@ impl<'p> Values<'p> {
     /// # Errors
     /// `ParameterCount` unless there are as many as the statement has `?`.
     pub fn new(parameters: &'p [AttributeValue], count: usize) -> Result<Self, StatementError> {
-        if parameters.len() == count { Ok(Self { parameters }) } else { Err(StatementError::ParameterCount) }
+        if parameters.len() == count {
+            Ok(Self { parameters })
+        } else {
+            Err(StatementError::ParameterCount)
+        }
     }
 
     /// The value of a literal or a `?`.
@@ -91,29 +103,41 @@ impl<'p> Values<'p> {
         )
     }
 
-    fn value_at(&self, expression: &Expression, way: &Way<'_>) -> Result<AttributeValue, StatementError> {
+    fn value_at(
+        &self,
+        expression: &Expression,
+        way: &Way<'_>,
+    ) -> Result<AttributeValue, StatementError> {
         if way.levels >= NESTING_LEVELS_MAX {
             return Err(StatementError::Nesting(way.text()));
         }
         match &expression.node {
             ExpressionNode::Text(text) => Ok(AttributeValue::S(text.clone())),
-            ExpressionNode::Number(_) | ExpressionNode::Negative(_) => match number_text(expression) {
-                Some(text) => number(&text, way).map(AttributeValue::N),
-                None => Err(unsupported(expression, way)),
-            },
+            ExpressionNode::Number(_) | ExpressionNode::Negative(_) => {
+                match number_text(expression) {
+                    Some(text) => number(&text, way).map(AttributeValue::N),
+                    None => Err(unsupported(expression, way)),
+                }
+            }
             ExpressionNode::Boolean(value) => Ok(AttributeValue::Bool(*value)),
             ExpressionNode::Null => Ok(AttributeValue::Null),
             // Only as a whole value: the service refuses `?` within a list or a map.
-            ExpressionNode::Parameter(place) if way.levels == 0 => {
-                self.parameters.get(*place).cloned().ok_or(StatementError::ParameterCount)
-            }
+            ExpressionNode::Parameter(place) if way.levels == 0 => self
+                .parameters
+                .get(*place)
+                .cloned()
+                .ok_or(StatementError::ParameterCount),
             ExpressionNode::List(elements) => {
                 let elements = elements.iter().enumerate();
-                let values = elements.map(|(index, element)| self.value_at(element, &way.below(LiteralStep::Index(index))));
+                let values = elements.map(|(index, element)| {
+                    self.value_at(element, &way.below(LiteralStep::Index(index)))
+                });
                 values.collect::<Result<_, _>>().map(AttributeValue::L)
             }
             ExpressionNode::Bag(elements) => bag(elements, way),
-            ExpressionNode::Tuple(members) => self.members(members, way, true).map(AttributeValue::M),
+            ExpressionNode::Tuple(members) => {
+                self.members(members, way, true).map(AttributeValue::M)
+            }
             _ => Err(unsupported(expression, way)),
         }
     }
@@ -128,7 +152,11 @@ impl<'p> Values<'p> {
         let mut map = BTreeMap::new();
         for (key, expression) in members {
             let ExpressionNode::Text(name) = &key.node else {
-                return Err(StatementError::TupleKey { what: type_name(key), path: way.text(), place: key.place });
+                return Err(StatementError::TupleKey {
+                    what: type_name(key),
+                    path: way.text(),
+                    place: key.place,
+                });
             };
             check_attribute_name(name)?;
             let value = match is_map {
@@ -138,7 +166,11 @@ impl<'p> Values<'p> {
             match map.entry(name.clone()) {
                 Entry::Vacant(place) => place.insert(value),
                 Entry::Occupied(_) => {
-                    return Err(StatementError::DuplicateName { name: name.clone(), path: way.text(), place: key.place });
+                    return Err(StatementError::DuplicateName {
+                        name: name.clone(),
+                        path: way.text(),
+                        place: key.place,
+                    });
                 }
             };
         }
@@ -147,7 +179,10 @@ impl<'p> Values<'p> {
 }
 
 fn number(text: &str, way: &Way<'_>) -> Result<Number, StatementError> {
-    text.parse().map_err(|error| StatementError::Number { error, path: way.text() })
+    text.parse().map_err(|error| StatementError::Number {
+        error,
+        path: way.text(),
+    })
 }
 
 /// A set: all strings or all numbers.
@@ -161,10 +196,16 @@ fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, Stateme
     }
     let spelled: Option<Vec<String>> = elements.iter().map(number_text).collect();
     let spelled = spelled.ok_or(StatementError::MixedBag)?;
-    let numbers = spelled.iter().map(|text| number(text, way)).collect::<Result<Vec<_>, _>>()?;
+    let numbers = spelled
+        .iter()
+        .map(|text| number(text, way))
+        .collect::<Result<Vec<_>, _>>()?;
     AttributeValue::number_set(numbers).map_err(|error| match error {
         // As they were spelled: as numbers they are the same.
-        ValueError::DuplicateNumbers => StatementError::NumberDuplicates { members: spelled.join(", "), path: way.text() },
+        ValueError::DuplicateNumbers => StatementError::NumberDuplicates {
+            members: spelled.join(", "),
+            path: way.text(),
+        },
         other => other.into(),
     })
 }
@@ -188,7 +229,11 @@ fn number_text(expression: &Expression) -> Option<String> {
 }
 
 fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
-    StatementError::Value { what: type_name(expression), path: way.text(), place: expression.place }
+    StatementError::Value {
+        what: type_name(expression),
+        path: way.text(),
+        place: expression.place,
+    }
 }
 
 /// What an expression is, as error texts show it.

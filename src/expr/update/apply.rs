@@ -35,7 +35,9 @@ impl Update {
         for action in &self.actions {
             let change = self.change(action, old, &mut room)?;
             // There may be nothing to remove from, so that its path cannot be wrong.
-            changes.0.push(Some(change).filter(|change| exists || matches!(change, Written::Put(_))));
+            changes
+                .0
+                .push(Some(change).filter(|change| exists || matches!(change, Written::Put(_))));
         }
         let mut new = old.clone();
         changes.change_map(&mut new.0, &self.touched.heads)?;
@@ -60,7 +62,9 @@ impl Update {
             }
             // The parent of a set that is not there must be there all the same.
             Effect::Delete(operand) => {
-                let rest = current().map(|current| difference(current, operand).ok_or_else(|| self.mismatch())).transpose()?;
+                let rest = current()
+                    .map(|current| difference(current, operand).ok_or_else(|| self.mismatch()))
+                    .transpose()?;
                 rest.flatten().map_or(Written::Remove, Written::Put)
             }
         })
@@ -103,50 +107,85 @@ fn set_value(value: &SetValue, old: &Item, room: &mut Room) -> Result<AttributeV
 /// What the value of a term weighs at least; copies nothing.
 fn term_size(term: &Term, old: &Item) -> Result<usize, UpdateError> {
     match term {
-        Term::Path(path) => path.resolve_in(old).map(AttributeValue::size).ok_or(UpdateError::MissingAttribute),
+        Term::Path(path) => path
+            .resolve_in(old)
+            .map(AttributeValue::size)
+            .ok_or(UpdateError::MissingAttribute),
         Term::Value(value) => Ok(value.size()),
-        Term::IfNotExists(path, default) => path.resolve_in(old).map_or_else(|| term_size(default, old), |value| Ok(value.size())),
+        Term::IfNotExists(path, default) => path
+            .resolve_in(old)
+            .map_or_else(|| term_size(default, old), |value| Ok(value.size())),
         // The list's own bytes count once.
-        Term::ListAppend(first, second) => Ok((term_size(first, old)? + term_size(second, old)?).saturating_sub(LIST_BYTES)),
+        Term::ListAppend(first, second) => {
+            Ok((term_size(first, old)? + term_size(second, old)?).saturating_sub(LIST_BYTES))
+        }
     }
 }
 
 /// Numbers are small and copied; other values are borrowed until it is known that there is room for them.
 fn term_value<'v>(term: &'v Term, old: &'v Item) -> Result<Cow<'v, AttributeValue>, UpdateError> {
     match term {
-        Term::Path(path) => path.resolve_in(old).map(Cow::Borrowed).ok_or(UpdateError::MissingAttribute),
+        Term::Path(path) => path
+            .resolve_in(old)
+            .map(Cow::Borrowed)
+            .ok_or(UpdateError::MissingAttribute),
         Term::Value(value) => Ok(Cow::Borrowed(value)),
         Term::IfNotExists(path, default) => match path.resolve_in(old) {
             Some(value) => Ok(Cow::Borrowed(value)),
             None => term_value(default, old),
         },
-        Term::ListAppend(first, second) => match (term_value(first, old)?.as_ref(), term_value(second, old)?.as_ref()) {
-            (AttributeValue::L(first), AttributeValue::L(second)) => {
-                Ok(Cow::Owned(AttributeValue::L([first.as_slice(), second].concat())))
-            }
+        Term::ListAppend(first, second) => match (
+            term_value(first, old)?.as_ref(),
+            term_value(second, old)?.as_ref(),
+        ) {
+            (AttributeValue::L(first), AttributeValue::L(second)) => Ok(Cow::Owned(
+                AttributeValue::L([first.as_slice(), second].concat()),
+            )),
             _ => Err(UpdateError::OperandType),
         },
     }
 }
 
 /// The sum of numbers, the union of sets of one type, a list with another after it; `None` for other types.
-fn add(current: &AttributeValue, operand: &AttributeValue) -> Result<Option<AttributeValue>, ValueError> {
+fn add(
+    current: &AttributeValue,
+    operand: &AttributeValue,
+) -> Result<Option<AttributeValue>, ValueError> {
     Ok(Some(match (current, operand) {
-        (AttributeValue::N(current), AttributeValue::N(operand)) => AttributeValue::N(current.checked_add(*operand)?),
-        (AttributeValue::Ss(current), AttributeValue::Ss(operand)) => AttributeValue::Ss(union(current, operand)),
-        (AttributeValue::Ns(current), AttributeValue::Ns(operand)) => AttributeValue::Ns(union(current, operand)),
-        (AttributeValue::Bs(current), AttributeValue::Bs(operand)) => AttributeValue::Bs(union(current, operand)),
-        (AttributeValue::L(current), AttributeValue::L(operand)) => AttributeValue::L([current.as_slice(), operand].concat()),
+        (AttributeValue::N(current), AttributeValue::N(operand)) => {
+            AttributeValue::N(current.checked_add(*operand)?)
+        }
+        (AttributeValue::Ss(current), AttributeValue::Ss(operand)) => {
+            AttributeValue::Ss(union(current, operand))
+        }
+        (AttributeValue::Ns(current), AttributeValue::Ns(operand)) => {
+            AttributeValue::Ns(union(current, operand))
+        }
+        (AttributeValue::Bs(current), AttributeValue::Bs(operand)) => {
+            AttributeValue::Bs(union(current, operand))
+        }
+        (AttributeValue::L(current), AttributeValue::L(operand)) => {
+            AttributeValue::L([current.as_slice(), operand].concat())
+        }
         _ => return Ok(None),
     }))
 }
 
 /// What is left of a set; the inner `None` when nothing is, the outer one when it is no set of the operand's type.
-fn difference(current: &AttributeValue, operand: &AttributeValue) -> Option<Option<AttributeValue>> {
+fn difference(
+    current: &AttributeValue,
+    operand: &AttributeValue,
+) -> Option<Option<AttributeValue>> {
     match (current, operand) {
-        (AttributeValue::Ss(current), AttributeValue::Ss(operand)) => Some(without(current, operand).map(AttributeValue::Ss)),
-        (AttributeValue::Ns(current), AttributeValue::Ns(operand)) => Some(without(current, operand).map(AttributeValue::Ns)),
-        (AttributeValue::Bs(current), AttributeValue::Bs(operand)) => Some(without(current, operand).map(AttributeValue::Bs)),
+        (AttributeValue::Ss(current), AttributeValue::Ss(operand)) => {
+            Some(without(current, operand).map(AttributeValue::Ss))
+        }
+        (AttributeValue::Ns(current), AttributeValue::Ns(operand)) => {
+            Some(without(current, operand).map(AttributeValue::Ns))
+        }
+        (AttributeValue::Bs(current), AttributeValue::Bs(operand)) => {
+            Some(without(current, operand).map(AttributeValue::Bs))
+        }
         _ => None,
     }
 }
@@ -160,7 +199,11 @@ fn union<T: Ord + Clone>(one: &[T], other: &[T]) -> Vec<T> {
 }
 
 fn without<T: Ord + Clone>(set: &[T], members: &[T]) -> Option<Vec<T>> {
-    let rest: Vec<T> = set.iter().filter(|member| members.binary_search(member).is_err()).cloned().collect();
+    let rest: Vec<T> = set
+        .iter()
+        .filter(|member| members.binary_search(member).is_err())
+        .cloned()
+        .collect();
     (!rest.is_empty()).then_some(rest)
 }
 
@@ -172,17 +215,28 @@ impl Changes {
     fn reach(&self, node: &PathNode) -> bool {
         match node.ends {
             true => matches!(self.0.get(node.first), Some(Some(_))),
-            false => node.map.values().chain(node.list.values()).any(|child| self.reach(child)),
+            false => node
+                .map
+                .values()
+                .chain(node.list.values())
+                .any(|child| self.reach(child)),
         }
     }
 
     /// What happens at this very place.
     fn take(&mut self, node: &PathNode) -> Option<Written> {
-        self.0.get_mut(node.first).filter(|_| node.ends).and_then(Option::take)
+        self.0
+            .get_mut(node.first)
+            .filter(|_| node.ends)
+            .and_then(Option::take)
     }
 
     /// Changes what is inside a value, which must be a container of this kind.
-    fn change_inside(&mut self, node: &PathNode, value: &mut AttributeValue) -> Result<(), UpdateError> {
+    fn change_inside(
+        &mut self,
+        node: &PathNode,
+        value: &mut AttributeValue,
+    ) -> Result<(), UpdateError> {
         match value {
             AttributeValue::M(map) if node.list.is_empty() => self.change_map(map, &node.map),
             AttributeValue::L(list) if node.map.is_empty() => self.change_list(list, &node.list),
@@ -206,13 +260,19 @@ impl Changes {
                 Some(Written::Remove) => {
                     map.remove(name);
                 }
-                None => self.change_inside(node, map.get_mut(name).ok_or(UpdateError::InvalidPath)?)?,
+                None => {
+                    self.change_inside(node, map.get_mut(name).ok_or(UpdateError::InvalidPath)?)?
+                }
             }
         }
         Ok(())
     }
 
-    fn change_list(&mut self, list: &mut Vec<AttributeValue>, children: &BTreeMap<usize, PathNode>) -> Result<(), UpdateError> {
+    fn change_list(
+        &mut self,
+        list: &mut Vec<AttributeValue>,
+        children: &BTreeMap<usize, PathNode>,
+    ) -> Result<(), UpdateError> {
         let mut appended = Vec::new();
         let mut removed = Vec::new();
         for (&index, node) in children {
@@ -229,7 +289,10 @@ impl Changes {
             }
         }
         let old = mem::take(list);
-        let kept = old.into_iter().enumerate().filter(|(index, _)| removed.binary_search(index).is_err());
+        let kept = old
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| removed.binary_search(index).is_err());
         list.extend(kept.map(|(_, element)| element));
         list.append(&mut appended);
         Ok(())

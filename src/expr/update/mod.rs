@@ -70,14 +70,23 @@ impl Update {
     /// Overlap or conflict.
     pub fn new(actions: Vec<Action>, origin: Origin) -> Result<Self, ExpressionFault> {
         let paths: Vec<DocumentPath> = actions.iter().map(|action| action.path.clone()).collect();
-        Ok(Self { touched: PathTree::new(&paths)?, actions, origin })
+        Ok(Self {
+            touched: PathTree::new(&paths)?,
+            actions,
+            origin,
+        })
     }
 
     /// An update of distinct top-level attributes, in the words of AttributeUpdates.
     #[must_use]
     pub fn of_attributes(actions: Vec<Action>) -> Self {
-        let touched = PathTree::of_attributes(actions.iter().map(|action| action.path.head.as_str()));
-        Self { actions, touched, origin: Origin::AttributeUpdates }
+        let touched =
+            PathTree::of_attributes(actions.iter().map(|action| action.path.head.as_str()));
+        Self {
+            actions,
+            touched,
+            origin: Origin::AttributeUpdates,
+        }
     }
 
     #[must_use]
@@ -155,11 +164,18 @@ impl Term {
     ///
     /// # Errors
     /// `OperandType` when it is of another; paths and calls are seen when there is an item.
-    pub(super) fn check_literal(&self, function: &str, expected: AttributeType) -> Result<(), ExpressionFault> {
+    pub(super) fn check_literal(
+        &self,
+        function: &str,
+        expected: AttributeType,
+    ) -> Result<(), ExpressionFault> {
         match self {
             Self::Value(value) if value.attribute_type() != expected => {
                 let operand = value.attribute_type().tag().to_owned();
-                Err(ExpressionFault::OperandType { function: function.to_owned(), operand })
+                Err(ExpressionFault::OperandType {
+                    function: function.to_owned(),
+                    operand,
+                })
             }
             _ => Ok(()),
         }
@@ -207,7 +223,10 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionErro
         ExpressionFault::TooLong(_) => ExpressionFault::UpdateTooLong,
         other => other,
     });
-    update.map_err(|fault| ExpressionError::Invalid { parameter: ExpressionParameter::Update, fault })
+    update.map_err(|fault| ExpressionError::Invalid {
+        parameter: ExpressionParameter::Update,
+        fault,
+    })
 }
 
 fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> {
@@ -215,7 +234,9 @@ fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> 
     let mut actions = Vec::new();
     let mut seen = Vec::new();
     while seen.is_empty() || parser.tokens.peek().kind != TokenKind::End {
-        let Some(word) = section(parser.tokens.peek()) else { return Err(parser.tokens.syntax_error()) };
+        let Some(word) = section(parser.tokens.peek()) else {
+            return Err(parser.tokens.syntax_error());
+        };
         parser.tokens.advance();
         if seen.contains(&word) {
             parser.noted::<()>(Stage::Places, Err(ExpressionFault::RepeatedSection(word)));
@@ -230,7 +251,10 @@ fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> 
 }
 
 /// An action of a section.
-fn action(parser: &mut Parser<'_, '_, '_>, section_word: &'static str) -> Result<Action, ExpressionFault> {
+fn action(
+    parser: &mut Parser<'_, '_, '_>,
+    section_word: &'static str,
+) -> Result<Action, ExpressionFault> {
     // The keyword of a section begins no path.
     if section(parser.tokens.peek()).is_some() {
         return Err(parser.tokens.syntax_error());
@@ -238,12 +262,18 @@ fn action(parser: &mut Parser<'_, '_, '_>, section_word: &'static str) -> Result
     let path = parser.path()?;
     let effect = match section_word {
         "SET" => {
-            parser.tokens.expect(TokenKind::Comparator(Comparator::Equal))?;
+            parser
+                .tokens
+                .expect(TokenKind::Comparator(Comparator::Equal))?;
             let value = set_value(parser)?;
-            parser.noted(Stage::Meaning, value).map_or(Effect::Remove, Effect::Set)
+            parser
+                .noted(Stage::Meaning, value)
+                .map_or(Effect::Remove, Effect::Set)
         }
         "REMOVE" => Effect::Remove,
-        "ADD" => Effect::Add(operand(parser, section_word, |of| of == AttributeType::N || is_set(of))?),
+        "ADD" => Effect::Add(operand(parser, section_word, |of| {
+            of == AttributeType::N || is_set(of)
+        })?),
         _ => Effect::Delete(operand(parser, section_word, is_set)?),
     };
     Ok(Action { path, effect })
@@ -258,7 +288,10 @@ fn operand(
     let value = parser.value()?;
     let found = value.attribute_type();
     if !allowed(found) {
-        let fault = ExpressionFault::ActionOperandType { operator, operand: long_name(found) };
+        let fault = ExpressionFault::ActionOperandType {
+            operator,
+            operand: long_name(found),
+        };
         parser.noted::<()>(Stage::Operands, Err(fault));
     }
     Ok(value)
@@ -266,7 +299,10 @@ fn operand(
 
 /// True for a type of sets.
 pub(super) fn is_set(attribute_type: AttributeType) -> bool {
-    matches!(attribute_type, AttributeType::Ss | AttributeType::Ns | AttributeType::Bs)
+    matches!(
+        attribute_type,
+        AttributeType::Ss | AttributeType::Ns | AttributeType::Bs
+    )
 }
 
 /// A type as errors of ADD and DELETE name it.
@@ -290,14 +326,20 @@ fn long_name(attribute_type: AttributeType) -> &'static str {
 ///
 /// # Errors
 /// Syntax.
-fn set_value(parser: &mut Parser<'_, '_, '_>) -> Result<Result<SetValue, ExpressionFault>, ExpressionFault> {
+fn set_value(
+    parser: &mut Parser<'_, '_, '_>,
+) -> Result<Result<SetValue, ExpressionFault>, ExpressionFault> {
     let mut open = parser.open();
     let left = parser.bare_operand(0)?;
     let around_all = open;
     // Those that close here stand around the first term, the others around the whole.
     while open > 0 && parser.tokens.accept(TokenKind::Close) {
         open -= 1;
-        let may_end = open == 0 || matches!(parser.tokens.peek().kind, TokenKind::Close | TokenKind::Plus | TokenKind::Minus);
+        let may_end = open == 0
+            || matches!(
+                parser.tokens.peek().kind,
+                TokenKind::Close | TokenKind::Plus | TokenKind::Minus
+            );
         if around_all - open > 1 && may_end {
             return Err(ExpressionFault::RedundantParentheses);
         }
@@ -324,7 +366,12 @@ fn set_value(parser: &mut Parser<'_, '_, '_>) -> Result<Result<SetValue, Express
 type OfTwo = fn(Term, Term) -> SetValue;
 
 /// A sum or a difference of two operands.
-fn sum(sign: &str, make: OfTwo, left: Operand<'_>, right: Operand<'_>) -> Result<SetValue, ExpressionFault> {
+fn sum(
+    sign: &str,
+    make: OfTwo,
+    left: Operand<'_>,
+    right: Operand<'_>,
+) -> Result<SetValue, ExpressionFault> {
     let (left, right) = (term(left)?, term(right)?);
     for term in [&left, &right] {
         term.check_no_list()?;
@@ -341,17 +388,25 @@ fn term(operand: Operand<'_>) -> Result<Term, ExpressionFault> {
     };
     let function = call.function.to_owned();
     if predicate::functions().any(|known| known == function) {
-        return Err(ExpressionFault::FunctionOfOther { language: "an update", function });
+        return Err(ExpressionFault::FunctionOfOther {
+            language: "an update",
+            function,
+        });
     }
     let [first, second] = parse::exactly(&function, call.operands)?;
     if function != IF_NOT_EXISTS {
         return Term::list_append([term(first)?, term(second)?]);
     }
-    let Operand::Path(path) = first else { return Err(ExpressionFault::PathRequired(function)) };
+    let Operand::Path(path) = first else {
+        return Err(ExpressionFault::PathRequired(function));
+    };
     let other = term(second)?;
     other.check_no_list()?;
     if matches!(&other, Term::Path(same) if *same == path) {
-        return Err(ExpressionFault::SameOperand { operator: function, operand: path.to_string() });
+        return Err(ExpressionFault::SameOperand {
+            operator: function,
+            operand: path.to_string(),
+        });
     }
     Ok(Term::IfNotExists(path, Box::new(other)))
 }

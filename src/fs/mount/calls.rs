@@ -42,10 +42,22 @@ pub struct Ended {
 impl Ended {
     /// Time, process, operation, path, result, microseconds; tabs between.
     fn line(&self) -> String {
-        let path: String =
-            self.path.chars().flat_map(|c| if is_shown(c) { vec![c] } else { c.escape_default().collect() }).collect();
+        let path: String = self
+            .path
+            .chars()
+            .flat_map(|c| {
+                if is_shown(c) {
+                    vec![c]
+                } else {
+                    c.escape_default().collect()
+                }
+            })
+            .collect();
         let (time, micros) = (calendar::iso(self.time_ms), self.took.as_micros());
-        format!("{time}\t{}\t{}\t{path}\t{}\t{micros}\n", self.pid, self.operation, self.result)
+        format!(
+            "{time}\t{}\t{}\t{path}\t{}\t{micros}\n",
+            self.pid, self.operation, self.result
+        )
     }
 
     fn json(&self) -> String {
@@ -84,7 +96,10 @@ impl Ahead {
         let taken: Vec<u8> = lines.0.drain(..count).collect();
         if lines.0.is_empty() && lines.1 > 0 {
             let left_out = std::mem::take(&mut lines.1);
-            lines.0.extend_from_slice(format!("# {left_out} calls left out: they came faster than they were read\n").as_bytes());
+            lines.0.extend_from_slice(
+                format!("# {left_out} calls left out: they came faster than they were read\n")
+                    .as_bytes(),
+            );
         }
         (!taken.is_empty()).then_some(taken)
     }
@@ -107,7 +122,8 @@ impl Calls {
     /// Begins to keep lines for a reader, until that is dropped.
     pub fn watch(&self) -> Arc<Ahead> {
         let ahead = Arc::new(Ahead::default());
-        self.readers.change(|readers| readers.push(Arc::downgrade(&ahead)));
+        self.readers
+            .change(|readers| readers.push(Arc::downgrade(&ahead)));
         ahead
     }
 
@@ -116,7 +132,9 @@ impl Calls {
         if self.is_watched() {
             // Made once for all readers, and not at all without any.
             let line = ended.line();
-            self.readers.change(|readers| readers.retain(|reader| reader.upgrade().map(|ahead| ahead.add(&line)).is_some()));
+            self.readers.change(|readers| {
+                readers.retain(|reader| reader.upgrade().map(|ahead| ahead.add(&line)).is_some())
+            });
         }
         if ended.took >= SLOW {
             let mut slow = self.slow.lock();
@@ -168,7 +186,11 @@ impl LastAnswers {
 
     /// Keeps how an item's file was written or removed: the answer of that operation with its capacity, or the error's body.
     pub fn keep_write(&self, session: u32, operation: &str, outcome: Result<Vec<u8>, &Error>) {
-        let mut answer = outcome.unwrap_or_else(|error| Failure::from(error.clone()).error_body(protocol::find(operation)).json());
+        let mut answer = outcome.unwrap_or_else(|error| {
+            Failure::from(error.clone())
+                .error_body(protocol::find(operation))
+                .json()
+        });
         answer.push(b'\n');
         self.keep(session, Arc::new(answer));
     }
@@ -188,24 +210,41 @@ impl LastAnswers {
     /// The answer that a caller's session had last.
     pub fn of(&self, caller: Caller) -> Arc<Vec<u8>> {
         let session = session_of(caller.pid);
-        self.state.lock().answers.get(&session).cloned().unwrap_or_default()
+        self.state
+            .lock()
+            .answers
+            .get(&session)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// What that answer says that was consumed, as JSON; nothing when it says nothing.
     pub fn capacity_of(&self, caller: Caller) -> Vec<u8> {
-        capacity(&self.of(caller)).map(|units| pretty(&units)).unwrap_or_default()
+        capacity(&self.of(caller))
+            .map(|units| pretty(&units))
+            .unwrap_or_default()
     }
 }
 
 fn capacity(answer: &[u8]) -> Option<Value> {
-    Some(Document::parse(answer.to_vec()).ok()?.root().get("ConsumedCapacity")?.to_value())
+    Some(
+        Document::parse(answer.to_vec())
+            .ok()?
+            .root()
+            .get("ConsumedCapacity")?
+            .to_value(),
+    )
 }
 
 /// The answer to the write of an item, capacity included.
 #[must_use]
 pub fn of_write(table: &TableName, response: &impl Declared) -> Vec<u8> {
     let mut out = Vec::new();
-    wire::write(response, &wire::Context::of_table(table.as_str(), ReturnConsumedCapacity::Indexes), &mut out);
+    wire::write(
+        response,
+        &wire::Context::of_table(table.as_str(), ReturnConsumedCapacity::Indexes),
+        &mut out,
+    );
     out
 }
 
@@ -214,7 +253,14 @@ mod calls_tests {
     use super::*;
 
     fn ended(path: &str, took: Duration) -> Ended {
-        Ended { time_ms: 0, pid: 7, operation: "read", path: path.to_owned(), result: "OK", took }
+        Ended {
+            time_ms: 0,
+            pid: 7,
+            operation: "read",
+            path: path.to_owned(),
+            result: "OK",
+            took,
+        }
     }
 
     #[test]
@@ -225,15 +271,31 @@ mod calls_tests {
         assert!(calls.is_watched() && ahead.take(10).is_none());
         calls.note(ended("a\tb", Duration::from_micros(12)));
         let line = "1970-01-01T00:00:00.000Z\t7\tread\ta\\tb\tOK\t12\n";
-        assert_eq!(ahead.take(usize::MAX).map(|text| String::from_utf8(text).unwrap()).as_deref(), Some(line));
+        assert_eq!(
+            ahead
+                .take(usize::MAX)
+                .map(|text| String::from_utf8(text).unwrap())
+                .as_deref(),
+            Some(line)
+        );
         (0..30_000).for_each(|_| calls.note(ended("x", Duration::ZERO)));
         let taken = ahead.take(usize::MAX).unwrap().len();
         assert!(taken <= AHEAD_BYTES_MAX);
         assert!(ahead.take(usize::MAX).unwrap().starts_with(b"# "));
         calls.note(ended("\u{1b}]0;x\u{9b}\u{202e}", SLOW));
         let text = ahead.take(usize::MAX).unwrap();
-        assert!(String::from_utf8(text).unwrap().contains("\t\\u{1b}]0;x\\u{9b}\\u{202e}\t"));
-        assert!(calls.slow_lines().contains(r#""path":"\u001b]0;x\u009b\u202e""#), "{}", calls.slow_lines());
+        assert!(
+            String::from_utf8(text)
+                .unwrap()
+                .contains("\t\\u{1b}]0;x\\u{9b}\\u{202e}\t")
+        );
+        assert!(
+            calls
+                .slow_lines()
+                .contains(r#""path":"\u001b]0;x\u009b\u202e""#),
+            "{}",
+            calls.slow_lines()
+        );
         drop(ahead);
         calls.note(ended("x", Duration::ZERO));
         assert!(!calls.is_watched());
@@ -245,7 +307,10 @@ mod calls_tests {
         calls.note(ended("quick", SLOW - Duration::from_millis(1)));
         (0..SLOW_MAX + 5).for_each(|number| calls.note(ended(&number.to_string(), SLOW)));
         let slow = calls.slow.lock();
-        assert_eq!((slow.len(), slow.front().map(|ended| ended.path.as_str())), (SLOW_MAX, Some("5")));
+        assert_eq!(
+            (slow.len(), slow.front().map(|ended| ended.path.as_str())),
+            (SLOW_MAX, Some("5"))
+        );
     }
 }
 
@@ -259,18 +324,35 @@ mod last_tests {
         for session in 0..3_000 {
             last.keep(session, Arc::new(vec![b'x'; 10]));
         }
-        let answer = |session: u32| last.state.lock().answers.get(&session).map(|answer| answer.len());
-        assert_eq!((answer(1_999), answer(2_000), answer(2_999)), (None, Some(10), Some(10)));
+        let answer = |session: u32| {
+            last.state
+                .lock()
+                .answers
+                .get(&session)
+                .map(|answer| answer.len())
+        };
+        assert_eq!(
+            (answer(1_999), answer(2_000), answer(2_999)),
+            (None, Some(10), Some(10))
+        );
         last.keep(2_999, Arc::new(vec![b'x'; BYTES_MAX]));
         assert_eq!((answer(2_998), answer(2_999)), (None, Some(BYTES_MAX)));
         last.keep(7, Arc::new(vec![b'x'; 10]));
-        assert_eq!((answer(2_999), answer(7), last.state.lock().answers.bytes()), (None, Some(10), 10));
+        assert_eq!(
+            (answer(2_999), answer(7), last.state.lock().answers.bytes()),
+            (None, Some(10), 10)
+        );
     }
 
     #[test]
     fn capacity_is_what_the_answer_says() {
-        let check = |answer: &str, expected: Option<Value>| assert_eq!(capacity(answer.as_bytes()), expected, "{answer}");
-        check(r#"{"ConsumedCapacity":{"CapacityUnits":1.0}}"#, Some(serde_json::json!({"CapacityUnits": 1.0})));
+        let check = |answer: &str, expected: Option<Value>| {
+            assert_eq!(capacity(answer.as_bytes()), expected, "{answer}")
+        };
+        check(
+            r#"{"ConsumedCapacity":{"CapacityUnits":1.0}}"#,
+            Some(serde_json::json!({"CapacityUnits": 1.0})),
+        );
         check("{}\n", None);
         check("", None);
     }

@@ -37,12 +37,24 @@ impl Folders {
         }
         self.remove(table, &partition);
         self.made += 1;
-        self.tables.entry(table.clone()).or_default().insert(partition, Folder { made: true, since_ms: now_ms });
+        self.tables.entry(table.clone()).or_default().insert(
+            partition,
+            Folder {
+                made: true,
+                since_ms: now_ms,
+            },
+        );
         true
     }
 
     /// mkdir by a shortened name. False when there are too many.
-    pub fn make_alias(&mut self, table: &TableName, digest: Digest, name: &str, now_ms: u64) -> bool {
+    pub fn make_alias(
+        &mut self,
+        table: &TableName,
+        digest: Digest,
+        name: &str,
+        now_ms: u64,
+    ) -> bool {
         if self.made >= MADE_MAX {
             return false;
         }
@@ -74,14 +86,19 @@ impl Folders {
     /// Since when a folder by a shortened name is there, milliseconds since the epoch.
     #[must_use]
     pub fn alias_since(&self, table: &TableName, digest: &Digest) -> Option<u64> {
-        self.aliases.get(table)?.get(digest).map(|(_, since_ms)| *since_ms)
+        self.aliases
+            .get(table)?
+            .get(digest)
+            .map(|(_, since_ms)| *since_ms)
     }
 
     /// The folders of a table that were made by a shortened name, in no order.
     #[must_use]
     pub fn aliases_of(&self, table: &TableName) -> Vec<(Digest, String)> {
         let aliases = self.aliases.get(table).into_iter().flatten();
-        aliases.map(|(digest, (name, _))| (*digest, name.clone())).collect()
+        aliases
+            .map(|(digest, (name, _))| (*digest, name.clone()))
+            .collect()
     }
 
     /// Something was unlinked there: the folder stays although it may now be empty.
@@ -90,12 +107,20 @@ impl Folders {
             return;
         }
         self.emptied += 1;
-        self.tables.entry(table.clone()).or_default().insert(partition.clone(), Folder { made: false, since_ms: now_ms });
+        self.tables.entry(table.clone()).or_default().insert(
+            partition.clone(),
+            Folder {
+                made: false,
+                since_ms: now_ms,
+            },
+        );
     }
 
     /// rmdir, or the first item arrived. Was it there?
     pub fn remove(&mut self, table: &TableName, partition: &AttributeValue) -> bool {
-        let Some(folders) = self.tables.get_mut(table) else { return false };
+        let Some(folders) = self.tables.get_mut(table) else {
+            return false;
+        };
         let removed = folders.remove(partition);
         if folders.is_empty() {
             self.tables.remove(table);
@@ -110,7 +135,11 @@ impl Folders {
 
     /// The kernel forgot the folder.
     pub fn forget(&mut self, table: &TableName, partition: &AttributeValue) {
-        let emptied = self.tables.get(table).and_then(|folders| folders.get(partition)).is_some_and(|folder| !folder.made);
+        let emptied = self
+            .tables
+            .get(table)
+            .and_then(|folders| folders.get(partition))
+            .is_some_and(|folder| !folder.made);
         if emptied {
             self.remove(table, partition);
         }
@@ -118,7 +147,10 @@ impl Folders {
 
     /// The table is gone.
     pub fn drop_table(&mut self, table: &TableName) {
-        self.made -= self.aliases.remove(table).map_or(0, |aliases| aliases.len());
+        self.made -= self
+            .aliases
+            .remove(table)
+            .map_or(0, |aliases| aliases.len());
         for folder in self.tables.remove(table).unwrap_or_default().into_values() {
             if folder.made {
                 self.made -= 1;
@@ -132,19 +164,28 @@ impl Folders {
     #[must_use]
     pub fn value_of(&self, table: &TableName, digest: &Digest) -> Option<AttributeValue> {
         let values = self.tables.get(table)?.keys();
-        values.filter(|value| may_be_shortened(value)).find(|value| partition_digest(&[*value]) == *digest).cloned()
+        values
+            .filter(|value| may_be_shortened(value))
+            .find(|value| partition_digest(&[*value]) == *digest)
+            .cloned()
     }
 
     /// Since when the folder is kept here, milliseconds since the epoch.
     #[must_use]
     pub fn since(&self, table: &TableName, partition: &AttributeValue) -> Option<u64> {
-        self.tables.get(table)?.get(partition).map(|folder| folder.since_ms)
+        self.tables
+            .get(table)?
+            .get(partition)
+            .map(|folder| folder.since_ms)
     }
 
     /// The folders of a table, in no order.
     #[must_use]
     pub fn of(&self, table: &TableName) -> Vec<AttributeValue> {
-        self.tables.get(table).map(|folders| folders.keys().cloned().collect()).unwrap_or_default()
+        self.tables
+            .get(table)
+            .map(|folders| folders.keys().cloned().collect())
+            .unwrap_or_default()
     }
 }
 
@@ -173,7 +214,9 @@ impl IndexDrafts {
     pub fn make(&self, table: &TableName, index: &IndexName) -> Result<(), FsError> {
         let mut drafts = self.0.lock();
         if drafts.len() >= DRAFTS_MAX {
-            return Err(FsError::NotPermitted("too many draft indexes; write their schema.json or remove some"));
+            return Err(FsError::NotPermitted(
+                "too many draft indexes; write their schema.json or remove some",
+            ));
         }
         drafts.insert((table.clone(), index.clone()), now_ms());
         Ok(())
@@ -181,7 +224,10 @@ impl IndexDrafts {
 
     /// RMDIR, or it was made. Was it there?
     pub fn remove(&self, table: &TableName, index: &IndexName) -> bool {
-        self.0.lock().remove(&(table.clone(), index.clone())).is_some()
+        self.0
+            .lock()
+            .remove(&(table.clone(), index.clone()))
+            .is_some()
     }
 
     /// When it was made, milliseconds since the epoch.
@@ -193,7 +239,12 @@ impl IndexDrafts {
     /// Those of a table.
     #[must_use]
     pub fn of(&self, table: &TableName) -> Vec<IndexName> {
-        self.0.lock().keys().filter(|(of, _)| of == table).map(|(_, index)| index.clone()).collect()
+        self.0
+            .lock()
+            .keys()
+            .filter(|(of, _)| of == table)
+            .map(|(_, index)| index.clone())
+            .collect()
     }
 
     /// The table is gone.
@@ -207,7 +258,10 @@ mod tests {
     use super::*;
 
     fn names() -> (TableName, AttributeValue) {
-        (TableName::new("Orders").unwrap(), AttributeValue::S("u9".to_owned()))
+        (
+            TableName::new("Orders").unwrap(),
+            AttributeValue::S("u9".to_owned()),
+        )
     }
 
     #[test]
@@ -234,11 +288,17 @@ mod tests {
         assert!(folders.make_alias(&table, [7; 16], "k%~x", 6));
         assert_eq!(folders.alias_since(&table, &[7; 16]), Some(6));
         assert_eq!(folders.aliases_of(&table), [([7; 16], "k%~x".to_owned())]);
-        assert_eq!(folders.remove_alias(&table, &[7; 16]), Some("k%~x".to_owned()));
+        assert_eq!(
+            folders.remove_alias(&table, &[7; 16]),
+            Some("k%~x".to_owned())
+        );
         assert_eq!(folders.remove_alias(&table, &[7; 16]), None);
         folders.make_alias(&table, [8; 16], "l%~x", 7);
         folders.drop_table(&table);
-        assert_eq!((folders.made, folders.alias_since(&table, &[8; 16])), (0, None));
+        assert_eq!(
+            (folders.made, folders.alias_since(&table, &[8; 16])),
+            (0, None)
+        );
     }
 
     #[test]

@@ -24,8 +24,10 @@ const IN_PROGRESS_MAX: usize = 1_000;
 const MAKERS_MAX: usize = 1_000;
 /// Programs that unlink what they are about to write. No call tells them from others, who want to be rid of a table when they unlink its
 /// definition: without this rule either they fail over a table that is there, or `rm` says yes and does nothing.
-const RESTORERS: [&str; 12] =
-    ["tar", "gtar", "bsdtar", "star", "cpio", "bsdcpio", "pax", "unzip", "bsdunzip", "7z", "7zr", "install"];
+const RESTORERS: [&str; 12] = [
+    "tar", "gtar", "bsdtar", "star", "cpio", "bsdcpio", "pax", "unzip", "bsdunzip", "7z", "7zr",
+    "install",
+];
 
 /// Does this process write anew what it unlinks? Told by its name; one in another pid namespace is not known.
 pub fn is_restorer(pid: u32) -> bool {
@@ -79,7 +81,10 @@ pub struct InProgress {
 impl InProgress {
     /// Is there anything that another process sees otherwise? Then the caller's process must be found out.
     pub fn any(&self, now_ms: u64) -> bool {
-        !self.list.lock().is_empty() || self.makers.is_any(|makers| makers.iter().any(|maker| now_ms < maker.hidden_until))
+        !self.list.lock().is_empty()
+            || self
+                .makers
+                .is_any(|makers| makers.iter().any(|maker| now_ms < maker.hidden_until))
     }
 
     /// This process made a table's directory.
@@ -87,30 +92,45 @@ impl InProgress {
         self.makers.change(|makers| {
             let mut is_there = HashMap::new();
             makers.retain(|maker| {
-                maker.table != *table && *is_there.entry(maker.process).or_insert_with(|| maker.process.is_there())
+                maker.table != *table
+                    && *is_there
+                        .entry(maker.process)
+                        .or_insert_with(|| maker.process.is_there())
             });
             if makers.len() < MAKERS_MAX {
                 let (table, hidden_until) = (table.clone(), now_ms + PATIENCE_MS);
-                makers.push(Maker { table, process, hidden: Hidden::Template, hidden_until });
+                makers.push(Maker {
+                    table,
+                    process,
+                    hidden: Hidden::Template,
+                    hidden_until,
+                });
             }
         });
     }
 
     /// Does the process that made this table's directory run?
     pub fn is_being_made(&self, table: &TableName) -> bool {
-        self.makers.is_any(|makers| makers.iter().any(|maker| maker.table == *table && maker.process.is_there()))
+        self.makers.is_any(|makers| {
+            makers
+                .iter()
+                .any(|maker| maker.table == *table && maker.process.is_there())
+        })
     }
 
     fn change_hidden(&self, table: &TableName, process: u32, change: impl FnOnce(&mut Maker)) {
         if !self.makers.is_empty() {
             let is_it = |maker: &&mut Maker| maker.table == *table && maker.process.id == process;
-            self.makers.change(|makers| makers.iter_mut().find(is_it).map(change));
+            self.makers
+                .change(|makers| makers.iter_mut().find(is_it).map(change));
         }
     }
 
     /// This process listed a table's directory: it has seen what is there.
     pub fn listed(&self, table: &TableName, process: u32) {
-        self.change_hidden(table, process, |maker| (maker.hidden, maker.hidden_until) = (Hidden::Nothing, 0));
+        self.change_hidden(table, process, |maker| {
+            (maker.hidden, maker.hidden_until) = (Hidden::Nothing, 0)
+        });
     }
 
     /// This process made the definition, and would have failed had it been there.
@@ -123,7 +143,14 @@ impl InProgress {
     }
 
     /// Is this, which is in that table by itself, still to be made by that process?
-    pub fn is_to_be_made(&self, table: &TableName, ino: u64, process: u32, is_template: bool, now_ms: u64) -> bool {
+    pub fn is_to_be_made(
+        &self,
+        table: &TableName,
+        ino: u64,
+        process: u32,
+        is_template: bool,
+        now_ms: u64,
+    ) -> bool {
         let mut found = false;
         self.change_hidden(table, process, |maker| {
             let is_hidden = match &maker.hidden {
@@ -147,7 +174,9 @@ impl InProgress {
 
     /// This process unlinked what stays.
     pub fn unlinked(&self, ino: u64, process: u32, now_ms: u64) {
-        self.list.lock().keep((Doing::Unlinked(ino), process), (), now_ms);
+        self.list
+            .lock()
+            .keep((Doing::Unlinked(ino), process), (), now_ms);
     }
 
     /// Is it gone for this process?
@@ -166,13 +195,21 @@ impl InProgress {
                 }
             });
         }
-        let taken = self.list.lock().take_if(|(of, _), ()| *of == Doing::Unlinked(ino));
-        taken.into_iter().map(|((_, process), ())| process).collect()
+        let taken = self
+            .list
+            .lock()
+            .take_if(|(of, _), ()| *of == Doing::Unlinked(ino));
+        taken
+            .into_iter()
+            .map(|((_, process), ())| process)
+            .collect()
     }
 
     /// This process began to remove a table, or goes on.
     pub fn removing(&self, table: &TableName, process: u32, now_ms: u64) {
-        self.list.lock().keep((Doing::Removing(table.clone()), process), (), now_ms);
+        self.list
+            .lock()
+            .keep((Doing::Removing(table.clone()), process), (), now_ms);
     }
 
     /// Is this process removing that table?
@@ -182,7 +219,9 @@ impl InProgress {
 
     /// The table is gone.
     pub fn removed(&self, table: &TableName) {
-        self.list.lock().take_if(|(of, _), ()| *of == Doing::Removing(table.clone()));
+        self.list
+            .lock()
+            .take_if(|(of, _), ()| *of == Doing::Removing(table.clone()));
     }
 }
 
@@ -198,9 +237,18 @@ mod tests {
         assert!(!doing.any(now));
         doing.unlinked(5, 7, now);
         doing.removing(&orders, 7, now);
-        assert!(doing.any(now) && doing.is_unlinked(5, 7, now) && doing.is_removing(&orders, 7, now));
-        assert!(!doing.is_unlinked(5, 8, now) && !doing.is_unlinked(6, 7, now) && !doing.is_removing(&orders, 8, now));
-        assert!(!doing.is_unlinked(5, 7, now + PATIENCE_MS) && !doing.is_removing(&orders, 7, now + PATIENCE_MS));
+        assert!(
+            doing.any(now) && doing.is_unlinked(5, 7, now) && doing.is_removing(&orders, 7, now)
+        );
+        assert!(
+            !doing.is_unlinked(5, 8, now)
+                && !doing.is_unlinked(6, 7, now)
+                && !doing.is_removing(&orders, 8, now)
+        );
+        assert!(
+            !doing.is_unlinked(5, 7, now + PATIENCE_MS)
+                && !doing.is_removing(&orders, 7, now + PATIENCE_MS)
+        );
         doing.unlinked(5, 7, now);
         doing.removing(&orders, 7, now);
         assert_eq!((doing.made(5), doing.made(5)), (vec![7], Vec::new()));
@@ -213,19 +261,31 @@ mod tests {
         let (doing, now) = (InProgress::default(), 1_000);
         let orders = TableName::new("Orders").unwrap();
         let me = Processes::default().of(std::process::id()).unwrap();
-        let hides = |ino, process, is_template| doing.is_to_be_made(&orders, ino, process, is_template, now);
+        let hides = |ino, process, is_template| {
+            doing.is_to_be_made(&orders, ino, process, is_template, now)
+        };
         doing.made_directory(&orders, me, now);
         assert!(doing.any(now) && doing.is_being_made(&orders));
         assert!(hides(5, me.id, true) && !hides(6, me.id, false) && !hides(5, me.id + 1, true));
         doing.insists(&orders, me.id);
         assert!(doing.made(5).is_empty());
         assert!(!hides(5, me.id, true) && hides(6, me.id, false) && !hides(6, me.id + 1, false));
-        assert!(!doing.is_to_be_made(&orders, 6, me.id, false, now + PATIENCE_MS) && !doing.any(now + PATIENCE_MS));
+        assert!(
+            !doing.is_to_be_made(&orders, 6, me.id, false, now + PATIENCE_MS)
+                && !doing.any(now + PATIENCE_MS)
+        );
         doing.listed(&orders, me.id);
         doing.insists(&orders, me.id);
         assert!(!hides(6, me.id, false) && !doing.any(now) && doing.is_being_made(&orders));
         // One that is gone makes nothing.
-        doing.made_directory(&orders, Process { started: me.started - 1, ..me }, now);
+        doing.made_directory(
+            &orders,
+            Process {
+                started: me.started - 1,
+                ..me
+            },
+            now,
+        );
         assert!(!doing.is_being_made(&orders));
     }
 }

@@ -57,29 +57,57 @@ pub struct Missed<M> {
 
 impl<M> Clone for Missed<M> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), explain: Arc::clone(&self.explain), ..*self }
+        Self {
+            name: self.name.clone(),
+            explain: Arc::clone(&self.explain),
+            ..*self
+        }
     }
 }
 
 impl<M> std::fmt::Debug for Missed<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Missed").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Missed")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
 impl Failed {
     /// The failure of a call now, explained by this text.
     #[must_use]
-    pub fn new(caller: Caller, operation: &'static str, path: String, error: &FsError, text: String) -> Self {
+    pub fn new(
+        caller: Caller,
+        operation: &'static str,
+        path: String,
+        error: &FsError,
+        text: String,
+    ) -> Self {
         let (errno, exception) = (error.errno().name(), error.exception());
-        Self { operation, path, errno, exception, text, time_ms: now_ms(), thread: caller.pid }
+        Self {
+            operation,
+            path,
+            errno,
+            exception,
+            text,
+            time_ms: now_ms(),
+            thread: caller.pid,
+        }
     }
 
     /// The text of `.ddb/errors/last`, at a time in milliseconds since the epoch. Its length does not depend on that time.
     #[must_use]
     pub fn render(&self, now_ms: u64) -> String {
-        let exception = self.exception.map(|word| format!(" {word}")).unwrap_or_default();
-        let mut out = format!("{} {}: {}{exception}\n", self.operation, shown::line(&self.path, TEXT_BYTES_MAX), self.errno);
+        let exception = self
+            .exception
+            .map(|word| format!(" {word}"))
+            .unwrap_or_default();
+        let mut out = format!(
+            "{} {}: {}{exception}\n",
+            self.operation,
+            shown::line(&self.path, TEXT_BYTES_MAX),
+            self.errno
+        );
         for line in self.text.lines() {
             if !line.starts_with("  ") {
                 out.push_str("  ");
@@ -88,7 +116,11 @@ impl Failed {
             out.push('\n');
         }
         cut(&mut out);
-        out.push_str(&format!("  {}, {:>6} ago\n", calendar::iso(self.time_ms), age(now_ms.saturating_sub(self.time_ms))));
+        out.push_str(&format!(
+            "  {}, {:>6} ago\n",
+            calendar::iso(self.time_ms),
+            age(now_ms.saturating_sub(self.time_ms))
+        ));
         out
     }
 
@@ -113,7 +145,8 @@ impl<M> Missed<M> {
     fn is_another_matter(&self, failed: &Failed, session: u32) -> bool {
         let is_shell = self.thread == session;
         let is_same_program = self.thread == failed.thread && !is_shell;
-        self.time_ms >= failed.time_ms && !(is_same_program && self.time_ms - failed.time_ms < SAME_MATTER_MS)
+        self.time_ms >= failed.time_ms
+            && !(is_same_program && self.time_ms - failed.time_ms < SAME_MATTER_MS)
     }
 }
 
@@ -160,8 +193,16 @@ pub struct Journal<M> {
 impl<M> Default for Journal<M> {
     fn default() -> Self {
         let (all, warnings) = (VecDeque::new(), VecDeque::new());
-        let state = Failures { all, warnings, last: Recent::default(), missed: Recent::default() };
-        Self { state: Mutex::new(state), kept: AtomicU64::new(0) }
+        let state = Failures {
+            all,
+            warnings,
+            last: Recent::default(),
+            missed: Recent::default(),
+        };
+        Self {
+            state: Mutex::new(state),
+            kept: AtomicU64::new(0),
+        }
     }
 }
 
@@ -185,7 +226,12 @@ impl<M> Journal<M> {
     pub fn has_kept(&self, thread: u32, since: u64) -> bool {
         let state = self.state.lock();
         let new = usize::try_from(self.kept() - since).unwrap_or(usize::MAX);
-        state.all.iter().rev().take(new).any(|failed| failed.thread == thread)
+        state
+            .all
+            .iter()
+            .rev()
+            .take(new)
+            .any(|failed| failed.thread == thread)
     }
 
     /// Keeps a failure of a session.
@@ -204,7 +250,9 @@ impl<M> Journal<M> {
             if state.warnings.len() == ENTRIES_MAX {
                 state.warnings.pop_front();
             }
-            state.warnings.push_back((path.to_owned(), sentence, now_ms()));
+            state
+                .warnings
+                .push_back((path.to_owned(), sentence, now_ms()));
         }
     }
 
@@ -235,18 +283,32 @@ impl<M> Journal<M> {
     pub fn made(&self, parent_ino: u64, name: &[u8]) {
         let mut state = self.state.lock();
         if !state.missed.is_empty() {
-            state.missed.take_if(|_, missed| missed.parent == parent_ino && missed.name.as_bytes() == name);
+            state
+                .missed
+                .take_if(|_, missed| missed.parent == parent_ino && missed.name.as_bytes() == name);
         }
     }
 
     /// The text of `.ddb/errors/last` for a session, at a time in milliseconds since the epoch; empty when nothing failed.
     #[must_use]
-    pub fn last(&self, session: u32, now_ms: u64, explain: impl FnOnce(&Missed<M>) -> Option<Failed>) -> String {
+    pub fn last(
+        &self,
+        session: u32,
+        now_ms: u64,
+        explain: impl FnOnce(&Missed<M>) -> Option<Failed>,
+    ) -> String {
         let (failed, missed) = {
             let state = self.state.lock();
-            (state.last.get(&session, now_ms).cloned(), state.missed.get(&session, now_ms).cloned())
+            (
+                state.last.get(&session, now_ms).cloned(),
+                state.missed.get(&session, now_ms).cloned(),
+            )
         };
-        let missed = missed.filter(|missed| failed.as_ref().is_none_or(|failed| missed.is_another_matter(failed, session)));
+        let missed = missed.filter(|missed| {
+            failed
+                .as_ref()
+                .is_none_or(|failed| missed.is_another_matter(failed, session))
+        });
         // Explained without the lock: that asks the database.
         let told = missed.and_then(|missed| explain(&missed)).or(failed);
         told.map(|failed| failed.render(now_ms)).unwrap_or_default()
@@ -255,13 +317,23 @@ impl<M> Journal<M> {
     /// The same, if it was a call on this path.
     #[must_use]
     pub fn last_at(&self, session: u32, path: &str, now_ms: u64) -> Option<String> {
-        self.state.lock().last.get(&session, now_ms).filter(|failed| failed.path == path).map(|failed| failed.render(now_ms))
+        self.state
+            .lock()
+            .last
+            .get(&session, now_ms)
+            .filter(|failed| failed.path == path)
+            .map(|failed| failed.render(now_ms))
     }
 
     /// `.ddb/errors.ndjson`, the oldest first.
     #[must_use]
     pub fn all(&self) -> String {
-        self.state.lock().all.iter().map(Failed::render_line).collect()
+        self.state
+            .lock()
+            .all
+            .iter()
+            .map(Failed::render_line)
+            .collect()
     }
 }
 
@@ -287,7 +359,14 @@ mod tests {
 
     #[test]
     fn ages() {
-        for (seconds, expected) in [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (200_000, "2 d")] {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (3599, "59 min"),
+            (3600, "1 h"),
+            (200_000, "2 d"),
+        ] {
             assert_eq!(age(seconds * 1000), expected);
         }
     }

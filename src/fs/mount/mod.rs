@@ -106,13 +106,18 @@ pub struct MountState {
 
 impl std::fmt::Debug for Mount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mount").field("state", &self.state).field("caller", &self.caller).finish_non_exhaustive()
+        f.debug_struct("Mount")
+            .field("state", &self.state)
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for MountState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MountState").field("started_ms", &self.started_ms).finish_non_exhaustive()
+        f.debug_struct("MountState")
+            .field("started_ms", &self.started_ms)
+            .finish_non_exhaustive()
     }
 }
 
@@ -164,18 +169,27 @@ impl MountState {
 impl Mount {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
-        Self { state: Arc::new(MountState::new(options)), db, caller: Caller::default() }
+        Self {
+            state: Arc::new(MountState::new(options)),
+            db,
+            caller: Caller::default(),
+        }
     }
 
     /// The same mount, called by another program, for which the database is asked.
     #[must_use]
     pub fn called_by(&self, caller: Caller, db: Arc<dyn Browse>) -> Self {
-        Self { state: Arc::clone(&self.state), db, caller }
+        Self {
+            state: Arc::clone(&self.state),
+            db,
+            caller,
+        }
     }
 
     /// May a name that means nothing be made in this directory, and forgotten?
     pub(in crate::fs) fn restores_in(&self, directory: &Node) -> bool {
-        is_place_of_dropped(directory) && directory.table().is_some_and(|table| self.restores(table))
+        is_place_of_dropped(directory)
+            && directory.table().is_some_and(|table| self.restores(table))
     }
 
     /// Is what is written to derived files of this table taken and dropped?
@@ -227,7 +241,10 @@ impl Mount {
     /// When what `schema.json` shows was last changed, milliseconds since the epoch.
     pub(in crate::fs) fn definition_time(&self, table: &TableName) -> Result<u64, FsError> {
         let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
-        Ok(description.control.changed_ms.unwrap_or(description.created_ms))
+        Ok(description
+            .control
+            .changed_ms
+            .unwrap_or(description.created_ms))
     }
 
     /// When the table was created, milliseconds since the epoch.
@@ -253,7 +270,10 @@ impl Mount {
     pub(in crate::fs) fn is_hidden(&self, source: &Source, key: &EntryKey, version: u64) -> bool {
         source.index.is_none()
             && self.hidden.load(Ordering::Acquire) > 0
-            && self.deferred.lock().is_hidden(&(source.table.clone(), key.base.clone()), version)
+            && self
+                .deferred
+                .lock()
+                .is_hidden(&(source.table.clone(), key.base.clone()), version)
     }
 
     /// Does any delete wait? Listings then ask of each entry.
@@ -262,10 +282,14 @@ impl Mount {
     }
 
     /// Works on the waiting deletes.
-    pub(in crate::fs) fn with_deferred<T>(&self, work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T) -> T {
+    pub(in crate::fs) fn with_deferred<T>(
+        &self,
+        work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T,
+    ) -> T {
         let mut deferred = self.deferred.lock();
         let out = work(&mut deferred);
-        self.hidden.store(usize::from(!deferred.is_empty()), Ordering::Release);
+        self.hidden
+            .store(usize::from(!deferred.is_empty()), Ordering::Release);
         out
     }
 }

@@ -6,7 +6,10 @@ use crate::fs::{
         Kind, Node, base,
         ino::{self, Tag},
     },
-    path::{ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME, kind_name, names, table_name},
+    path::{
+        ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME,
+        kind_name, names, table_name,
+    },
     prelude::*,
     query::{Child, QueryKind, QueryPath},
     write::scratch::FileId,
@@ -16,8 +19,11 @@ impl Mount {
     /// The path of a node below the mount, for people.
     #[must_use]
     pub fn path(&self, node: &Node) -> String {
-        let in_source = |source: &Source, name: &str| format!("{}/{name}", self.source_path(source));
-        let in_items = |source: &Source, path: &str| format!("{}/{ITEMS_NAME}/{path}", self.source_path(source));
+        let in_source =
+            |source: &Source, name: &str| format!("{}/{name}", self.source_path(source));
+        let in_items = |source: &Source, path: &str| {
+            format!("{}/{ITEMS_NAME}/{path}", self.source_path(source))
+        };
         match node {
             Node::Root => String::new(),
             Node::Readme => README_NAME.to_owned(),
@@ -28,8 +34,12 @@ impl Mount {
             Node::Items(source) => in_source(source, ITEMS_NAME),
             Node::Indexes(table, kind) => format!("{}/{}", table_name(table), kind_name(*kind)),
             Node::Index(source) => self.source_path(source),
-            Node::Collection(source, partition) => in_items(source, &names::collection_name(partition)),
-            Node::Entry(entry) => in_items(&entry.source, &names::entry_path(&entry.key, entry.form)),
+            Node::Collection(source, partition) => {
+                in_items(source, &names::collection_name(partition))
+            }
+            Node::Entry(entry) => {
+                in_items(&entry.source, &names::entry_path(&entry.key, entry.form))
+            }
             Node::Base(source, key) => in_items(source, &names::base_path(key)),
             Node::Alias(alias) => format!("{}/{ITEMS_NAME}/{}", alias.table, alias.path),
             Node::AliasFolder(folder) => format!("{}/{ITEMS_NAME}/{}", folder.table, folder.name),
@@ -50,7 +60,9 @@ impl Mount {
 
     pub(in crate::fs) fn source_path(&self, source: &Source) -> String {
         let table = table_name(&source.table);
-        let Some(index) = &source.index else { return table };
+        let Some(index) = &source.index else {
+            return table;
+        };
         match self.index_kind(source) {
             Some(kind) => format!("{table}/{}/{index}", kind_name(kind)),
             // Dropped meanwhile; the path is for people, in the report of a call that failed.
@@ -92,7 +104,10 @@ impl Mount {
             Node::Items(source) => Node::Index(source.clone()),
             Node::Collection(source, _) => Node::Items(source.clone()),
             Node::AliasFolder(folder) => Node::Items(base(&folder.table)),
-            Node::Index(source) => Node::Indexes(source.table.clone(), self.index_kind(source).unwrap_or(IndexKind::Global)),
+            Node::Index(source) => Node::Indexes(
+                source.table.clone(),
+                self.index_kind(source).unwrap_or(IndexKind::Global),
+            ),
             Node::Query(path) => return above_query(path),
             Node::Special(special) => return special.above,
             _ => Node::Root,
@@ -102,7 +117,9 @@ impl Mount {
 
     fn index_kind(&self, source: &Source) -> Option<IndexKind> {
         let schema = self.db.schema(&source.table).ok().flatten()?;
-        schema.index(source.index.as_ref()?.as_str()).map(|index| index.kind)
+        schema
+            .index(source.index.as_ref()?.as_str())
+            .map(|index| index.kind)
     }
 }
 
@@ -110,10 +127,12 @@ impl Mount {
 fn above_query(path: &QueryPath) -> u64 {
     let above = path.names().split_last().and_then(|(_, names)| {
         let start = path.start_of_clauses();
-        names.iter().try_fold(start, |path, name| match path.child(name.as_bytes()) {
-            Ok(Child::Dir(path)) => Some(path),
-            _ => None,
-        })
+        names
+            .iter()
+            .try_fold(start, |path, name| match path.child(name.as_bytes()) {
+                Ok(Child::Dir(path)) => Some(path),
+                _ => None,
+            })
     });
     let source = path.source();
     match above {
@@ -126,5 +145,8 @@ fn above_query(path: &QueryPath) -> u64 {
 
 /// Of `queries/`, which is named by its path.
 fn queries_ino(table: &TableName) -> u64 {
-    ino::special(Kind::Directory, &format!("{}/{QUERIES_NAME}", table_name(table)))
+    ino::special(
+        Kind::Directory,
+        &format!("{}/{QUERIES_NAME}", table_name(table)),
+    )
 }

@@ -89,8 +89,14 @@ impl Report {
     pub fn fail(&mut self, line: u64, text: &[u8], error: FsError) {
         self.failed += 1;
         if self.errors.len() < ERRORS_MAX {
-            let text = text.get(..LINE_TEXT_MAX.min(text.len())).unwrap_or_default();
-            self.errors.push(LineError { line, error, text: String::from_utf8_lossy(text).into_owned() });
+            let text = text
+                .get(..LINE_TEXT_MAX.min(text.len()))
+                .unwrap_or_default();
+            self.errors.push(LineError {
+                line,
+                error,
+                text: String::from_utf8_lossy(text).into_owned(),
+            });
         }
     }
 
@@ -104,7 +110,9 @@ impl Report {
 
     /// What it holds.
     fn bytes(&self) -> usize {
-        self.items.capacity() + self.errors.len() * ERROR_BYTES + self.missing.capacity() * size_of::<u64>()
+        self.items.capacity()
+            + self.errors.len() * ERROR_BYTES
+            + self.missing.capacity() * size_of::<u64>()
     }
 
     fn render(&self) -> Vec<u8> {
@@ -125,8 +133,13 @@ impl Report {
         if self.kind == BatchKind::Get {
             out["missing"] = json!(self.missing_count);
             out["missing_lines"] = json!(self.missing);
-            let items = self.items.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-            out["items"] = items.map(|line| serde_json::from_slice::<Value>(line).unwrap_or_default()).collect();
+            let items = self
+                .items
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.is_empty());
+            out["items"] = items
+                .map(|line| serde_json::from_slice::<Value>(line).unwrap_or_default())
+                .collect();
         }
         pretty(&out)
     }
@@ -183,7 +196,11 @@ impl Reports {
     /// What `result.json` says to a session.
     #[must_use]
     pub fn text(&self, session: u32, table: &TableName) -> Vec<u8> {
-        let report = self.list.lock().get(&(session, table.clone()), now_ms()).cloned();
+        let report = self
+            .list
+            .lock()
+            .get(&(session, table.clone()), now_ms())
+            .cloned();
         report.map_or_else(|| b"{}\n".to_vec(), |report| report.lock().render())
     }
 }

@@ -25,25 +25,44 @@ impl Mount {
 
     /// The directory of a file that has one, and its name there.
     pub(in crate::fs) fn scratch_place(&self, id: FileId) -> Option<(Node, String)> {
-        self.scratch.lock().place(id).map(|(directory, name)| (directory.clone(), name.to_owned()))
+        self.scratch
+            .lock()
+            .place(id)
+            .map(|(directory, name)| (directory.clone(), name.to_owned()))
     }
 
     /// A new file in memory.
     ///
     /// # Errors
     /// `Exists`, `ScratchFull`, or the directory's table is gone.
-    pub(in crate::fs) fn create_scratch(&self, directory: &Node, name: &str, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
+    pub(in crate::fs) fn create_scratch(
+        &self,
+        directory: &Node,
+        name: &str,
+        mode: u32,
+        now_ms: u64,
+    ) -> Result<FileId, FsError> {
         self.remember_birth(directory)?;
-        self.scratch.lock().create(directory.clone(), name, mode, now_ms)
+        self.scratch
+            .lock()
+            .create(directory.clone(), name, mode, now_ms)
     }
 
     /// A new file in memory with this content, over the one of that name if there is one.
     ///
     /// # Errors
     /// `ScratchFull`, `TooLarge`, or the directory's table is gone.
-    pub(in crate::fs) fn fill_scratch(&self, directory: &Node, name: &str, text: &[u8], now_ms: u64) -> Result<FileId, FsError> {
+    pub(in crate::fs) fn fill_scratch(
+        &self,
+        directory: &Node,
+        name: &str,
+        text: &[u8],
+        now_ms: u64,
+    ) -> Result<FileId, FsError> {
         self.remember_birth(directory)?;
-        self.scratch.lock().create_with(directory.clone(), name, text, now_ms)
+        self.scratch
+            .lock()
+            .create_with(directory.clone(), name, text, now_ms)
     }
 
     /// Notes when the table of a directory was made: another of that name has not its files.
@@ -64,7 +83,9 @@ impl Mount {
 
     /// The files of a table go when it is gone, or another of its name is there.
     pub(in crate::fs) fn drop_scratch_of_gone(&self, table: &TableName) {
-        let Some(born_ms) = self.scratch_births.lock().get(table).copied() else { return };
+        let Some(born_ms) = self.scratch_births.lock().get(table).copied() else {
+            return;
+        };
         match self.table_time(table) {
             Ok(now_ms) if now_ms != born_ms => self.drop_scratch_of(table),
             Err(FsError::NotFound) => self.drop_scratch_of(table),
@@ -89,10 +110,16 @@ impl Mount {
 pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
     let (table, folder) = match directory {
         Node::Items(Source { table, index: None }) => (table, None),
-        Node::Collection(Source { table, index: None }, partition) => (table, Some(partition.first()?.clone())),
+        Node::Collection(Source { table, index: None }, partition) => {
+            (table, Some(partition.first()?.clone()))
+        }
         _ => return None,
     };
-    Some(ParkedPlace { table: table.clone(), folder, name: name.to_owned() })
+    Some(ParkedPlace {
+        table: table.clone(),
+        folder,
+        name: name.to_owned(),
+    })
 }
 
 /// The directory of a parked file.
@@ -119,13 +146,20 @@ pub fn folder_name(directory: &Node) -> Option<String> {
 
 /// What a file in that directory is called in `.ddb/scratch/`.
 pub fn listed_name(directory: &Node, name: &str) -> String {
-    let table = directory.table().map(ToString::to_string).unwrap_or_default();
+    let table = directory
+        .table()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let whole = match (directory, folder_name(directory)) {
         (Node::Table(_), _) => format!("{table},{name}"),
         (_, None) => format!("{table},{ITEMS}{name}"),
         (_, Some(folder)) => format!("{table},{ITEMS}{folder},{name}"),
     };
-    if whole.len() <= NAME_BYTES_MAX { whole } else { shortened(&whole) }
+    if whole.len() <= NAME_BYTES_MAX {
+        whole
+    } else {
+        shortened(&whole)
+    }
 }
 
 fn shortened(whole: &str) -> String {

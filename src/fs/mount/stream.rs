@@ -15,8 +15,8 @@ use crate::codec::calendar;
 use crate::fs::prelude::*;
 use crate::model::{
     api::{
-        DescribeStreamRequest, GetRecordsRequest, GetShardIteratorRequest, Origin, SequenceNumber, ShardPosition, StreamEvent,
-        StreamName, StreamRecord,
+        DescribeStreamRequest, GetRecordsRequest, GetShardIteratorRequest, Origin, SequenceNumber,
+        ShardPosition, StreamEvent, StreamName, StreamRecord,
     },
     error::StreamError,
 };
@@ -35,12 +35,22 @@ pub fn write_line(record: &StreamRecord, out: &mut Vec<u8>) {
         StreamEvent::Remove => "REMOVE",
     };
     let time = calendar::iso(record.created_ms);
-    out.extend_from_slice(format!(r#"{{"seq":"{}","time":"{time}","op":"{op}""#, record.sequence_number).as_bytes());
+    out.extend_from_slice(
+        format!(
+            r#"{{"seq":"{}","time":"{time}","op":"{op}""#,
+            record.sequence_number
+        )
+        .as_bytes(),
+    );
     match record.origin {
         Origin::Client => {}
         Origin::TimeToLive => out.extend_from_slice(br#","by":"ttl""#),
     }
-    let items = [("key", Some(&record.keys)), ("new", record.new_image.as_ref()), ("old", record.old_image.as_ref())];
+    let items = [
+        ("key", Some(&record.keys)),
+        ("new", record.new_image.as_ref()),
+        ("old", record.old_image.as_ref()),
+    ];
     for (name, item) in items {
         if let Some(item) = item {
             out.extend_from_slice(format!(r#","{name}":"#).as_bytes());
@@ -85,7 +95,11 @@ impl Logs {
         if known.len() >= LOGS_MAX {
             known.retain(|_, log| Arc::strong_count(log) > 1);
         }
-        Arc::clone(known.entry(name.clone()).or_insert_with(|| Arc::new(Mutex::new(Log::new(name.clone())))))
+        Arc::clone(
+            known
+                .entry(name.clone())
+                .or_insert_with(|| Arc::new(Mutex::new(Log::new(name.clone())))),
+        )
     }
 }
 
@@ -108,7 +122,15 @@ pub struct Log {
 impl Log {
     fn new(name: LogName) -> Self {
         let modified_ms = name.day * DAY_MS;
-        Self { name, records: None, is_sealed: false, count: 0, bytes: 0, modified_ms, marks: Vec::new() }
+        Self {
+            name,
+            records: None,
+            is_sealed: false,
+            count: 0,
+            bytes: 0,
+            modified_ms,
+            marks: Vec::new(),
+        }
     }
 
     /// Counts the records that are new.
@@ -121,7 +143,11 @@ impl Log {
         }
         let mut records = match self.records.take() {
             Some(records) => records,
-            None => Records::at(db, self.name.stream.clone(), ShardPosition::AtTimestamp(self.name.day * DAY_MS))?,
+            None => Records::at(
+                db,
+                self.name.stream.clone(),
+                ShardPosition::AtTimestamp(self.name.day * DAY_MS),
+            )?,
         };
         let end_ms = (self.name.day + 1) * DAY_MS;
         let mut text = Vec::new();
@@ -156,13 +182,19 @@ impl Log {
         self.look(db)?;
         let end = offset.saturating_add(size as u64).min(self.bytes);
         let place = self.marks.partition_point(|(at, _)| *at <= offset);
-        let Some(&(mut at, sequence)) = place.checked_sub(1).and_then(|place| self.marks.get(place)) else {
+        let Some(&(mut at, sequence)) =
+            place.checked_sub(1).and_then(|place| self.marks.get(place))
+        else {
             return Ok(Vec::new());
         };
         if offset >= end {
             return Ok(Vec::new());
         }
-        let mut records = Records::at(db, self.name.stream.clone(), ShardPosition::AtSequenceNumber(sequence))?;
+        let mut records = Records::at(
+            db,
+            self.name.stream.clone(),
+            ShardPosition::AtSequenceNumber(sequence),
+        )?;
         let (mut out, mut text) = (Vec::new(), Vec::new());
         while at < end {
             let page = records.next(db, MARK_RECORDS)?;
@@ -172,7 +204,10 @@ impl Log {
             for record in page {
                 text.clear();
                 write_line(&record, &mut text);
-                let part = |place: u64| usize::try_from(place.clamp(at, at + text.len() as u64) - at).unwrap_or(usize::MAX);
+                let part = |place: u64| {
+                    usize::try_from(place.clamp(at, at + text.len() as u64) - at)
+                        .unwrap_or(usize::MAX)
+                };
                 out.extend_from_slice(text.get(part(offset)..part(end)).unwrap_or_default());
                 at += text.len() as u64;
             }
@@ -197,22 +232,44 @@ impl Records {
     ///
     /// # Errors
     /// There is no such stream, or no such position.
-    pub fn at(db: &dyn Browse, stream: StreamName, position: ShardPosition) -> Result<Self, FsError> {
-        let request =
-            DescribeStreamRequest { stream: stream.clone(), limit: None, exclusive_start_shard_id: None, children_of: None };
-        let shard = db.describe_stream(request)?.shards.into_iter().next().ok_or(FsError::NotFound)?;
+    pub fn at(
+        db: &dyn Browse,
+        stream: StreamName,
+        position: ShardPosition,
+    ) -> Result<Self, FsError> {
+        let request = DescribeStreamRequest {
+            stream: stream.clone(),
+            limit: None,
+            exclusive_start_shard_id: None,
+            children_of: None,
+        };
+        let shard = db
+            .describe_stream(request)?
+            .shards
+            .into_iter()
+            .next()
+            .ok_or(FsError::NotFound)?;
         let place = match position {
             // Not for ever the latest: from now on.
             ShardPosition::Latest => ShardPosition::AtTimestamp(now_ms()),
             position => position,
         };
-        let mut records = Self { stream, shard_id: shard.shard_id, iterator: None, place };
+        let mut records = Self {
+            stream,
+            shard_id: shard.shard_id,
+            iterator: None,
+            place,
+        };
         records.iterator = Some(records.iterator_at(db, position)?);
         Ok(records)
     }
 
     fn iterator_at(&self, db: &dyn Browse, position: ShardPosition) -> Result<String, FsError> {
-        let request = GetShardIteratorRequest { stream: self.stream.clone(), shard_id: self.shard_id.clone(), position };
+        let request = GetShardIteratorRequest {
+            stream: self.stream.clone(),
+            shard_id: self.shard_id.clone(),
+            position,
+        };
         Ok(db.get_shard_iterator(request)?.shard_iterator)
     }
 
@@ -222,8 +279,13 @@ impl Records {
     /// The stream is gone, or the records behind this place were removed.
     pub fn next(&mut self, db: &dyn Browse, limit: u32) -> Result<Vec<StreamRecord>, FsError> {
         loop {
-            let Some(iterator) = self.iterator.clone() else { return Ok(Vec::new()) };
-            let answer = match db.get_records(GetRecordsRequest { shard_iterator: iterator.clone(), limit: Some(limit) }) {
+            let Some(iterator) = self.iterator.clone() else {
+                return Ok(Vec::new());
+            };
+            let answer = match db.get_records(GetRecordsRequest {
+                shard_iterator: iterator.clone(),
+                limit: Some(limit),
+            }) {
                 // Nobody asked for a while: the machine slept.
                 Err(Error::Stream(StreamError::ExpiredIterator)) => {
                     self.iterator = Some(self.iterator_at(db, self.place)?);

@@ -8,41 +8,82 @@ use crate::store::memory::MemoryStore;
 
 /// A table `Log` with a stream.
 fn database() -> (LocalDatabase, StreamName) {
-    let db = LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), EngineOptions::default()).unwrap();
+    let db = LocalDatabase::open(
+        Arc::new(MemoryStore::new().unwrap()),
+        EngineOptions::default(),
+    )
+    .unwrap();
     let json = r#"{"TableName":"Log","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
     let request: crate::model::api::CreateTableRequest =
-        crate::codec::wire::request(Document::of(&serde_json::from_str(json).unwrap()).root()).unwrap();
+        crate::codec::wire::request(Document::of(&serde_json::from_str(json).unwrap()).root())
+            .unwrap();
     let table = request.table_name.clone();
     db.create_table(request).unwrap();
-    let label = db.describe(&table).unwrap().unwrap().latest_stream_label.unwrap();
-    (db, StreamName { table_name: table, label })
+    let label = db
+        .describe(&table)
+        .unwrap()
+        .unwrap()
+        .latest_stream_label
+        .unwrap();
+    (
+        db,
+        StreamName {
+            table_name: table,
+            label,
+        },
+    )
 }
 
 fn put(db: &LocalDatabase, number: usize) {
     // Lines of many lengths.
-    let item = plain_json::parse(format!(r#"{{"id":"{number}","text":"{}"}}"#, "x".repeat(number % 97)).as_bytes()).unwrap();
-    db.put_item(PutItemRequest::new(TableName::new("Log").unwrap(), item)).unwrap();
+    let item = plain_json::parse(
+        format!(
+            r#"{{"id":"{number}","text":"{}"}}"#,
+            "x".repeat(number % 97)
+        )
+        .as_bytes(),
+    )
+    .unwrap();
+    db.put_item(PutItemRequest::new(TableName::new("Log").unwrap(), item))
+        .unwrap();
 }
 
 #[test]
 fn any_part_of_the_file_is_what_the_whole_has_there() {
     let (db, stream) = database();
-    let mut log = Log::new(LogName { stream, day: now_ms() / DAY_MS });
+    let mut log = Log::new(LogName {
+        stream,
+        day: now_ms() / DAY_MS,
+    });
     assert_eq!(log.read(&db, 0, 100).unwrap(), b"");
     (0..300).for_each(|number| put(&db, number));
     log.look(&db).unwrap();
     let whole = log.read(&db, 0, usize::MAX >> 1).unwrap();
     assert_eq!((whole.len() as u64, log.count), (log.bytes, 300));
     assert_eq!(whole.iter().filter(|&&byte| byte == b'\n').count(), 300);
-    for (offset, size) in [(0, 1), (1, 7), (5_000, 20_000), (whole.len() - 3, 100), (whole.len(), 5), (whole.len() + 9, 5)] {
+    for (offset, size) in [
+        (0, 1),
+        (1, 7),
+        (5_000, 20_000),
+        (whole.len() - 3, 100),
+        (whole.len(), 5),
+        (whole.len() + 9, 5),
+    ] {
         let expected = &whole[offset.min(whole.len())..(offset + size).min(whole.len())];
-        assert_eq!(log.read(&db, offset as u64, size).unwrap(), expected, "{size} bytes at {offset}");
+        assert_eq!(
+            log.read(&db, offset as u64, size).unwrap(),
+            expected,
+            "{size} bytes at {offset}"
+        );
     }
     put(&db, 300);
     log.look(&db).unwrap();
-    assert!(log.bytes > whole.len() as u64 && log.read(&db, 0, whole.len()).unwrap() == whole, "it only grows");
+    assert!(
+        log.bytes > whole.len() as u64 && log.read(&db, 0, whole.len()).unwrap() == whole,
+        "it only grows"
+    );
 }
 
 #[test]
@@ -50,7 +91,13 @@ fn records_of_another_day_are_not_its() {
     let (db, stream) = database();
     put(&db, 1);
     let today = now_ms() / DAY_MS;
-    let mut yesterday = Log::new(LogName { stream, day: today - 1 });
+    let mut yesterday = Log::new(LogName {
+        stream,
+        day: today - 1,
+    });
     yesterday.look(&db).unwrap();
-    assert!(yesterday.is_sealed && yesterday.bytes == 0, "today's record is not yesterday's");
+    assert!(
+        yesterday.is_sealed && yesterday.bytes == 0,
+        "today's record is not yesterday's"
+    );
 }

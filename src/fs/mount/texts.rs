@@ -41,20 +41,30 @@ impl LongTexts {
         let mut made = place.lock();
         // Before the text is made: a commit during the making makes it old at once, never new too long.
         let now = commit_id();
-        if let Some(made) = made.as_ref().filter(|made| made.commit_id == now && made.at.elapsed() < KEPT) {
+        if let Some(made) = made
+            .as_ref()
+            .filter(|made| made.commit_id == now && made.at.elapsed() < KEPT)
+        {
             return Ok(Arc::clone(&made.text));
         }
         // Its bytes are given back before the next are made: both together may be more than there is.
         *made = None;
         let text = make()?;
-        *made = Some(Made { commit_id: now, at: Instant::now(), text: Arc::clone(&text) });
+        *made = Some(Made {
+            commit_id: now,
+            at: Instant::now(),
+            text: Arc::clone(&text),
+        });
         Ok(text)
     }
 
     /// Forgets the texts that nobody has asked for in a while.
     pub fn forget_old(&self) {
-        let is_old = |made: &Option<Made>| made.as_ref().is_none_or(|made| made.at.elapsed() >= KEPT);
-        self.made.lock().retain(|_, place| Arc::strong_count(place) > 1 || !is_old(&place.lock()));
+        let is_old =
+            |made: &Option<Made>| made.as_ref().is_none_or(|made| made.at.elapsed() >= KEPT);
+        self.made
+            .lock()
+            .retain(|_, place| Arc::strong_count(place) > 1 || !is_old(&place.lock()));
     }
 }
 
@@ -72,8 +82,13 @@ impl Text {
     /// `TooManyOpen`.
     pub fn new(mut bytes: Vec<u8>, budget: &Budget) -> Result<Arc<Self>, FsError> {
         bytes.shrink_to_fit();
-        let permit = budget.permit(bytes.len()).map_err(|_| FsError::TooManyOpen)?;
-        Ok(Arc::new(Self { bytes, _permit: permit }))
+        let permit = budget
+            .permit(bytes.len())
+            .map_err(|_| FsError::TooManyOpen)?;
+        Ok(Arc::new(Self {
+            bytes,
+            _permit: permit,
+        }))
     }
 }
 
@@ -101,7 +116,9 @@ pub struct WrittenTexts {
 impl WrittenTexts {
     /// This text made that version.
     pub fn keep(&self, written: Written, text: &[u8]) {
-        self.texts.lock().keep(written, Arc::new(text.to_vec()), text.len() + ENTRY_BYTES);
+        self.texts
+            .lock()
+            .keep(written, Arc::new(text.to_vec()), text.len() + ENTRY_BYTES);
     }
 
     pub fn get(&self, written: Written) -> Option<Arc<Vec<u8>>> {
@@ -150,12 +167,22 @@ impl KeptShapes {
         let schema = database.schema(table)?.ok_or(FsError::NotFound)?;
         // Before they are read: a commit meanwhile makes them old at once.
         let commit_id = database.commit_id();
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_good(&schema, commit_id)) {
+        if let Some(kept) = kept
+            .as_ref()
+            .filter(|kept| kept.is_good(&schema, commit_id))
+        {
             return Ok(Arc::clone(&kept.shapes));
         }
         let at = Instant::now();
-        let shapes = Arc::new(read(database, table, ITEMS_MAX, now_ms())?.ok_or(FsError::NotFound)?);
-        *kept = Some(Kept { schema, commit_id, at, took: at.elapsed(), shapes: Arc::clone(&shapes) });
+        let shapes =
+            Arc::new(read(database, table, ITEMS_MAX, now_ms())?.ok_or(FsError::NotFound)?);
+        *kept = Some(Kept {
+            schema,
+            commit_id,
+            at,
+            took: at.elapsed(),
+            shapes: Arc::clone(&shapes),
+        });
         Ok(shapes)
     }
 
@@ -187,7 +214,13 @@ mod texts_tests {
     fn a_text_is_made_once_until_something_is_committed() {
         let (texts, budget) = (LongTexts::default(), Budget::new(1 << 20));
         let check = |commit_id: u64, text: &str, expected: &str| {
-            let made = texts.get("a", || commit_id, || Text::new(text.as_bytes().to_vec(), &budget)).unwrap();
+            let made = texts
+                .get(
+                    "a",
+                    || commit_id,
+                    || Text::new(text.as_bytes().to_vec(), &budget),
+                )
+                .unwrap();
             assert_eq!(made.bytes, expected.as_bytes());
         };
         check(1, "one", "one");
@@ -195,7 +228,10 @@ mod texts_tests {
         check(2, "two", "two");
         texts.forget_old();
         check(2, "three", "two");
-        assert_eq!(texts.get("b", || 1, || Err(FsError::NotFound)).unwrap_err(), FsError::NotFound);
+        assert_eq!(
+            texts.get("b", || 1, || Err(FsError::NotFound)).unwrap_err(),
+            FsError::NotFound
+        );
         texts.forget_old();
         assert_eq!(texts.made.lock().len(), 1);
     }
@@ -212,9 +248,16 @@ mod written_tests {
         (0..200).for_each(|version| written.keep((1, version), &text));
         (0..50).for_each(|_| written.keep((1, 199), b"{}"));
         assert!(written.get((1, 0)).is_none() && written.get((2, 199)).is_none());
-        assert_eq!(written.get((1, 199)).as_deref().map(Vec::as_slice), Some(&b"{}"[..]));
+        assert_eq!(
+            written.get((1, 199)).as_deref().map(Vec::as_slice),
+            Some(&b"{}"[..])
+        );
         let texts = written.texts.lock();
         let held: usize = texts.values().map(|text| text.len() + ENTRY_BYTES).sum();
-        assert!(texts.bytes() == held && held <= BYTES_MAX && held > BYTES_MAX / 2, "{held} of {}", texts.bytes());
+        assert!(
+            texts.bytes() == held && held <= BYTES_MAX && held > BYTES_MAX / 2,
+            "{held} of {}",
+            texts.bytes()
+        );
     }
 }

@@ -35,13 +35,25 @@ pub struct Lasting {
 
 impl Lasting {
     /// It asks again each time.
-    pub const NOT: Self = Self { name: Duration::ZERO, attr: Duration::ZERO };
+    pub const NOT: Self = Self {
+        name: Duration::ZERO,
+        attr: Duration::ZERO,
+    };
 }
 
 impl Attr {
     /// As of its kind, without its inode number, which [`Attr::of`] gives.
     fn new(kind: Kind, size: u64, modified_ms: u64) -> Self {
-        Self { ino: 0, kind, size, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
+        Self {
+            ino: 0,
+            kind,
+            size,
+            modified_ms,
+            writable: true,
+            links: 1,
+            version: 0,
+            lasts: Lasting::NOT,
+        }
     }
 
     /// A directory.
@@ -53,7 +65,10 @@ impl Attr {
     /// A file that cannot be written.
     #[must_use]
     pub fn read_only(size: u64, modified_ms: u64) -> Self {
-        Self { writable: false, ..Self::file(size, modified_ms) }
+        Self {
+            writable: false,
+            ..Self::file(size, modified_ms)
+        }
     }
 
     /// A file that can be written.
@@ -71,7 +86,11 @@ impl Attr {
     /// `X.json`.
     #[must_use]
     pub fn entry(stat: &EntryStat, writable: bool) -> Self {
-        Self { writable, version: stat.version, ..Self::file(stat.plain_json_bytes, stat.modified_ms) }
+        Self {
+            writable,
+            version: stat.version,
+            ..Self::file(stat.plain_json_bytes, stat.modified_ms)
+        }
     }
 
     /// The same, of the inode that is shown under this number.

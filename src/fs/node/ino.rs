@@ -52,7 +52,10 @@ impl EntryInos {
             TextForm::DynamoDbJson => Tag::DynamoDbJson,
         };
         let identity = identity(tag, source);
-        Self { common_bytes: identity.len(), identity }
+        Self {
+            common_bytes: identity.len(),
+            identity,
+        }
     }
 
     pub fn of(&mut self, key: &EntryKey) -> u64 {

@@ -78,8 +78,17 @@ struct Others {
 impl Default for InodeTable {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        let others = Mutex::new(Others { numbers: HashMap::default(), last: LAST_FIXED_INO });
-        Self { shards, known: AtomicUsize::new(0), sources: Sources::default(), root: Arc::new(Node::Root), others }
+        let others = Mutex::new(Others {
+            numbers: HashMap::default(),
+            last: LAST_FIXED_INO,
+        });
+        Self {
+            shards,
+            known: AtomicUsize::new(0),
+            sources: Sources::default(),
+            root: Arc::new(Node::Root),
+            others,
+        }
     }
 }
 
@@ -106,7 +115,10 @@ impl InodeTable {
     pub fn mark(&self, node: Node, keeps: bool) -> Option<Counted> {
         let ino = node.ino();
         if ino == ROOT_INO {
-            return Some(Counted { ino, is_first: false });
+            return Some(Counted {
+                ino,
+                is_first: false,
+            });
         }
         self.mark_known(ino, KnownNode::new(node, &self.sources), keeps)
     }
@@ -120,7 +132,8 @@ impl InodeTable {
     /// [`InodeTable::mark`] of an item with this number, packed by [`super::pack_item`]; what is read of it may be kept.
     #[must_use]
     pub fn mark_item(&self, ino: u64, source: &Arc<Source>, packed: &[u8]) -> Option<u64> {
-        self.mark_known(ino, KnownNode::item(source, packed), true).map(|counted| counted.ino)
+        self.mark_known(ino, KnownNode::item(source, packed), true)
+            .map(|counted| counted.ino)
     }
 
     fn mark_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<Counted> {
@@ -152,7 +165,16 @@ impl InodeTable {
             }
             Some(_) => return Err(node),
             None => {
-                shard.slots.insert(ino, Slot { node, lookups: 1, mark: None, since: clock, asked_ms: 0 });
+                shard.slots.insert(
+                    ino,
+                    Slot {
+                        node,
+                        lookups: 1,
+                        mark: None,
+                        since: clock,
+                        asked_ms: 0,
+                    },
+                );
                 shard.clock = clock.wrapping_add(1);
                 self.known.fetch_add(1, Ordering::Relaxed);
             }
@@ -184,7 +206,12 @@ impl InodeTable {
 
     fn removed_below(&self, others: &mut Others, directory: &Node) {
         for shard in &self.shards {
-            for slot in shard.lock().slots.values_mut().filter(|slot| slot.node.is_directory()) {
+            for slot in shard
+                .lock()
+                .slots
+                .values_mut()
+                .filter(|slot| slot.node.is_directory())
+            {
                 if let Some(below) = slot.node.node().filter(|node| node.is_below(directory)) {
                     others.numbers.remove(&below.ino());
                     slot.node = KnownNode::Other(None);
@@ -210,7 +237,10 @@ impl InodeTable {
         let ino = directory.ino();
         let number = others.numbers.remove(&ino).unwrap_or(ino);
         let mut shard = self.shard(number).lock();
-        let slot = shard.slots.get_mut(&number).filter(|slot| slot.node.node().as_deref() == Some(directory))?;
+        let slot = shard
+            .slots
+            .get_mut(&number)
+            .filter(|slot| slot.node.node().as_deref() == Some(directory))?;
         slot.node = now;
         Some(number)
     }
@@ -218,14 +248,20 @@ impl InodeTable {
     /// Was this a directory that is no more?
     #[must_use]
     pub fn is_removed(&self, ino: u64) -> bool {
-        self.shard(ino).lock().slots.get(&ino).is_some_and(|slot| matches!(slot.node, KnownNode::Other(None)))
+        self.shard(ino)
+            .lock()
+            .slots
+            .get(&ino)
+            .is_some_and(|slot| matches!(slot.node, KnownNode::Other(None)))
     }
 
     /// Was this called of the node before, within that time, but not at this very moment?
     pub fn is_asked_again(&self, ino: u64, within: Duration, now_ms: u64) -> bool {
         let now = u32::try_from(now_ms & u64::from(u32::MAX)).unwrap_or_default();
         let mut shard = self.shard(ino).lock();
-        let Some(slot) = shard.slots.get_mut(&ino) else { return false };
+        let Some(slot) = shard.slots.get_mut(&ino) else {
+            return false;
+        };
         let since = now.wrapping_sub(std::mem::replace(&mut slot.asked_ms, now));
         since > 0 && u128::from(since) < within.as_millis()
     }
@@ -281,7 +317,10 @@ impl InodeTable {
                 continue;
             }
             let clock = shard.clock;
-            let old = shard.slots.iter_mut().filter(|(_, slot)| clock.wrapping_sub(slot.since) > left);
+            let old = shard
+                .slots
+                .iter_mut()
+                .filter(|(_, slot)| clock.wrapping_sub(slot.since) > left);
             oldest.extend(old.map(|(ino, slot)| {
                 slot.since = clock;
                 *ino
@@ -305,7 +344,13 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(Arc::clone(&self.root));
         }
-        self.shard(ino).lock().slots.get(&ino)?.node.other().cloned()
+        self.shard(ino)
+            .lock()
+            .slots
+            .get(&ino)?
+            .node
+            .other()
+            .cloned()
     }
 
     /// Takes back `count` lookups; the node, when that were all.
@@ -313,7 +358,9 @@ impl InodeTable {
         let mut shard = self.shard(ino).lock();
         let slot = shard.slots.get_mut(&ino)?;
         if slot.lookups < u32::MAX {
-            slot.lookups = slot.lookups.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
+            slot.lookups = slot
+                .lookups
+                .saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
         }
         if slot.lookups > 0 {
             return None;
@@ -330,7 +377,9 @@ impl InodeTable {
         if node.kind() == Kind::Directory {
             let (mut others, own) = (self.others.lock(), node.ino());
             // Unless it was counted again meanwhile.
-            if others.numbers.get(&own) == Some(&ino) && !self.shard(ino).lock().slots.contains_key(&ino) {
+            if others.numbers.get(&own) == Some(&ino)
+                && !self.shard(ino).lock().slots.contains_key(&ino)
+            {
                 others.numbers.remove(&own);
             }
         }
@@ -397,8 +446,12 @@ impl KnownNode {
     #[must_use]
     pub fn new(node: Node, sources: &Sources) -> Self {
         let packed = match &node {
-            Node::Entry(entry) => Packed::entry(&entry.key, entry.form).map(|packed| (&entry.source, packed)),
-            Node::Collection(source, partition) => Packed::collection(partition).map(|packed| (source, packed)),
+            Node::Entry(entry) => {
+                Packed::entry(&entry.key, entry.form).map(|packed| (&entry.source, packed))
+            }
+            Node::Collection(source, partition) => {
+                Packed::collection(partition).map(|packed| (source, packed))
+            }
             _ => None,
         };
         match packed {
@@ -435,7 +488,9 @@ impl KnownNode {
     fn is_directory(&self) -> bool {
         match self {
             Self::Packed(_, packed) => packed.0.first() == Some(&COLLECTION),
-            Self::Other(node) => node.as_ref().is_none_or(|node| node.kind() == Kind::Directory),
+            Self::Other(node) => node
+                .as_ref()
+                .is_none_or(|node| node.kind() == Kind::Directory),
         }
     }
 
@@ -444,7 +499,9 @@ impl KnownNode {
     pub fn is_of(&self, table: &TableName) -> bool {
         match self {
             Self::Packed(source, _) => source.table == *table,
-            Self::Other(node) => node.as_ref().is_some_and(|node| node.table() == Some(table)),
+            Self::Other(node) => node
+                .as_ref()
+                .is_some_and(|node| node.table() == Some(table)),
         }
     }
 
@@ -452,7 +509,9 @@ impl KnownNode {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Packed(source, packed), Self::Packed(source2, packed2)) => (source, packed) == (source2, packed2),
+            (Self::Packed(source, packed), Self::Packed(source2, packed2)) => {
+                (source, packed) == (source2, packed2)
+            }
             (Self::Other(Some(node)), Self::Other(Some(node2))) => node == node2,
             _ => false,
         }
@@ -486,7 +545,11 @@ impl Packed {
         match &entry.index {
             None => Self::write([kind, 0, 0], base, out),
             Some((partition, sort)) => {
-                let head = [kind, u8::try_from(partition.len()).ok()?, u8::try_from(sort.len()).ok()?];
+                let head = [
+                    kind,
+                    u8::try_from(partition.len()).ok()?,
+                    u8::try_from(sort.len()).ok()?,
+                ];
                 Self::write(head, partition.iter().chain(sort).chain(base), out)
             }
         }
@@ -498,7 +561,11 @@ impl Packed {
         Some(Self(bytes.into()))
     }
 
-    fn write<'a>(head: [u8; 3], values: impl IntoIterator<Item = &'a AttributeValue>, out: &mut Vec<u8>) -> Option<()> {
+    fn write<'a>(
+        head: [u8; 3],
+        values: impl IntoIterator<Item = &'a AttributeValue>,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         out.extend(head);
         for value in values {
             out.push(match value {
@@ -536,13 +603,21 @@ impl Packed {
 }
 
 fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> Option<EntryKey> {
-    let mut base = values.split_off((partition + sort).min(values.len())).into_iter();
-    let base = Key { partition: base.next()?, sort: base.next() };
+    let mut base = values
+        .split_off((partition + sort).min(values.len()))
+        .into_iter();
+    let base = Key {
+        partition: base.next()?,
+        sort: base.next(),
+    };
     if partition == 0 {
         return Some(EntryKey { index: None, base });
     }
     let sort = values.split_off(partition.min(values.len()));
-    Some(EntryKey { index: Some((values, sort)), base })
+    Some(EntryKey {
+        index: Some((values, sort)),
+        base,
+    })
 }
 
 #[cfg(test)]
@@ -559,17 +634,29 @@ mod inode_table_tests {
         let inodes = InodeTable::default();
         let Counted { ino, is_first } = inodes.mark(table("Orders"), false).unwrap();
         assert!(is_first);
-        assert_eq!(inodes.mark(table("Orders"), false), Some(Counted { ino, is_first: false }));
+        assert_eq!(
+            inodes.mark(table("Orders"), false),
+            Some(Counted {
+                ino,
+                is_first: false
+            })
+        );
         assert!(inodes.forget(ino, 1).is_none());
         assert_eq!(inodes.get(ino).as_deref(), Some(&table("Orders")));
         assert!(inodes.forget(ino, 1).is_some());
         assert!(inodes.get(ino).is_none());
         assert!(inodes.is_empty());
-        assert!(inodes.mark(table("Orders"), false).is_some_and(|counted| counted.is_first), "it is known anew");
+        assert!(
+            inodes
+                .mark(table("Orders"), false)
+                .is_some_and(|counted| counted.is_first),
+            "it is known anew"
+        );
     }
 
     #[test]
-    fn a_directory_made_in_the_place_of_one_that_is_held_has_another_number_and_a_renamed_one_keeps_its_own() {
+    fn a_directory_made_in_the_place_of_one_that_is_held_has_another_number_and_a_renamed_one_keeps_its_own()
+     {
         let inodes = InodeTable::default();
         let ino = |name: &str| inodes.mark(table(name), false).unwrap().ino;
         let forget = |ino: u64| inodes.forget(ino, 10);
@@ -578,13 +665,23 @@ mod inode_table_tests {
         inodes.removed(&table("One"));
         assert!(inodes.is_removed(one) && inodes.get(one).is_none());
         let again = ino("One");
-        assert_eq!((again, again == one, inodes.number(own), ino("One")), (LAST_FIXED_INO + 1, false, again, again));
+        assert_eq!(
+            (again, again == one, inodes.number(own), ino("One")),
+            (LAST_FIXED_INO + 1, false, again, again)
+        );
         assert!(forget(one).is_none() && !inodes.is_removed(one));
         assert_eq!(ino("One"), again, "known by that number still");
         // Onto one that is held.
         let two = ino("Two");
         inodes.renamed(&table("One"), table("Two"));
-        assert_eq!((ino("Two"), inodes.get(again).as_deref(), inodes.is_removed(two)), (again, Some(&table("Two")), true));
+        assert_eq!(
+            (
+                ino("Two"),
+                inodes.get(again).as_deref(),
+                inodes.is_removed(two)
+            ),
+            (again, Some(&table("Two")), true)
+        );
         assert_eq!(ino("One"), one, "nobody holds that number");
         inodes.renamed(&table("Two"), table("Three"));
         assert_eq!((ino("Three"), ino("Two")), (again, LAST_FIXED_INO + 2));
@@ -611,20 +708,48 @@ mod inode_table_tests {
             index: index.map(|name| IndexName::new(name).unwrap()),
         };
         let partition = || vec![AttributeValue::S("u1".to_owned())];
-        let below = |source: &Source| [Node::Items(source.clone()), Node::Collection(source.clone(), partition())];
+        let below = |source: &Source| {
+            [
+                Node::Items(source.clone()),
+                Node::Collection(source.clone(), partition()),
+            ]
+        };
         let (base, index) = (source("One", None), source("One", Some("by-x")));
         let (of_table, of_index) = (below(&base), below(&index));
         let index = Node::Index(index);
-        let others = [Node::Schema(base), table("Two"), Node::Items(source("Two", None))];
+        let others = [
+            Node::Schema(base),
+            table("Two"),
+            Node::Items(source("Two", None)),
+        ];
         let numbers = |nodes: &[Node]| -> Vec<u64> { nodes.iter().map(ino).collect() };
-        let before = (numbers(&of_table), numbers(&of_index), ino(&index), numbers(&others));
+        let before = (
+            numbers(&of_table),
+            numbers(&of_index),
+            ino(&index),
+            numbers(&others),
+        );
         inodes.removed(&index);
-        let after = (numbers(&of_table), numbers(&of_index), ino(&index), numbers(&others));
+        let after = (
+            numbers(&of_table),
+            numbers(&of_index),
+            ino(&index),
+            numbers(&others),
+        );
         assert_eq!((&after.0, &after.3), (&before.0, &before.3));
-        assert!(after.1.iter().all(|ino| !before.1.contains(ino)) && before.1.iter().all(|ino| inodes.is_removed(*ino)));
+        assert!(
+            after.1.iter().all(|ino| !before.1.contains(ino))
+                && before.1.iter().all(|ino| inodes.is_removed(*ino))
+        );
         inodes.removed(&table("One"));
-        let again = (numbers(&of_table), numbers(&of_index), ino(&index), numbers(&others));
-        let is_other = |again: &[u64], before: &[u64]| again.iter().all(|ino| !before.contains(ino));
+        let again = (
+            numbers(&of_table),
+            numbers(&of_index),
+            ino(&index),
+            numbers(&others),
+        );
+        let is_other =
+            |again: &[u64], before: &[u64]| again.iter().all(|ino| !before.contains(ino));
         assert!(is_other(&again.0, &after.0) && is_other(&again.1, &after.1) && again.2 != after.2);
         assert_eq!(again.3, before.3, "files, and another table");
     }
@@ -634,8 +759,12 @@ mod inode_table_tests {
         let inodes = InodeTable::default();
         let ino = inodes.mark(table("Orders"), false).unwrap().ino;
         let asked = |now_ms| inodes.is_asked_again(ino, Duration::from_secs(3), now_ms);
-        assert!(!asked(1 << 40) && !asked(1 << 40) && asked((1 << 40) + 1) && asked((1 << 40) + 3_000));
-        assert!(!asked((1 << 40) + 6_000) && !inodes.is_asked_again(ino + 1, Duration::from_secs(3), 1));
+        assert!(
+            !asked(1 << 40) && !asked(1 << 40) && asked((1 << 40) + 1) && asked((1 << 40) + 3_000)
+        );
+        assert!(
+            !asked((1 << 40) + 6_000) && !inodes.is_asked_again(ino + 1, Duration::from_secs(3), 1)
+        );
     }
 
     #[test]
@@ -643,7 +772,10 @@ mod inode_table_tests {
         let inodes = InodeTable::default();
         inodes.forget(ROOT_INO, 1000);
         assert_eq!(inodes.get(ROOT_INO).as_deref(), Some(&Node::Root));
-        assert_eq!(inodes.mark(Node::Root, true).map(|counted| counted.ino), Some(ROOT_INO));
+        assert_eq!(
+            inodes.mark(Node::Root, true).map(|counted| counted.ino),
+            Some(ROOT_INO)
+        );
         assert!(inodes.is_empty());
     }
 
@@ -658,10 +790,16 @@ mod inode_table_tests {
         let ino = inodes.mark(table("Orders"), true).unwrap().ino;
         let first = inodes.marked(ino).unwrap();
         assert_eq!(inodes.all_marked(None), [(ino, first)]);
-        assert!(inodes.all_marked(Some(&TableName::new("Other").unwrap())).is_empty());
+        assert!(
+            inodes
+                .all_marked(Some(&TableName::new("Other").unwrap()))
+                .is_empty()
+        );
         inodes.mark_again(ino);
         inodes.ended(ino, first);
-        let second = inodes.marked(ino).expect("told again after the mark that ended");
+        let second = inodes
+            .marked(ino)
+            .expect("told again after the mark that ended");
         inodes.ended(ino, second);
         assert_eq!(inodes.marked(ino), None);
         inodes.mark_again(ino);
@@ -672,10 +810,21 @@ mod inode_table_tests {
     #[test]
     fn the_oldest_are_named_once_and_the_newest_stay() {
         let inodes = InodeTable::default();
-        let inos: Vec<u64> = (0..8_000).map(|number| inodes.mark(table(&format!("t{number:05}")), true).unwrap().ino).collect();
+        let inos: Vec<u64> = (0..8_000)
+            .map(|number| {
+                inodes
+                    .mark(table(&format!("t{number:05}")), true)
+                    .unwrap()
+                    .ino
+            })
+            .collect();
         assert!(inodes.oldest(8_000 * 2).is_empty());
         let oldest = inodes.oldest(4_000);
-        assert!(oldest.len() > 4_000 && inos[6_000..].iter().all(|ino| !oldest.contains(ino)), "{}", oldest.len());
+        assert!(
+            oldest.len() > 4_000 && inos[6_000..].iter().all(|ino| !oldest.contains(ino)),
+            "{}",
+            oldest.len()
+        );
         assert!(inodes.oldest(4_000).is_empty(), "asked to go already");
     }
 }
@@ -699,36 +848,80 @@ mod known_tests {
             known
         };
         let table = TableName::new("Orders").unwrap();
-        let source = Source { table: table.clone(), index: None };
+        let source = Source {
+            table: table.clone(),
+            index: None,
+        };
         let number = |text: &str| AttributeValue::N(text.parse().unwrap());
         let (partition, sort) = (s("u\u{0}1"), Some(number("-12.50")));
         let base = Key { partition, sort };
-        let index = Some((vec![s("open"), AttributeValue::B(vec![0, 255])], vec![number("7")]));
+        let index = Some((
+            vec![s("open"), AttributeValue::B(vec![0, 255])],
+            vec![number("7")],
+        ));
         for form in [TextForm::PlainJson, TextForm::DynamoDbJson] {
             for key in [
-                EntryKey { index: None, base: base.clone() },
-                EntryKey { index: None, base: Key { partition: s(""), sort: None } },
-                EntryKey { index: index.clone(), base: base.clone() },
-                EntryKey { index: Some((vec![s("x")], Vec::new())), base: base.clone() },
+                EntryKey {
+                    index: None,
+                    base: base.clone(),
+                },
+                EntryKey {
+                    index: None,
+                    base: Key {
+                        partition: s(""),
+                        sort: None,
+                    },
+                },
+                EntryKey {
+                    index: index.clone(),
+                    base: base.clone(),
+                },
+                EntryKey {
+                    index: Some((vec![s("x")], Vec::new())),
+                    base: base.clone(),
+                },
             ] {
-                let known = check(Node::Entry(Box::new(EntryNode { source: source.clone(), key, form })));
+                let known = check(Node::Entry(Box::new(EntryNode {
+                    source: source.clone(),
+                    key,
+                    form,
+                })));
                 assert!(matches!(known, KnownNode::Packed(..)));
             }
         }
-        assert!(matches!(check(Node::Collection(source.clone(), vec![s("a"), number("1")])), KnownNode::Packed(..)));
+        assert!(matches!(
+            check(Node::Collection(source.clone(), vec![s("a"), number("1")])),
+            KnownNode::Packed(..)
+        ));
         check(Node::Table(table));
         assert_eq!(sources.known.lock().len(), 1);
     }
 
     #[test]
     fn an_item_that_a_listing_packed_is_the_node_of_its_file() {
-        let (sources, source) = (Sources::default(), Source { table: TableName::new("Orders").unwrap(), index: None });
+        let (sources, source) = (
+            Sources::default(),
+            Source {
+                table: TableName::new("Orders").unwrap(),
+                index: None,
+            },
+        );
         for sort in [None, Some(s("o1"))] {
-            let key = EntryKey { index: None, base: Key { partition: s("u1"), sort } };
+            let key = EntryKey {
+                index: None,
+                base: Key {
+                    partition: s("u1"),
+                    sort,
+                },
+            };
             let mut packed = Vec::new();
             pack_item(&key, &mut packed);
             let known = KnownNode::item(&sources.share(&source), &packed);
-            let node = EntryNode { source: source.clone(), key, form: TextForm::PlainJson };
+            let node = EntryNode {
+                source: source.clone(),
+                key,
+                form: TextForm::PlainJson,
+            };
             assert!(known.is_same(&KnownNode::new(Node::Entry(Box::new(node)), &sources)));
         }
     }

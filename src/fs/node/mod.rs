@@ -179,7 +179,9 @@ impl Node {
     pub fn table(&self) -> Option<&TableName> {
         match self {
             Self::Root | Self::Readme | Self::Scratch(_) => None,
-            Self::Table(table) | Self::Indexes(table, _) | Self::DraftFolder(table, _) => Some(table),
+            Self::Table(table) | Self::Indexes(table, _) | Self::DraftFolder(table, _) => {
+                Some(table)
+            }
             Self::Schema(source)
             | Self::Stats(source)
             | Self::Items(source)
@@ -189,7 +191,9 @@ impl Node {
             Self::Entry(entry) => Some(&entry.source.table),
             Self::Alias(alias) => Some(&alias.table),
             Self::AliasFolder(folder) => Some(&folder.table),
-            Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => Some(&path.schema().name),
+            Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => {
+                Some(&path.schema().name)
+            }
             Self::Special(special) => special.table(),
         }
     }
@@ -199,7 +203,9 @@ impl Node {
     pub fn is_below(&self, directory: &Self) -> bool {
         match (directory, self) {
             (Self::Table(table), _) => self.table() == Some(table) && self != directory,
-            (Self::Index(index), Self::Items(source) | Self::Collection(source, _)) => source == index,
+            (Self::Index(index), Self::Items(source) | Self::Collection(source, _)) => {
+                source == index
+            }
             (Self::Index(index), Self::Special(special)) => special.source.as_ref() == Some(index),
             _ => false,
         }
@@ -221,7 +227,9 @@ impl Node {
             Self::Collection(source, partition) => ino::collection(source, partition),
             Self::Entry(entry) => ino::entry_ino(&entry.source, &entry.key, entry.form),
             Self::Alias(alias) => ino::named(Tag::Alias, &base(&alias.table), &alias.path),
-            Self::AliasFolder(folder) => ino::named(Tag::AliasFolder, &base(&folder.table), &folder.name),
+            Self::AliasFolder(folder) => {
+                ino::named(Tag::AliasFolder, &base(&folder.table), &folder.name)
+            }
             Self::DraftFolder(table, path) => ino::named(Tag::DraftFolder, &base(table), path),
             Self::Base(source, key) => ino::base_link(source, key),
             Self::Scratch(id) => ino::alone(Tag::Scratch, &id.0.to_be_bytes()),
@@ -242,19 +250,36 @@ impl From<Special> for Node {
 /// What an item is called where it is remembered who read it: its inode number as plain JSON.
 #[must_use]
 pub fn item_number(table: &TableName, key: &Key) -> u64 {
-    entry_ino(&base(table), &EntryKey { index: None, base: key.clone() }, TextForm::PlainJson)
+    entry_ino(
+        &base(table),
+        &EntryKey {
+            index: None,
+            base: key.clone(),
+        },
+        TextForm::PlainJson,
+    )
 }
 
 /// The base table as a source.
 #[must_use]
 pub fn base(table: &TableName) -> Source {
-    Source { table: table.clone(), index: None }
+    Source {
+        table: table.clone(),
+        index: None,
+    }
 }
 
 /// The index that a source reads; `None` of a table.
 ///
 /// # Errors
 /// `NotFound`: the table has no such index.
-pub fn index_of<'s>(schema: &'s TableSchema, source: &Source) -> Result<Option<&'s IndexSchema>, FsError> {
-    source.index.as_ref().map(|index| schema.index(index.as_str()).ok_or(FsError::NotFound)).transpose()
+pub fn index_of<'s>(
+    schema: &'s TableSchema,
+    source: &Source,
+) -> Result<Option<&'s IndexSchema>, FsError> {
+    source
+        .index
+        .as_ref()
+        .map(|index| schema.index(index.as_str()).ok_or(FsError::NotFound))
+        .transpose()
 }

@@ -68,33 +68,67 @@ impl Special {
     #[must_use]
     pub fn file(path: String, source: Option<Source>, feature: impl Into<Feature>) -> Self {
         let (kind, effort) = (Kind::File, Effort::Small);
-        Self { path, identity: None, kind, source, is_writable: false, effort, above: 0, feature: feature.into() }
+        Self {
+            path,
+            identity: None,
+            kind,
+            source,
+            is_writable: false,
+            effort,
+            above: 0,
+            feature: feature.into(),
+        }
     }
 
     /// A directory in that of the inode number `above`.
     #[must_use]
-    pub fn directory(path: String, source: Option<Source>, above: u64, feature: impl Into<Feature>) -> Self {
-        Self { kind: Kind::Directory, above, ..Self::file(path, source, feature) }
+    pub fn directory(
+        path: String,
+        source: Option<Source>,
+        above: u64,
+        feature: impl Into<Feature>,
+    ) -> Self {
+        Self {
+            kind: Kind::Directory,
+            above,
+            ..Self::file(path, source, feature)
+        }
     }
 
     /// A directory of that name in a table's directory.
     #[must_use]
     pub fn directory_in_table(table: &TableName, name: &str, feature: impl Into<Feature>) -> Self {
-        let source = Source { table: table.clone(), index: None };
+        let source = Source {
+            table: table.clone(),
+            index: None,
+        };
         let above = ino::structure(&source, Role::Directory);
-        Self::directory(format!("{}/{name}", table_name(table)), Some(source), above, feature)
+        Self::directory(
+            format!("{}/{name}", table_name(table)),
+            Some(source),
+            above,
+            feature,
+        )
     }
 
     /// A file of that name in this directory, of the same table or index.
     #[must_use]
     pub fn child(&self, name: &str, feature: impl Into<Feature>) -> Self {
-        Self::file(format!("{}/{name}", self.path), self.source.clone(), feature)
+        Self::file(
+            format!("{}/{name}", self.path),
+            self.source.clone(),
+            feature,
+        )
     }
 
     /// A directory of that name in this one, of the same table or index.
     #[must_use]
     pub fn child_directory(&self, name: &str, feature: impl Into<Feature>) -> Self {
-        Self { kind: Kind::Directory, above: self.ino(), ..self.child(name, feature) }
+        Self {
+            kind: Kind::Directory,
+            above: self.ino(),
+            ..self.child(name, feature)
+        }
     }
 
     #[must_use]
@@ -104,7 +138,10 @@ impl Special {
 
     #[must_use]
     pub fn writable(self) -> Self {
-        Self { is_writable: true, ..self }
+        Self {
+            is_writable: true,
+            ..self
+        }
     }
 
     #[must_use]
@@ -115,7 +152,10 @@ impl Special {
     /// What it is told from others by: what has another of these has another inode number, even under the same path.
     #[must_use]
     pub fn told_by(self, identity: String) -> Self {
-        Self { identity: Some(identity), ..self }
+        Self {
+            identity: Some(identity),
+            ..self
+        }
     }
 
     #[must_use]
@@ -172,7 +212,8 @@ impl Deref for SpecialNode {
 
 impl PartialEq for SpecialNode {
     fn eq(&self, other: &Self) -> bool {
-        self.identity() == other.identity() && (self.kind == Kind::Directory) == (other.kind == Kind::Directory)
+        self.identity() == other.identity()
+            && (self.kind == Kind::Directory) == (other.kind == Kind::Directory)
     }
 }
 

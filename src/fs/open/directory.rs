@@ -34,7 +34,13 @@ pub trait Lister: Send {
     ///
     /// # Errors
     /// The directory is gone, or the database failed; [`FsError::Interrupted`] when nothing was found until it was not wanted any more.
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError>;
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError>;
 
     /// Bytes of memory of what it keeps between two fetches.
     fn held_bytes(&self) -> usize {
@@ -56,7 +62,13 @@ impl FixedLister {
 }
 
 impl Lister for FixedLister {
-    fn fetch(&mut self, _mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+    fn fetch(
+        &mut self,
+        _mount: &Mount,
+        from: &Cursor,
+        _wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
         fetch_tail(&self.names, from, out);
         Ok(())
     }
@@ -105,7 +117,10 @@ pub struct DirectoryStream {
 
 impl std::fmt::Debug for DirectoryStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DirectoryStream").field("before", &self.before).field("window", &self.window_len()).finish_non_exhaustive()
+        f.debug_struct("DirectoryStream")
+            .field("before", &self.before)
+            .field("window", &self.window_len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -132,7 +147,10 @@ impl DirectoryStream {
     /// The listing of that node, which may be renamed.
     #[must_use]
     pub fn of(self, node: Arc<Node>) -> Self {
-        Self { node: Some(node), ..self }
+        Self {
+            node: Some(node),
+            ..self
+        }
     }
 
     /// Was what is listed renamed to that node?
@@ -161,14 +179,25 @@ impl DirectoryStream {
     /// Are [`super::found::Items`] wanted from now on, where nothing else is listed? Were they until now, and found?
     pub fn want_items(&mut self, wants_items: bool) -> bool {
         let wanted = std::mem::replace(&mut self.wants_items, wants_items);
-        wanted && self.window.back().is_some_and(|batch| batch.items().is_some())
+        wanted
+            && self
+                .window
+                .back()
+                .is_some_and(|batch| batch.items().is_some())
     }
 
     /// Bytes of memory of the names and places that it keeps.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        let window: usize = self.window.iter().chain([&self.spare]).map(Found::held_bytes).sum();
-        window + self.passed.held_bytes() + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
+        let window: usize = self
+            .window
+            .iter()
+            .chain([&self.spare])
+            .map(Found::held_bytes)
+            .sum();
+        window
+            + self.passed.held_bytes()
+            + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
     }
 
     /// Gives the entries after `offset` to `emit`, each with its own offset, until it says that it is full or the directory ends.
@@ -215,14 +244,28 @@ impl DirectoryStream {
         [(own, ".", 1), (above, "..", 2)]
             .into_iter()
             .filter(move |(_, _, after)| *after > offset)
-            .map(|(ino, name, after)| (Entry { ino, kind: Kind::Directory, name }, after))
+            .map(|(ino, name, after)| {
+                (
+                    Entry {
+                        ino,
+                        kind: Kind::Directory,
+                        name,
+                    },
+                    after,
+                )
+            })
     }
 
     /// The batch with the entry after an offset of that of ".." or more, and its place in it; `None` at the directory's end.
     ///
     /// # Errors
     /// As of [`DirectoryStream::read`].
-    pub fn after(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<Option<(&Found, usize)>, FsError> {
+    pub fn after(
+        &mut self,
+        mount: &Mount,
+        offset: u64,
+        wanted: &Wanted<'_>,
+    ) -> Result<Option<(&Found, usize)>, FsError> {
         let (mut batch, mut at) = match self.next_of(offset) {
             Some(next) => next,
             None => {
@@ -230,7 +273,12 @@ impl DirectoryStream {
                 (0, 0)
             }
         };
-        if self.wants_items && self.window.get(batch).is_some_and(|found| !found.wants_items()) {
+        if self.wants_items
+            && self
+                .window
+                .get(batch)
+                .is_some_and(|found| !found.wants_items())
+        {
             // Read again, with what is wanted now.
             self.move_window(self.cursor_before(batch, at), offset);
             (batch, at) = (0, 0);
@@ -252,7 +300,11 @@ impl DirectoryStream {
         let mut batches = self.window.iter().enumerate();
         batches.find_map(|(batch, found)| {
             let at = found.offsets().position(|own| own == offset)? + 1;
-            Some(if at == found.len() { (batch + 1, 0) } else { (batch, at) })
+            Some(if at == found.len() {
+                (batch + 1, 0)
+            } else {
+                (batch, at)
+            })
         })
     }
 
@@ -263,7 +315,8 @@ impl DirectoryStream {
             None => (batch.checked_sub(1), None),
         };
         let found = batch.and_then(|batch| self.window.get(batch));
-        let cursor = found.and_then(|found| last.map_or_else(|| found.end(), |last| found.cursor(last)));
+        let cursor =
+            found.and_then(|found| last.map_or_else(|| found.end(), |last| found.cursor(last)));
         cursor.unwrap_or_else(|| self.before.0.clone())
     }
 
@@ -316,7 +369,13 @@ impl DirectoryStream {
         Ok(())
     }
 
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, batch: &mut Found) -> Result<(), FsError> {
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        wanted: &Wanted<'_>,
+        batch: &mut Found,
+    ) -> Result<(), FsError> {
         let lister = match &mut self.lister {
             Some(lister) => lister,
             none => none.insert((self.make)(mount)?),
@@ -335,8 +394,12 @@ impl DirectoryStream {
     /// Reads one more batch; false at the end.
     fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool, FsError> {
         let last = self.window.back();
-        let from = last.and_then(Found::end).unwrap_or_else(|| self.before.0.clone());
-        let offset = last.and_then(|batch| batch.offsets().last()).unwrap_or(self.before.1);
+        let from = last
+            .and_then(Found::end)
+            .unwrap_or_else(|| self.before.0.clone());
+        let offset = last
+            .and_then(|batch| batch.offsets().last())
+            .unwrap_or(self.before.1);
         let mut batch = std::mem::take(&mut self.spare);
         let fetched = self.fetch(mount, &from, wanted, &mut batch);
         if batch.is_empty() {
@@ -357,8 +420,15 @@ impl DirectoryStream {
 
     /// Sees to it that no two entries of the window have one offset.
     fn part_twins(&mut self) {
-        let mut all: Vec<u64> = self.window.iter().flat_map(Found::offsets).chain([self.before.1]).collect();
-        let Some(new) = self.window.back_mut() else { return };
+        let mut all: Vec<u64> = self
+            .window
+            .iter()
+            .flat_map(Found::offsets)
+            .chain([self.before.1])
+            .collect();
+        let Some(new) = self.window.back_mut() else {
+            return;
+        };
         all.sort_unstable();
         if all.windows(2).all(|pair| pair[0] != pair[1]) {
             return;
@@ -375,7 +445,9 @@ impl DirectoryStream {
     }
 
     fn drop_front(&mut self) {
-        let Some(batch) = self.window.pop_front() else { return };
+        let Some(batch) = self.window.pop_front() else {
+            return;
+        };
         if let (Some(end), Some(offset)) = (batch.end(), batch.offsets().last()) {
             self.before = (end, offset);
         }
@@ -423,32 +495,60 @@ impl Passed {
         };
         // A list that is made anew at each rewind has other names at the same count.
         let is_lasting = known == 0 && !matches!(from, Cursor::Tail(_));
-        let is_full = self.parts.back().is_none_or(|part| part.offsets.len() >= BATCH);
+        let is_full = self
+            .parts
+            .back()
+            .is_none_or(|part| part.offsets.len() >= BATCH);
         if is_full && is_lasting || self.parts.is_empty() {
             if self.parts.len() == PARTS_MAX {
                 self.parts.pop_front();
             }
-            self.parts.push_back(Part { before: from.clone(), offsets: Vec::new() });
+            self.parts.push_back(Part {
+                before: from.clone(),
+                offsets: Vec::new(),
+            });
         }
-        let Some(part) = self.parts.back_mut() else { return };
+        let Some(part) = self.parts.back_mut() else {
+            return;
+        };
         part.offsets.extend(batch.offsets().skip(known));
     }
 
     /// What stands around an offset; of one that is not known, all that is there may.
     fn around(&self, offset: u64) -> Around {
         for (index, part) in self.parts.iter().enumerate() {
-            let Some(at) = part.offsets.iter().position(|own| *own == offset) else { continue };
+            let Some(at) = part.offsets.iter().position(|own| *own == offset) else {
+                continue;
+            };
             let (earlier, later) = part.offsets.split_at(at + 1);
-            let next = self.parts.get(index + 1).into_iter().flat_map(|part| &part.offsets);
-            let (earlier, later) = (earlier.iter().copied().collect(), later.iter().chain(next).copied().collect());
-            return Around { start: part.before.clone(), earlier, later };
+            let next = self
+                .parts
+                .get(index + 1)
+                .into_iter()
+                .flat_map(|part| &part.offsets);
+            let (earlier, later) = (
+                earlier.iter().copied().collect(),
+                later.iter().chain(next).copied().collect(),
+            );
+            return Around {
+                start: part.before.clone(),
+                earlier,
+                later,
+            };
         }
-        Around { start: Cursor::Start, earlier: HashSet::new(), later: HashSet::new() }
+        Around {
+            start: Cursor::Start,
+            earlier: HashSet::new(),
+            later: HashSet::new(),
+        }
     }
 
     /// Bytes of memory.
     fn held_bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.before.held_bytes() + part.offsets.capacity() * size_of::<u64>()).sum()
+        self.parts
+            .iter()
+            .map(|part| part.before.held_bytes() + part.offsets.capacity() * size_of::<u64>())
+            .sum()
     }
 }
 
@@ -473,14 +573,27 @@ mod tests {
     }
 
     impl Lister for SetLister {
-        fn fetch(&mut self, _mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+        fn fetch(
+            &mut self,
+            _mount: &Mount,
+            from: &Cursor,
+            _wanted: &Wanted<'_>,
+            out: &mut Found,
+        ) -> Result<(), FsError> {
             let after = match from {
                 Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),
                 _ => 0,
             };
             for &number in self.names.lock().range(after + 1..).take(BATCH) {
                 let name = &number.to_string();
-                out.push(Entry { ino: u64::from(number), kind: Kind::File, name }, Place::After(&number.to_be_bytes()));
+                out.push(
+                    Entry {
+                        ino: u64::from(number),
+                        kind: Kind::File,
+                        name,
+                    },
+                    Place::After(&number.to_be_bytes()),
+                );
             }
             Ok(())
         }
@@ -488,16 +601,31 @@ mod tests {
 
     fn mount() -> Mount {
         let store = Arc::new(MemoryStore::new().unwrap());
-        Mount::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()), ViewOptions::default())
+        Mount::new(
+            Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()),
+            ViewOptions::default(),
+        )
     }
 
     fn stream(names: &Names) -> DirectoryStream {
         let names = Arc::clone(names);
-        DirectoryStream::new([1, 2], Box::new(move |_| Ok(Box::new(SetLister { names: Arc::clone(&names) }))))
+        DirectoryStream::new(
+            [1, 2],
+            Box::new(move |_| {
+                Ok(Box::new(SetLister {
+                    names: Arc::clone(&names),
+                }))
+            }),
+        )
     }
 
     /// One readdir call of room for `room` entries: (name, offset) of each.
-    fn read(stream: &mut DirectoryStream, mount: &Mount, offset: u64, room: usize) -> Vec<(String, u64)> {
+    fn read(
+        stream: &mut DirectoryStream,
+        mount: &Mount,
+        offset: u64,
+        room: usize,
+    ) -> Vec<(String, u64)> {
         let mut out = Vec::new();
         let mut emit = |entry: Entry<'_>, offset: u64| {
             if out.len() == room {
@@ -542,15 +670,26 @@ mod tests {
         let mut stream = stream(&names);
         let all = read(&mut stream, &mount, 0, 10);
         names.lock().extend([1, 9]);
-        assert_eq!(names_of(read(&mut stream, &mount, offset_of(&all, "5"), 10)), ["9"]);
-        assert_eq!(names_of(read(&mut stream, &mount, 0, 10)), [".", "..", "1", "5", "9"]);
+        assert_eq!(
+            names_of(read(&mut stream, &mount, offset_of(&all, "5"), 10)),
+            ["9"]
+        );
+        assert_eq!(
+            names_of(read(&mut stream, &mount, 0, 10)),
+            [".", "..", "1", "5", "9"]
+        );
     }
 
     /// Reads all, as far as the end.
     fn read_all(stream: &mut DirectoryStream, mount: &Mount) -> Vec<(String, u64)> {
         let mut all: Vec<(String, u64)> = Vec::new();
         loop {
-            let batch = read(stream, mount, all.last().map_or(0, |(_, offset)| *offset), 1_000);
+            let batch = read(
+                stream,
+                mount,
+                all.last().map_or(0, |(_, offset)| *offset),
+                1_000,
+            );
             if batch.is_empty() {
                 return all;
             }
@@ -565,7 +704,11 @@ mod tests {
         let mut stream = stream(&names);
         let all = read_all(&mut stream, &mount);
         assert_eq!(all.len(), COUNT as usize + 2);
-        assert!(stream.window_len() <= WINDOW && stream.held_bytes() < 4 << 20, "{}", stream.held_bytes());
+        assert!(
+            stream.window_len() <= WINDOW && stream.held_bytes() < 4 << 20,
+            "{}",
+            stream.held_bytes()
+        );
         for number in [1_u32, 700, 99_999, 3, 250_000, COUNT - 1] {
             let found = read(&mut stream, &mount, offset_of(&all, &number.to_string()), 1);
             assert_eq!(names_of(found), [(number + 1).to_string()]);
@@ -579,21 +722,48 @@ mod tests {
         let all = read_all(&mut stream, &mount);
         let is_gone = |number: u32| number.is_multiple_of(30) || (20_000..40_000).contains(&number);
         names.lock().retain(|number| !is_gone(*number));
-        names.lock().extend((1..=9_000_u32).filter(|number| number.is_multiple_of(7)).map(|number| number * 10 + 5));
+        names.lock().extend(
+            (1..=9_000_u32)
+                .filter(|number| number.is_multiple_of(7))
+                .map(|number| number * 10 + 5),
+        );
         let rewound = read_all(&mut stream, &mount);
         let mut other = super::tests::stream(&names);
-        for (number, (_, offset)) in (0..9_000).map(|number| number * 10).zip(&all[1..]).step_by(137) {
-            let stays = (number / 10 + 1..=9_000).map(|number| number * 10).find(|number| !is_gone(*number)).unwrap();
-            let old = |names: Vec<(String, u64)>| names_of(names).into_iter().find(|name| name.ends_with('0')).unwrap();
-            assert_eq!(old(read(&mut stream, &mount, *offset, 8_000)), stays.to_string(), "after {number}");
+        for (number, (_, offset)) in (0..9_000)
+            .map(|number| number * 10)
+            .zip(&all[1..])
+            .step_by(137)
+        {
+            let stays = (number / 10 + 1..=9_000)
+                .map(|number| number * 10)
+                .find(|number| !is_gone(*number))
+                .unwrap();
+            let old = |names: Vec<(String, u64)>| {
+                names_of(names)
+                    .into_iter()
+                    .find(|name| name.ends_with('0'))
+                    .unwrap()
+            };
+            assert_eq!(
+                old(read(&mut stream, &mount, *offset, 8_000)),
+                stays.to_string(),
+                "after {number}"
+            );
             if number > 0 && !is_gone(number) {
-                assert_eq!(old(read(&mut other, &mount, *offset, 10)), stays.to_string(), "after {number}, opened later");
+                assert_eq!(
+                    old(read(&mut other, &mount, *offset, 10)),
+                    stays.to_string(),
+                    "after {number}, opened later"
+                );
             }
         }
         assert!(rewound.len() > 5_000);
         // Of one that is gone, and that this handle never came by, nothing is known: all names, and none left out.
         let gone = offset_of(&all, "30000");
-        assert_eq!(names_of(read(&mut super::tests::stream(&names), &mount, gone, 1)), ["10"]);
+        assert_eq!(
+            names_of(read(&mut super::tests::stream(&names), &mount, gone, 1)),
+            ["10"]
+        );
     }
 
     proptest! {

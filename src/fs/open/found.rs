@@ -27,7 +27,11 @@ pub struct Listed {
 
 /// A listed name of a fixed directory.
 pub(in crate::fs) fn listed(node: &Node, name: &str) -> Listed {
-    Listed { ino: node.ino(), kind: node.kind(), name: name.to_owned() }
+    Listed {
+        ino: node.ino(),
+        kind: node.kind(),
+        name: name.to_owned(),
+    }
 }
 
 /// A place in a listing: strictly after what it names.
@@ -84,7 +88,12 @@ pub struct ListedItem<'i> {
 impl Items {
     #[must_use]
     pub fn new(source: Source, commit: u64) -> Self {
-        Self { source, commit, rows: Vec::with_capacity(BATCH), keys: Vec::new() }
+        Self {
+            source,
+            commit,
+            rows: Vec::with_capacity(BATCH),
+            keys: Vec::new(),
+        }
     }
 
     fn push(&mut self, key: &EntryKey, stat: EntryStat) {
@@ -93,8 +102,14 @@ impl Items {
     }
 
     fn from(&self, at: usize) -> impl Iterator<Item = (EntryStat, &[u8])> {
-        let mut start = at.checked_sub(1).and_then(|before| self.rows.get(before)).map_or(0, |(_, end)| *end);
-        self.rows.iter().skip(at).map(move |(stat, end)| (*stat, &self.keys[std::mem::replace(&mut start, *end)..*end]))
+        let mut start = at
+            .checked_sub(1)
+            .and_then(|before| self.rows.get(before))
+            .map_or(0, |(_, end)| *end);
+        self.rows
+            .iter()
+            .skip(at)
+            .map(move |(stat, end)| (*stat, &self.keys[std::mem::replace(&mut start, *end)..*end]))
     }
 }
 
@@ -123,7 +138,14 @@ impl Found {
             Place::Tail(count) => Some(count),
         };
         let (name_end, place_end) = (self.names.len(), self.places.len());
-        self.rows.push(Row { ino: entry.ino, kind: entry.kind, offset: 0, name_end, place_end, tail });
+        self.rows.push(Row {
+            ino: entry.ino,
+            kind: entry.kind,
+            offset: 0,
+            name_end,
+            place_end,
+            tail,
+        });
     }
 
     /// Are the attributes of items asked for? A lister that lists nothing else then calls [`Found::begin_items`].
@@ -137,7 +159,13 @@ impl Found {
     }
 
     /// Appends an item's file.
-    pub fn push_item(&mut self, entry: Entry<'_>, place: Place<'_>, key: &EntryKey, stat: EntryStat) {
+    pub fn push_item(
+        &mut self,
+        entry: Entry<'_>,
+        place: Place<'_>,
+        key: &EntryKey,
+        stat: EntryStat,
+    ) {
         self.push(entry, place);
         if let Some(items) = &mut self.items {
             items.push(key, stat);
@@ -151,9 +179,21 @@ impl Found {
     }
 
     /// The items from that one on.
-    pub fn items_from<'f>(&'f self, items: &'f Items, at: usize) -> impl Iterator<Item = ListedItem<'f>> {
-        let listed = self.from(at).zip(self.offsets().skip(at)).zip(items.from(at));
-        listed.map(|(((entry, _), offset), (stat, packed))| ListedItem { entry, offset, stat, packed })
+    pub fn items_from<'f>(
+        &'f self,
+        items: &'f Items,
+        at: usize,
+    ) -> impl Iterator<Item = ListedItem<'f>> {
+        let listed = self
+            .from(at)
+            .zip(self.offsets().skip(at))
+            .zip(items.from(at));
+        listed.map(|(((entry, _), offset), (stat, packed))| ListedItem {
+            entry,
+            offset,
+            stat,
+            packed,
+        })
     }
 
     #[must_use]
@@ -168,7 +208,11 @@ impl Found {
 
     /// Goes on with a listing until it has a batch.
     pub fn next(&self) -> ControlFlow<()> {
-        if self.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.len() >= BATCH {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     /// The names from that one on, each with its place.
@@ -176,7 +220,11 @@ impl Found {
         let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
         let (mut name, mut place) = before.map_or((0, 0), |row| (row.name_end, row.place_end));
         self.rows.iter().skip(at).map(move |row| {
-            let entry = Entry { ino: row.ino, kind: row.kind, name: &self.names[name..row.name_end] };
+            let entry = Entry {
+                ino: row.ino,
+                kind: row.kind,
+                name: &self.names[name..row.name_end],
+            };
             let position = &self.places[place..row.place_end];
             (name, place) = (row.name_end, row.place_end);
             (entry, row.tail.map_or(Place::After(position), Place::Tail))
@@ -187,7 +235,8 @@ impl Found {
     pub(super) fn number(&mut self, offset_of: impl Fn(&str) -> u64) {
         let mut start = 0;
         for row in &mut self.rows {
-            row.offset = offset_of(&self.names[std::mem::replace(&mut start, row.name_end)..row.name_end]);
+            row.offset =
+                offset_of(&self.names[std::mem::replace(&mut start, row.name_end)..row.name_end]);
         }
     }
 
@@ -224,8 +273,12 @@ impl Found {
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        let of_items = |items: &Items| items.rows.capacity() * size_of::<(EntryStat, usize)>() + items.keys.capacity();
-        let of_rows = self.rows.capacity() * size_of::<Row>() + self.names.capacity() + self.places.capacity();
+        let of_items = |items: &Items| {
+            items.rows.capacity() * size_of::<(EntryStat, usize)>() + items.keys.capacity()
+        };
+        let of_rows = self.rows.capacity() * size_of::<Row>()
+            + self.names.capacity()
+            + self.places.capacity();
         of_rows + self.items.as_ref().map_or(0, of_items)
     }
 }
@@ -233,7 +286,11 @@ impl Found {
 impl Listed {
     #[must_use]
     pub fn entry(&self) -> Entry<'_> {
-        Entry { ino: self.ino, kind: self.kind, name: &self.name }
+        Entry {
+            ino: self.ino,
+            kind: self.kind,
+            name: &self.name,
+        }
     }
 
     pub(super) fn held_bytes(&self) -> usize {
@@ -278,7 +335,11 @@ impl<T> Names<T> {
     /// # Errors
     /// `NotFound`, or of what it means.
     pub fn resolve(&self, mount: &Mount, directory: &T, name: &str) -> Result<Node, FsError> {
-        let (_, _, make) = self.0.iter().find(|(known, ..)| *known == name).ok_or(FsError::NotFound)?;
+        let (_, _, make) = self
+            .0
+            .iter()
+            .find(|(known, ..)| *known == name)
+            .ok_or(FsError::NotFound)?;
         make(mount, directory)
     }
 
@@ -286,6 +347,8 @@ impl<T> Names<T> {
     #[must_use]
     pub fn list(&self, mount: &Mount, directory: &T) -> Vec<Listed> {
         let shown = self.0.iter().filter(|(_, is_listed, _)| *is_listed);
-        shown.filter_map(|(name, _, make)| Some(listed(&make(mount, directory).ok()?, name))).collect()
+        shown
+            .filter_map(|(name, _, make)| Some(listed(&make(mount, directory).ok()?, name)))
+            .collect()
     }
 }

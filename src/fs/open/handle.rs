@@ -58,7 +58,9 @@ impl Held {
     /// May the user's handles hold so many bytes more, when `budget` has not counted them yet? Not more than is left for the others: so
     /// there is always something left.
     fn may_grow(&self, bytes: usize, budget: &Budget) -> bool {
-        self.user.as_ref().is_none_or(|user| user.held().saturating_add(bytes) <= budget.free())
+        self.user
+            .as_ref()
+            .is_none_or(|user| user.held().saturating_add(bytes) <= budget.free())
     }
 
     fn count_share(&mut self) {
@@ -98,8 +100,19 @@ impl Handles {
     /// `is_shared`, whether several users may come.
     #[must_use]
     pub fn new(budget: Budget, is_shared: bool) -> Self {
-        let (open, inodes, last, users) = (RwLock::default(), Mutex::default(), AtomicU64::new(0), is_shared.then(Mutex::default));
-        Self { open, inodes, last, budget, users }
+        let (open, inodes, last, users) = (
+            RwLock::default(),
+            Mutex::default(),
+            AtomicU64::new(0),
+            is_shared.then(Mutex::default),
+        );
+        Self {
+            open,
+            inodes,
+            last,
+            budget,
+            users,
+        }
     }
 
     fn user(&self, uid: u32) -> Option<Budget> {
@@ -107,23 +120,52 @@ impl Handles {
         if !users.contains_key(&uid) {
             users.retain(|_, user| user.held() > 0);
         }
-        Some(users.entry(uid).or_insert_with(|| Budget::new(usize::MAX)).clone())
+        Some(
+            users
+                .entry(uid)
+                .or_insert_with(|| Budget::new(usize::MAX))
+                .clone(),
+        )
     }
 
     /// A number for a new handle of an inode, opened at `since_ms`.
     ///
     /// # Errors
     /// `TooManyOpen`.
-    pub fn insert(&self, handle: Handle, ino: u64, caller: Caller, since_ms: u64) -> Result<u64, FsError> {
-        let text_bytes = if let Handle::Text(text) = &handle { text.bytes.len() } else { 0 };
-        let mut held = Held { user: self.user(caller.uid), text_bytes, ..Held::default() };
+    pub fn insert(
+        &self,
+        handle: Handle,
+        ino: u64,
+        caller: Caller,
+        since_ms: u64,
+    ) -> Result<u64, FsError> {
+        let text_bytes = if let Handle::Text(text) = &handle {
+            text.bytes.len()
+        } else {
+            0
+        };
+        let mut held = Held {
+            user: self.user(caller.uid),
+            text_bytes,
+            ..Held::default()
+        };
         let bytes = HANDLE_COST_BYTES + handle.held_bytes().unwrap_or(0);
         // The text is counted in the budget already, and not yet with its user.
         let may_open = held.may_grow(bytes + text_bytes, &self.budget);
-        let counted = if may_open { self.budget.resize(&mut held.permit, bytes) } else { Err(Full) };
+        let counted = if may_open {
+            self.budget.resize(&mut held.permit, bytes)
+        } else {
+            Err(Full)
+        };
         counted.map_err(|Full| FsError::TooManyOpen)?;
         held.count_share();
-        let opened = Opened { handle: Arc::new(handle), ino, opener: caller.pid, since_ms, held: Mutex::new(held) };
+        let opened = Opened {
+            handle: Arc::new(handle),
+            ino,
+            opener: caller.pid,
+            since_ms,
+            held: Mutex::new(held),
+        };
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         *self.inodes.lock().entry(ino).or_default() += 1;
         self.open.write().insert(number, Arc::new(opened));
@@ -160,16 +202,24 @@ impl Handles {
     /// The handles of an inode, the last one opened first: a shell that opens the same file again asks about that. Looks at every handle.
     fn of_inode(&self, ino: u64) -> Vec<Arc<Opened>> {
         let open = self.open.read();
-        let mut all: Vec<_> = open.iter().filter(|(_, opened)| opened.ino == ino).collect();
+        let mut all: Vec<_> = open
+            .iter()
+            .filter(|(_, opened)| opened.ino == ino)
+            .collect();
         all.sort_by_key(|(number, _)| std::cmp::Reverse(**number));
-        all.into_iter().map(|(_, opened)| Arc::clone(opened)).collect()
+        all.into_iter()
+            .map(|(_, opened)| Arc::clone(opened))
+            .collect()
     }
 
     /// The handle of this inode that the process of this thread opened last.
     #[must_use]
     pub fn of_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
         // Which process a thread is of is read from /proc: not under the lock that every call takes.
-        let own = self.of_inode(ino).into_iter().find(|opened| same_process(opened.opener, thread))?;
+        let own = self
+            .of_inode(ino)
+            .into_iter()
+            .find(|opened| same_process(opened.opener, thread))?;
         Some(Arc::clone(&own.handle))
     }
 
@@ -177,7 +227,10 @@ impl Handles {
     #[must_use]
     pub fn last_of(&self, ino: u64, thread: u32) -> Option<(Arc<Handle>, u64)> {
         let all = self.of_inode(ino);
-        let last = all.iter().find(|opened| same_process(opened.opener, thread)).or_else(|| all.first())?;
+        let last = all
+            .iter()
+            .find(|opened| same_process(opened.opener, thread))
+            .or_else(|| all.first())?;
         Some((Arc::clone(&last.handle), last.since_ms))
     }
 
@@ -202,10 +255,13 @@ impl Handles {
     /// # Errors
     /// `OpenFull`.
     pub fn reserve(&self, number: u64, bytes: usize) -> Result<(), FsError> {
-        let Some(opened) = self.opened(number) else { return Ok(()) };
+        let Some(opened) = self.opened(number) else {
+            return Ok(());
+        };
         let mut held = opened.held.lock();
         let all = held.permit.bytes().saturating_add(bytes);
-        if !held.may_grow(bytes, &self.budget) || self.budget.resize(&mut held.permit, all).is_err() {
+        if !held.may_grow(bytes, &self.budget) || self.budget.resize(&mut held.permit, all).is_err()
+        {
             return Err(FsError::OpenFull);
         }
         held.count_share();
@@ -217,7 +273,8 @@ impl Handles {
     /// # Errors
     /// `ReadFull`.
     pub fn reserve_read(&self, number: u64) -> Result<(), FsError> {
-        self.reserve(number, READ_AHEAD_BYTES).map_err(|_| FsError::ReadFull)
+        self.reserve(number, READ_AHEAD_BYTES)
+            .map_err(|_| FsError::ReadFull)
     }
 
     /// A call has ended: counts what the handle holds now.
@@ -226,7 +283,8 @@ impl Handles {
             let mut held = opened.held.lock();
             // While another call makes it hold more, that call counts when it ends.
             if let Some(bytes) = opened.handle.held_bytes() {
-                self.budget.count(&mut held.permit, HANDLE_COST_BYTES + bytes);
+                self.budget
+                    .count(&mut held.permit, HANDLE_COST_BYTES + bytes);
                 held.count_share();
             }
         }
@@ -276,15 +334,30 @@ mod tests {
     const NO_PROCESS: u32 = 1 << 30;
 
     fn caller(uid: u32) -> Caller {
-        Caller { pid: NO_PROCESS, uid, ..Caller::default() }
+        Caller {
+            pid: NO_PROCESS,
+            uid,
+            ..Caller::default()
+        }
     }
 
     #[test]
     fn a_user_leaves_as_much_as_he_holds_to_the_others() {
         let budget = Budget::new(1_000_000);
         let handles = Handles::new(budget.clone(), true);
-        let open = |uid, ino| handles.insert(Handle::Text(Text::new(vec![b'x'; 20_000], &budget)?), ino, caller(uid), 0);
-        let until_refused = |uid| (0..100).map_while(|ino| open(uid, ino).ok()).collect::<Vec<u64>>();
+        let open = |uid, ino| {
+            handles.insert(
+                Handle::Text(Text::new(vec![b'x'; 20_000], &budget)?),
+                ino,
+                caller(uid),
+                0,
+            )
+        };
+        let until_refused = |uid| {
+            (0..100)
+                .map_while(|ino| open(uid, ino).ok())
+                .collect::<Vec<u64>>()
+        };
         let greedy = until_refused(7);
         assert!((20..25).contains(&greedy.len()), "{}", greedy.len());
         assert_eq!(handles.reserve(greedy[0], 100_000), Err(FsError::OpenFull));
@@ -292,7 +365,9 @@ mod tests {
         let owners = until_refused(0);
         assert!((10..15).contains(&owners.len()), "{}", owners.len());
         assert!(open(8, 1).is_ok());
-        greedy.iter().for_each(|number| drop(handles.remove(*number)));
+        greedy
+            .iter()
+            .for_each(|number| drop(handles.remove(*number)));
         assert_eq!(handles.reserve(owners[0], 100_000), Ok(()));
         handles.settle(owners[0]);
         assert!(until_refused(7).len() > 10);
@@ -303,7 +378,13 @@ mod tests {
         let budget = Budget::new(100_000);
         let handles = Handles::new(budget.clone(), false);
         let text = |bytes| Ok::<_, FsError>(Handle::Text(Text::new(vec![b'x'; bytes], &budget)?));
-        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(20_000).unwrap(), ino, caller(0), 0).unwrap()).collect();
+        let open: Vec<u64> = (0..4)
+            .map(|ino| {
+                handles
+                    .insert(text(20_000).unwrap(), ino, caller(0), 0)
+                    .unwrap()
+            })
+            .collect();
         assert_eq!(text(20_000).unwrap_err(), FsError::TooManyOpen);
         assert_eq!(handles.reserve(open[0], 20_000), Err(FsError::OpenFull));
         assert_eq!(handles.reserve_read(open[0]), Err(FsError::ReadFull));
@@ -311,9 +392,26 @@ mod tests {
         assert_eq!(handles.reserve(open[1], 20_000), Ok(()));
         handles.settle(open[1]);
         handles.insert(text(1).unwrap(), 9, caller(0), 7).unwrap();
-        let last = |ino, thread| handles.last_of(ino, thread).map(|(handle, since)| (handle.size(), since));
-        assert_eq!((last(9, NO_PROCESS), last(0, NO_PROCESS)), (Some((Some(1), 7)), None));
-        handles.insert(text(2).unwrap(), 9, Caller { pid: std::process::id(), ..caller(0) }, 8).unwrap();
+        let last = |ino, thread| {
+            handles
+                .last_of(ino, thread)
+                .map(|(handle, since)| (handle.size(), since))
+        };
+        assert_eq!(
+            (last(9, NO_PROCESS), last(0, NO_PROCESS)),
+            (Some((Some(1), 7)), None)
+        );
+        handles
+            .insert(
+                text(2).unwrap(),
+                9,
+                Caller {
+                    pid: std::process::id(),
+                    ..caller(0)
+                },
+                8,
+            )
+            .unwrap();
         handles.insert(text(3).unwrap(), 9, caller(0), 9).unwrap();
         assert_eq!(
             [NO_PROCESS, std::process::id(), NO_PROCESS + 1].map(|thread| last(9, thread)),
@@ -324,7 +422,12 @@ mod tests {
     #[test]
     fn handles_are_bounded_though_they_hold_nothing() {
         let handles = Handles::new(Budget::new(10 * HANDLE_COST_BYTES), false);
-        let open: Vec<_> = (0..11).map(|ino| handles.insert(Handle::Text(Arc::default()), ino, caller(0), 0)).collect();
-        assert_eq!((open[9].is_ok(), open[10].clone()), (true, Err(FsError::TooManyOpen)));
+        let open: Vec<_> = (0..11)
+            .map(|ino| handles.insert(Handle::Text(Arc::default()), ino, caller(0), 0))
+            .collect();
+        assert_eq!(
+            (open[9].is_ok(), open[10].clone()),
+            (true, Err(FsError::TooManyOpen))
+        );
     }
 }

@@ -70,13 +70,19 @@ impl Bytes {
     /// These bytes.
     #[must_use]
     pub fn own(bytes: Vec<u8>) -> Self {
-        Self { range: 0..bytes.len(), of: BytesOf::Own(bytes) }
+        Self {
+            range: 0..bytes.len(),
+            of: BytesOf::Own(bytes),
+        }
     }
 
     /// The bytes of a text at `offset`, fewer than `size` only at its end.
     #[must_use]
     pub fn of_text(text: &Arc<Text>, offset: u64, size: usize) -> Self {
-        Self { range: part(text.bytes.len(), offset, size), of: BytesOf::Text(Arc::clone(text)) }
+        Self {
+            range: part(text.bytes.len(), offset, size),
+            of: BytesOf::Text(Arc::clone(text)),
+        }
     }
 }
 

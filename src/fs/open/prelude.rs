@@ -1,7 +1,10 @@
 //! What nearly every file of `fs/source`, `fs/special`, `fs/tree` and `fs/view` names: `use crate::fs::open::prelude::*`.
 
 pub(in crate::fs) use super::found::listed;
-pub use super::{Bytes, OpenFlags, Outcome, Reply, found::Listed, handle::Handle, host::Host, room::Room, text::OpenText};
+pub use super::{
+    Bytes, OpenFlags, Outcome, Reply, found::Listed, handle::Handle, host::Host, room::Room,
+    text::OpenText,
+};
 pub use crate::fs::{
     mount::Mount,
     node::{

@@ -9,7 +9,9 @@ use crate::fs::mount::calls;
 use crate::fs::node::{AliasFolder, Node, base, item_number};
 use crate::fs::prelude::*;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
-use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse};
+use crate::model::api::{
+    Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse,
+};
 
 impl Execute for ItemTarget {
     fn refused(host: &Host, open: &OpenText<Self>, wait: WaitPolicy, then: Work) {
@@ -17,40 +19,73 @@ impl Execute for ItemTarget {
             let mut state = open.state.lock();
             (state.writer.target().clone(), state.writer.take_made())
         };
-        let Some(key) = target.known_key() else { return then() };
+        let Some(key) = target.known_key() else {
+            return then();
+        };
         // An item that was renamed away and could not be written anew stays as it was.
         host.revive_item(&target.table, &key);
         match made {
-            Some(version) => host.unmake(&target, key, version, on_behalf_of(host, open.writer(), wait), then),
+            Some(version) => host.unmake(
+                &target,
+                key,
+                version,
+                on_behalf_of(host, open.writer(), wait),
+                then,
+            ),
             None => then(),
         }
     }
 
     fn explained(host: &Host, open: &OpenText<Self>, failure: Failure) -> Failure {
         let state = open.state.lock();
-        let (target, since, unchanged) = (state.writer.target().clone(), state.writer.held_against(), state.writer.unchanged());
+        let (target, since, unchanged) = (
+            state.writer.target().clone(),
+            state.writer.held_against(),
+            state.writer.unchanged(),
+        );
         drop(state);
         match (&failure.error, target.known_key(), since) {
             (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
                 let item = (&target.table, &key);
-                let report = host.read_versions.stale_report(&host.mount, &failure.error, item, since, unchanged);
+                let report = host.read_versions.stale_report(
+                    &host.mount,
+                    &failure.error,
+                    item,
+                    since,
+                    unchanged,
+                );
                 Failure { report, ..failure }
             }
             _ => failure,
         }
     }
 
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
+    fn execute(
+        host: &Host,
+        open: &Arc<OpenText<Self>>,
+        mut request: PutItemRequest,
+        done: Outcome,
+    ) {
         let writer = open.writer();
-        let key = request.item.key(&open.state.lock().writer.target().key_schema);
-        let known = key.as_ref().and_then(|key| host.read_versions.version(item_number(&request.table_name, key), writer));
+        let key = request
+            .item
+            .key(&open.state.lock().writer.target().key_schema);
+        let known = key.as_ref().and_then(|key| {
+            host.read_versions
+                .version(item_number(&request.table_name, key), writer)
+        });
         let mut text = None;
         if let Some(version) = known {
             let mut state = open.state.lock();
             state.writer.guard(version);
-            text = Some((state.writer.target().form, state.writer.read(0, TEXT_BYTES_MAX).to_vec()));
+            text = Some((
+                state.writer.target().form,
+                state.writer.read(0, TEXT_BYTES_MAX).to_vec(),
+            ));
             // Or absent: where there is nothing, nothing of anybody's is undone.
-            request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
+            request
+                .precondition
+                .get_or_insert(Precondition::VersionOrAbsent(version));
         }
         let (again, open) = (host.clone(), Arc::clone(open));
         let context = done.context.clone();
@@ -58,10 +93,16 @@ impl Execute for ItemTarget {
             Ok(version) => {
                 {
                     let state = open.state.lock();
-                    again.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+                    again.keep_written(
+                        state.writer.target(),
+                        version,
+                        state.writer.read(0, TEXT_BYTES_MAX),
+                    );
                 }
                 if let Some((form, text)) = &text {
-                    again.read_versions.keep_text(&again.mount, version, *form, text);
+                    again
+                        .read_versions
+                        .keep_text(&again.mount, version, *form, text);
                 }
                 done.tell(outcome);
             }
@@ -69,7 +110,12 @@ impl Execute for ItemTarget {
                 let host = again.clone();
                 // Bringing back may wait for the lock of the deletes, which the committer must not.
                 again.run_elsewhere(move || {
-                    Self::refused(&host, &open, done.context.wait, Box::new(move || done.tell(outcome)));
+                    Self::refused(
+                        &host,
+                        &open,
+                        done.context.wait,
+                        Box::new(move || done.tell(outcome)),
+                    );
                 });
             }
         };
@@ -88,29 +134,40 @@ impl Host {
             request.precondition = self.deletes.revive(&table, key, asked);
         }
         // Only a put that must find no item can be turned away by the hidden one; it alone is kept to be asked again.
-        let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
+        let again = (request.precondition != asked).then(|| PutItemRequest {
+            precondition: asked,
+            ..request.clone()
+        });
         let host = self.clone();
         // Looked up now: when the commit is done the process may be gone, and its session with it.
         let session = self.mount.last.session(thread);
-        let context = CallContext { listener: Some(self.listener(thread)), ..done.context.clone() };
-        let stored = Done::new(context, move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
-            // The hidden item's delete was under way and came first: there is none, as asked.
-            (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
-                // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
-                let next = host.clone();
-                host.run_elsewhere(move || next.put(again, key, thread, done));
-            }
-            (outcome, _) => {
-                let answer = outcome.as_ref().map(|response| calls::of_write(&table, response));
-                host.mount.last.keep_write(session, "PutItem", answer);
-                if let (Ok(_), Some(key)) = (&outcome, &key) {
-                    // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
-                    // one.
-                    host.item_stored(&table, key);
+        let context = CallContext {
+            listener: Some(self.listener(thread)),
+            ..done.context.clone()
+        };
+        let stored = Done::new(
+            context,
+            move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
+                // The hidden item's delete was under way and came first: there is none, as asked.
+                (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
+                    // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
+                    let next = host.clone();
+                    host.run_elsewhere(move || next.put(again, key, thread, done));
                 }
-                done.tell(outcome.map(|response| response.version));
-            }
-        });
+                (outcome, _) => {
+                    let answer = outcome
+                        .as_ref()
+                        .map(|response| calls::of_write(&table, response));
+                    host.mount.last.keep_write(session, "PutItem", answer);
+                    if let (Ok(_), Some(key)) = (&outcome, &key) {
+                        // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
+                        // one.
+                        host.item_stored(&table, key);
+                    }
+                    done.tell(outcome.map(|response| response.version));
+                }
+            },
+        );
         self.mount.db.start(Call::PutItem(request, stored));
     }
 
@@ -125,27 +182,51 @@ impl Host {
         if folders.since(table, &key.partition).is_some() {
             folders.remove(table, &key.partition);
         }
-        let known = folders.has_aliases(table).then(|| partition_digest(&[&key.partition]));
-        let Some((digest, name)) = known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?))) else { return };
+        let known = folders
+            .has_aliases(table)
+            .then(|| partition_digest(&[&key.partition]));
+        let Some((digest, name)) =
+            known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?)))
+        else {
+            return;
+        };
         // The files move under their own lock: no call holds both.
         drop(folders);
         // The folder's files in memory go with it.
-        let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
+        let folder = Node::AliasFolder(Box::new(AliasFolder {
+            table: table.clone(),
+            digest,
+            name,
+        }));
         let collection = Node::Collection(base(table), vec![key.partition.clone()]);
-        self.mount.scratch.lock().move_directory(&folder, &collection);
+        self.mount
+            .scratch
+            .lock()
+            .move_directory(&folder, &collection);
     }
 
     /// With `-o keep_text` the item is shown as this text, which made that version; unless its key is another.
     pub fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
         let mount = &self.mount;
         let is_kept = mount.options.keep_text && target.form == TextForm::PlainJson;
-        let Some(key) = is_kept.then(|| target.known_key()).flatten() else { return };
+        let Some(key) = is_kept.then(|| target.known_key()).flatten() else {
+            return;
+        };
         let place = (item_number(&target.table, &key), version);
-        if mount.written.get(place).is_some_and(|kept| kept.as_slice() == text) {
+        if mount
+            .written
+            .get(place)
+            .is_some_and(|kept| kept.as_slice() == text)
+        {
             return;
         }
         let of_name = key.to_item(&target.key_schema);
-        let says_key = |item: Item| of_name.0.iter().all(|(name, value)| item.get(name).is_none_or(|own| own == value));
+        let says_key = |item: Item| {
+            of_name
+                .0
+                .iter()
+                .all(|(name, value)| item.get(name).is_none_or(|own| own == value))
+        };
         if plain_json::parse(text).is_ok_and(says_key) {
             mount.written.keep(place, text);
         }
@@ -162,7 +243,11 @@ impl Host {
         Box::new(move |written| {
             let state = open.state.lock();
             if let Some(version) = state.writer.stored() {
-                host.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+                host.keep_written(
+                    state.writer.target(),
+                    version,
+                    state.writer.read(0, TEXT_BYTES_MAX),
+                );
             }
             drop(state);
             reply(written);
@@ -170,20 +255,36 @@ impl Host {
     }
 
     /// Takes back what the opening of a file made, whose text was refused: unless somebody else changed it.
-    fn unmake(&self, target: &ItemTarget, key: Key, version: Version, context: CallContext, then: Work) {
-        let mut request = DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
+    fn unmake(
+        &self,
+        target: &ItemTarget,
+        key: Key,
+        version: Version,
+        context: CallContext,
+        then: Work,
+    ) {
+        let mut request =
+            DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
         request.precondition = Some(Precondition::Version(version));
         let (host, table) = (self.clone(), target.table.clone());
-        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
-            match outcome {
-                Ok(_) if key.sort.is_some() => {
-                    host.mount.folders.lock().keep(&table, &key.partition, now_ms());
+        let done = Done::new(
+            context,
+            move |outcome: Result<DeleteItemResponse, Error>| {
+                match outcome {
+                    Ok(_) if key.sort.is_some() => {
+                        host.mount
+                            .folders
+                            .lock()
+                            .keep(&table, &key.partition, now_ms());
+                    }
+                    Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
+                    Err(error) => log::warn!(
+                        "{table}: an item of nothing but its key stays, whose text was refused: {error}"
+                    ),
                 }
-                Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
-                Err(error) => log::warn!("{table}: an item of nothing but its key stays, whose text was refused: {error}"),
-            }
-            then();
-        });
+                then();
+            },
+        );
         self.mount.db.start(Call::DeleteItem(request, done));
     }
 }

@@ -31,7 +31,10 @@ impl<R: Room + 'static> From<R> for Feature {
 /// # Errors
 /// `Internal`: something else was put in.
 pub fn room(at: &Special) -> Result<&dyn Room, FsError> {
-    at.feature.get::<Box<dyn Room>>().map(|room| &**room).ok_or(FsError::Internal)
+    at.feature
+        .get::<Box<dyn Room>>()
+        .map(|room| &**room)
+        .ok_or(FsError::Internal)
 }
 
 /// A kind of special files and directories. `at` is which of them a call is about. It holds no state.
@@ -41,7 +44,8 @@ pub trait Room: Send + Sync {
     /// # Errors
     /// What it stands for is gone.
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        at.table().map_or(Ok(mount.started_ms), |table| mount.table_time(table))
+        at.table()
+            .map_or(Ok(mount.started_ms), |table| mount.table_time(table))
     }
 
     /// Attributes without the inode number, which is the node's; the size is that of the text.
@@ -59,7 +63,10 @@ pub trait Room: Send + Sync {
                     Effort::Small => self.text(at, mount)?.len() as u64,
                     Effort::Table | Effort::TableNow => self.made(at, mount)?.bytes.len() as u64,
                 };
-                Ok(Attr { writable: at.is_writable, ..Attr::read_only(size, modified_ms) })
+                Ok(Attr {
+                    writable: at.is_writable,
+                    ..Attr::read_only(size, modified_ms)
+                })
             }
         }
     }
@@ -101,7 +108,11 @@ pub trait Room: Send + Sync {
     /// # Errors
     /// Not a file, or gone.
     fn text(&self, at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
-        Err(if at.kind == Kind::Directory { FsError::IsDirectory } else { FsError::BadHandle })
+        Err(if at.kind == Kind::Directory {
+            FsError::IsDirectory
+        } else {
+            FsError::BadHandle
+        })
     }
 
     /// What this file says, counted. A text that reads a table is made once for all who ask.
@@ -111,7 +122,9 @@ pub trait Room: Send + Sync {
     fn made(&self, at: &Special, mount: &Mount) -> Result<Arc<Text>, FsError> {
         let make = || Text::new(self.text(at, mount)?, &mount.budget);
         match at.effort {
-            Effort::Table => mount.texts.get(at.identity(), || mount.db.commit_id(), make),
+            Effort::Table => mount
+                .texts
+                .get(at.identity(), || mount.db.commit_id(), make),
             _ => make(),
         }
     }
@@ -144,7 +157,12 @@ pub trait Room: Send + Sync {
     ///
     /// # Errors
     /// Gone, or it cannot be written.
-    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        _at: &SpecialNode,
+        _host: &Host,
+        _flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         Err(FsError::Derived)
     }
 
@@ -160,7 +178,11 @@ pub trait Room: Send + Sync {
 
     /// UNLINK.
     fn unlink(&self, at: &SpecialNode, _host: &Host, reply: Reply<()>) {
-        reply(Err(if at.kind == Kind::Directory { FsError::IsDirectory } else { FsError::Derived }));
+        reply(Err(if at.kind == Kind::Directory {
+            FsError::IsDirectory
+        } else {
+            FsError::Derived
+        }));
     }
 
     /// MKDIR in this directory.
@@ -176,22 +198,40 @@ pub trait Room: Send + Sync {
     /// # Errors
     /// Not a directory, or part of the tree.
     fn rmdir(&self, at: &SpecialNode, _host: &Host) -> Result<(), FsError> {
-        Err(if at.kind == Kind::Directory { FsError::Derived } else { FsError::NotDirectory })
+        Err(if at.kind == Kind::Directory {
+            FsError::Derived
+        } else {
+            FsError::NotDirectory
+        })
     }
 
     /// SYMLINK in this directory.
     ///
     /// # Errors
     /// None can be made.
-    fn symlink(&self, _at: &SpecialNode, _host: &Host, _name: &str, _target: &str) -> Result<Node, FsError> {
-        Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1"))
+    fn symlink(
+        &self,
+        _at: &SpecialNode,
+        _host: &Host,
+        _name: &str,
+        _target: &str,
+    ) -> Result<Node, FsError> {
+        Err(FsError::NotPermitted(
+            "links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1",
+        ))
     }
 
     /// RENAME of this file within its directory.
     ///
     /// # Errors
     /// It keeps its name.
-    fn rename(&self, _at: &SpecialNode, _host: &Host, _name: &str, _replace: bool) -> Result<(), FsError> {
+    fn rename(
+        &self,
+        _at: &SpecialNode,
+        _host: &Host,
+        _name: &str,
+        _replace: bool,
+    ) -> Result<(), FsError> {
         Err(FsError::Derived)
     }
 
@@ -204,17 +244,28 @@ pub trait Room: Send + Sync {
 /// Where a node is parked, if it is a parked file.
 #[must_use]
 pub fn parked(node: &Node) -> Option<&ParkedPlace> {
-    let Node::Special(special) = node else { return None };
+    let Node::Special(special) = node else {
+        return None;
+    };
     room(special).ok()?.parked()
 }
 
 /// Opens a file that holds one text: to be edited where there is one, else to be written anew. `at` is its inode number and path.
-pub fn open_text<T>(at: (u64, String), caller: Caller, flags: OpenFlags, target: T, text: Option<Vec<u8>>) -> Handle
+pub fn open_text<T>(
+    at: (u64, String),
+    caller: Caller,
+    flags: OpenFlags,
+    target: T,
+    text: Option<Vec<u8>>,
+) -> Handle
 where
     T: Execute + Debug + Sync,
     T::Request: Send,
 {
-    let opener = Opener { pid: caller.pid, append: flags.append };
+    let opener = Opener {
+        pid: caller.pid,
+        append: flags.append,
+    };
     let writer = match text {
         Some(text) => TextWriter::edit(target, text, None, opener),
         None => TextWriter::stream(target, opener),
@@ -244,6 +295,9 @@ mod tests {
         let directory = Special::directory("a".to_owned(), None, 1, Judged);
         assert_eq!(is_judged(&directory), Ok(true));
         assert_eq!(is_judged(&directory.child("b", Plain)), Ok(false));
-        assert_eq!(is_judged(&Special::file("c".to_owned(), None, Feature::new(Plain))), Err(FsError::Internal));
+        assert_eq!(
+            is_judged(&Special::file("c".to_owned(), None, Feature::new(Plain))),
+            Err(FsError::Internal)
+        );
     }
 }

@@ -21,7 +21,9 @@ pub struct Turns {
 
 impl fmt::Debug for Turns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turns").field("is_taken", &self.is_taken).finish_non_exhaustive()
+        f.debug_struct("Turns")
+            .field("is_taken", &self.is_taken)
+            .finish_non_exhaustive()
     }
 }
 
@@ -76,7 +78,9 @@ pub struct OpenState<T> {
 
 impl<T> std::fmt::Debug for OpenState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenState").field("turns", &self.turns).finish_non_exhaustive()
+        f.debug_struct("OpenState")
+            .field("turns", &self.turns)
+            .finish_non_exhaustive()
     }
 }
 
@@ -89,8 +93,17 @@ impl<T> OpenText<T> {
 
 impl<T: Target> OpenText<T> {
     pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        let state = OpenState { writer, turns: Turns::default() };
-        Self { ino, path, opener, state: Mutex::new(state), writer: AtomicU32::new(opener) }
+        let state = OpenState {
+            writer,
+            turns: Turns::default(),
+        };
+        Self {
+            ino,
+            path,
+            opener,
+            state: Mutex::new(state),
+            writer: AtomicU32::new(opener),
+        }
     }
 
     /// The thread that wrote last, else the one that opened it.
@@ -124,7 +137,11 @@ impl Call {
     /// # Errors
     /// `BadHandle` of a write.
     pub fn of_nothing(&self) -> Result<(), FsError> {
-        if matches!(self, Self::Write { .. }) { Err(FsError::BadHandle) } else { Ok(()) }
+        if matches!(self, Self::Write { .. }) {
+            Err(FsError::BadHandle)
+        } else {
+            Ok(())
+        }
     }
 
     pub fn name(&self) -> &'static str {
@@ -160,7 +177,9 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
     let mut state = open.state.lock();
     if state.turns.is_taken() {
         let (host, again) = (host.clone(), Arc::clone(open));
-        state.turns.wait(Box::new(move || run(&host, &again, call, reply)));
+        state
+            .turns
+            .wait(Box::new(move || run(&host, &again, call, reply)));
         return;
     }
     let operation = call.name();
@@ -190,18 +209,26 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
             host.mount.journal.warn(&open.path, warnings);
             let (again, of_done) = (host.clone(), Arc::clone(open));
             let context = on_behalf_of(host, open.writer(), caller.wait).waited();
-            let done = Outcome::new(context, move |outcome| {
-                finish(&again, &of_done, outcome, |ended| {
-                    reply(ended.map_err(|failure| again.record(operation, of_done.path.clone(), failure)));
+            let done =
+                Outcome::new(context, move |outcome| {
+                    finish(&again, &of_done, outcome, |ended| {
+                        reply(ended.map_err(|failure| {
+                            again.record(operation, of_done.path.clone(), failure)
+                        }));
+                    });
                 });
-            });
             T::execute(host, open, request, done);
         }
     }
 }
 
 /// The commit ended: its call is answered, then those that waited go on.
-fn finish<T: Execute>(host: &Host, open: &OpenText<T>, outcome: Result<Version, Error>, answer: impl FnOnce(Result<(), Failure>)) {
+fn finish<T: Execute>(
+    host: &Host,
+    open: &OpenText<T>,
+    outcome: Result<Version, Error>,
+    answer: impl FnOnce(Result<(), Failure>),
+) {
     let (ended, waiting) = {
         let mut state = open.state.lock();
         let ended = state.writer.committed(outcome);
@@ -213,7 +240,12 @@ fn finish<T: Execute>(host: &Host, open: &OpenText<T>, outcome: Result<Version, 
     }
 }
 
-fn advance<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: Call) -> WriteStep<T::Request> {
+fn advance<T: Target>(
+    state: &mut OpenState<T>,
+    opener: u32,
+    caller: Caller,
+    call: Call,
+) -> WriteStep<T::Request> {
     match call {
         Call::Write { offset, data } => state.writer.write(offset, &data),
         Call::Truncate(size) => state.writer.truncate(size),
@@ -263,7 +295,11 @@ where
     }
 
     fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
-        let reply = if matches!(call, Call::Release) { logged(reply, self.path.clone()) } else { reply };
+        let reply = if matches!(call, Call::Release) {
+            logged(reply, self.path.clone())
+        } else {
+            reply
+        };
         run(host, &self, call, reply);
     }
 

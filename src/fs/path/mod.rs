@@ -32,7 +32,8 @@ pub const HELP_NAME: &str = "help";
 /// # Errors
 /// It is none.
 pub fn name_text(name: &[u8]) -> Result<&str, FsError> {
-    std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))
+    std::str::from_utf8(name)
+        .map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))
 }
 
 /// The directory of a kind of index.
@@ -52,7 +53,9 @@ const TAKEN: [&str; 2] = [README_NAME, SERVICE_NAME];
 pub fn table_name(table: &TableName) -> String {
     let name = table.as_str();
     match name.split_at_checked(1) {
-        Some((first, rest)) if TAKEN.contains(&name) => format!("%{:02X}{rest}", first.as_bytes()[0]),
+        Some((first, rest)) if TAKEN.contains(&name) => {
+            format!("%{:02X}{rest}", first.as_bytes()[0])
+        }
         _ => name.to_owned(),
     }
 }
@@ -69,7 +72,10 @@ pub fn taken_table(name: &str) -> Option<TableName> {
     if !name.starts_with('%') {
         return None;
     }
-    TAKEN.iter().filter_map(|taken| TableName::new(*taken).ok()).find(|table| table_name(table).eq_ignore_ascii_case(name))
+    TAKEN
+        .iter()
+        .filter_map(|taken| TableName::new(*taken).ok())
+        .find(|table| table_name(table).eq_ignore_ascii_case(name))
 }
 
 /// Names that desktops and version control look for everywhere. Vim tries to create `4913` to see whether it may write; refused,
@@ -112,14 +118,19 @@ const REFUSED_PREFIXES: &[&str] = &["._", ".Trash-", ".nfs", ".fuse_hidden"];
 /// business there, and are refused with the reason.
 #[must_use]
 pub fn is_schema_scratch_name(name: &str) -> bool {
-    let starts = [".", "schema.json", "sed"].iter().any(|start| name.len() > start.len() && name.starts_with(start));
+    let starts = [".", "schema.json", "sed"]
+        .iter()
+        .any(|start| name.len() > start.len() && name.starts_with(start));
     starts && !is_refused_probe(name)
 }
 
 /// Is there never such a file, nor can one be created? Answered without asking the store.
 #[must_use]
 pub fn is_refused_probe(name: &str) -> bool {
-    let refused = REFUSED_NAMES.contains(&name) || REFUSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let refused = REFUSED_NAMES.contains(&name)
+        || REFUSED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
     refused && !is_rsync_temporary(name)
 }
 
@@ -177,7 +188,11 @@ mod tests {
             ("Thumbs.db", true, true),
         ];
         for (name, scratch, refused) in cases {
-            assert_eq!((is_scratch_name(name), is_refused_probe(name)), (scratch, refused), "{name}");
+            assert_eq!(
+                (is_scratch_name(name), is_refused_probe(name)),
+                (scratch, refused),
+                "{name}"
+            );
         }
     }
 }

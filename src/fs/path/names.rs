@@ -35,7 +35,12 @@ impl Suffix {
         match self {
             Self::Json => Some(TextForm::PlainJson),
             Self::DdbJson => Some(TextForm::DynamoDbJson),
-            Self::Base | Self::Patch | Self::Update | Self::Meta | Self::Attributes | Self::Replacing(_) => None,
+            Self::Base
+            | Self::Patch
+            | Self::Update
+            | Self::Meta
+            | Self::Attributes
+            | Self::Replacing(_) => None,
         }
     }
 
@@ -54,14 +59,24 @@ impl Suffix {
 }
 
 /// The suffixes that are one word.
-const PLAIN_SUFFIXES: [Suffix; 7] =
-    [Suffix::Json, Suffix::DdbJson, Suffix::Base, Suffix::Patch, Suffix::Update, Suffix::Meta, Suffix::Attributes];
+const PLAIN_SUFFIXES: [Suffix; 7] = [
+    Suffix::Json,
+    Suffix::DdbJson,
+    Suffix::Base,
+    Suffix::Patch,
+    Suffix::Update,
+    Suffix::Meta,
+    Suffix::Attributes,
+];
 
 /// Is `name` a scratch file's, kept in memory and never an item? It starts with `.` or has no suffix that means something beside an item
 /// (docs/filesystem.md 1).
 #[must_use]
 pub fn is_scratch_name(name: &str) -> bool {
-    let mut all = PLAIN_SUFFIXES.into_iter().chain([Suffix::Replacing(0)]).map(Suffix::text);
+    let mut all = PLAIN_SUFFIXES
+        .into_iter()
+        .chain([Suffix::Replacing(0)])
+        .map(Suffix::text);
     name.starts_with('.') || !all.any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
 }
 
@@ -140,7 +155,12 @@ pub fn entry_stem_within(key: &EntryKey, bytes_max: usize) -> String {
 /// Of an index's entry: the index's sort key, and the base key.
 fn values_of_stem(key: &EntryKey) -> Option<Vec<&AttributeValue>> {
     let (_, sort) = key.index.as_ref()?;
-    Some(sort.iter().chain([&key.base.partition]).chain(&key.base.sort).collect())
+    Some(
+        sort.iter()
+            .chain([&key.base.partition])
+            .chain(&key.base.sort)
+            .collect(),
+    )
 }
 
 /// The digest that a shortened name of an entry holds, however short.
@@ -174,7 +194,16 @@ pub fn entry_path(key: &EntryKey, form: TextForm) -> String {
 /// The path of a base item in its table's directory.
 #[must_use]
 pub fn item_path(key: &Key) -> String {
-    format!("{ITEMS_NAME}/{}", entry_path(&EntryKey { index: None, base: key.clone() }, TextForm::PlainJson))
+    format!(
+        "{ITEMS_NAME}/{}",
+        entry_path(
+            &EntryKey {
+                index: None,
+                base: key.clone()
+            },
+            TextForm::PlainJson
+        )
+    )
 }
 
 /// The path of `X.base` below an index's `items/`.
@@ -186,7 +215,10 @@ pub fn base_path(key: &EntryKey) -> String {
 fn in_collection(key: &EntryKey, name: String) -> String {
     match (&key.index, &key.base.sort) {
         (Some((partition, _)), _) => format!("{}/{name}", collection_name(partition)),
-        (None, Some(_)) => format!("{}/{name}", file_name::collection_name(&[&key.base.partition])),
+        (None, Some(_)) => format!(
+            "{}/{name}",
+            file_name::collection_name(&[&key.base.partition])
+        ),
         (None, None) => name,
     }
 }

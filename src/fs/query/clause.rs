@@ -76,7 +76,12 @@ enum Place {
 
 impl Row {
     /// A word that changes nothing of the request.
-    const fn new(word: &'static str, form: Form, place: Place, help: (&'static str, &'static str)) -> Self {
+    const fn new(
+        word: &'static str,
+        form: Form,
+        place: Place,
+        help: (&'static str, &'static str),
+    ) -> Self {
         Self {
             word,
             form,
@@ -99,7 +104,10 @@ static TABLE: &[Row] = &[
         advice: select_advice,
         ..Row::new(
             "select",
-            Form::Value { example: "select=a,b.c", add: add_select },
+            Form::Value {
+                example: "select=a,b.c",
+                add: add_select,
+            },
             Place::Result,
             ("select=a,b.c,d[0]", "only these attributes"),
         )
@@ -110,7 +118,9 @@ static TABLE: &[Row] = &[
             "limit",
             Form::Value {
                 example: "limit=10",
-                add: |all, text, _| Ok(all.limit.replace(count("limit", text, u64::MAX)?).is_none()),
+                add: |all, text, _| {
+                    Ok(all.limit.replace(count("limit", text, u64::MAX)?).is_none())
+                },
             },
             Place::Result,
             ("limit=<n>", "return at most n items"),
@@ -123,7 +133,12 @@ static TABLE: &[Row] = &[
             "eval",
             Form::Value {
                 example: "eval=100",
-                add: |all, text, _| Ok(all.eval.replace(count("eval", text, u64::from(u32::MAX))?).is_none()),
+                add: |all, text, _| {
+                    Ok(all
+                        .eval
+                        .replace(count("eval", text, u64::from(u32::MAX))?)
+                        .is_none())
+                },
             },
             Place::Result,
             ("eval=<n>", "read at most n items, DynamoDB's Limit"),
@@ -136,7 +151,10 @@ static TABLE: &[Row] = &[
             add: |all, text, _| Ok(all.after.replace(Token::parse(text)?).is_none()),
         },
         Place::Result,
-        ("after=<token>", "start after the page whose page.json said next"),
+        (
+            "after=<token>",
+            "start after the page whose page.json said next",
+        ),
     ),
     Row {
         works_on_global: false,
@@ -146,16 +164,38 @@ static TABLE: &[Row] = &[
                 all.add_word(CONSISTENT);
             }
         },
-        advice: |path| path.clauses.has(CONSISTENT).then(|| "consistent reads cost twice as much".to_owned()),
-        ..Row::new(CONSISTENT, Form::Word { against: None }, Place::Result, ("consistent", "consistent read"))
+        advice: |path| {
+            path.clauses
+                .has(CONSISTENT)
+                .then(|| "consistent reads cost twice as much".to_owned())
+        },
+        ..Row::new(
+            CONSISTENT,
+            Form::Word { against: None },
+            Place::Result,
+            ("consistent", "consistent read"),
+        )
     },
-    Row::new(TYPED, Form::Word { against: None }, Place::Result, ("typed", "items in DynamoDB JSON")),
+    Row::new(
+        TYPED,
+        Form::Word { against: None },
+        Place::Result,
+        ("typed", "items in DynamoDB JSON"),
+    ),
     Row {
         filter: Some(where_clause::live),
-        ..Row::new("live", Form::Word { against: None }, Place::Hidden, ("live", "without items whose time to live is over"))
+        ..Row::new(
+            "live",
+            Form::Word { against: None },
+            Place::Hidden,
+            ("live", "without items whose time to live is over"),
+        )
     },
     Row {
-        below: &["where=status IN (\"open\",\"held\") AND (total > 100 OR NOT paid = true)", literals::SPELLING],
+        below: &[
+            "where=status IN (\"open\",\"held\") AND (total > 100 OR NOT paid = true)",
+            literals::SPELLING,
+        ],
         ..Row::new(
             "where",
             Form::Value {
@@ -163,7 +203,10 @@ static TABLE: &[Row] = &[
                 add: |all, text, context| Ok(all.add_filter(where_clause::literal(text, context)?)),
             },
             Place::Expression,
-            ("where=<expression>", "the same as DynamoDB's FilterExpression:"),
+            (
+                "where=<expression>",
+                "the same as DynamoDB's FilterExpression:",
+            ),
         )
     },
     Row {
@@ -175,7 +218,10 @@ static TABLE: &[Row] = &[
                 Ok(all.add_filter(where_clause::dotted(head, value, context)?))
             }),
             Place::Condition,
-            ("where.<path>.<op>[=<value>]", "a filter: reads the same, shows what matches"),
+            (
+                "where.<path>.<op>[=<value>]",
+                "a filter: reads the same, shows what matches",
+            ),
         )
     },
     Row {
@@ -188,7 +234,10 @@ static TABLE: &[Row] = &[
         saved: |saved, all| all.segment = saved.segment,
         ..Row::new(
             "segment",
-            Form::Value { example: "segment=0,8", add: |all, text, _| Ok(all.segment.replace(segment(text)?).is_none()) },
+            Form::Value {
+                example: "segment=0,8",
+                add: |all, text, _| Ok(all.segment.replace(segment(text)?).is_none()),
+            },
             Place::Part,
             ("segment=<i>,<n>", "the i-th of n parts, from 0"),
         )
@@ -205,9 +254,25 @@ static TABLE: &[Row] = &[
                 all.add_word(DESC);
             }
         },
-        ..Row::new(DESC, Form::Word { against: Some(ASC) }, Place::Order, ("desc, asc", "order of the sort key; asc if not said"))
+        ..Row::new(
+            DESC,
+            Form::Word { against: Some(ASC) },
+            Place::Order,
+            ("desc, asc", "order of the sort key; asc if not said"),
+        )
     },
-    Row { kind: Some(QueryKind::Query), help: None, ..Row::new(ASC, Form::Word { against: Some(DESC) }, Place::Order, ("", "")) },
+    Row {
+        kind: Some(QueryKind::Query),
+        help: None,
+        ..Row::new(
+            ASC,
+            Form::Word {
+                against: Some(DESC),
+            },
+            Place::Order,
+            ("", ""),
+        )
+    },
 ];
 
 impl Row {
@@ -233,10 +298,13 @@ impl Row {
 
     fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
         match context.kind {
-            QueryKind::Scan if !self.is_of(context.kind) => Err(ClauseFault::not_on_scan(self.word)),
-            QueryKind::Query if !self.is_of(context.kind) => {
-                Err(ClauseFault::new(format!("{} does not work on a query", self.word), "use scan/ beside query/"))
+            QueryKind::Scan if !self.is_of(context.kind) => {
+                Err(ClauseFault::not_on_scan(self.word))
             }
+            QueryKind::Query if !self.is_of(context.kind) => Err(ClauseFault::new(
+                format!("{} does not work on a query", self.word),
+                "use scan/ beside query/",
+            )),
             _ if !self.works_on_global && context.on_global_index() => Err(ClauseFault::new(
                 "consistent reads are not supported on global secondary indexes",
                 "leave it out, or query the table",
@@ -246,20 +314,35 @@ impl Row {
     }
 
     /// False if what the clause says was said before.
-    fn add(&self, all: &mut Clauses, name: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
+    fn add(
+        &self,
+        all: &mut Clauses,
+        name: &str,
+        context: Context<'_>,
+    ) -> Result<bool, ClauseFault> {
         let value = split(name).1;
         match (self.form, value) {
-            (Form::Value { example, .. }, None | Some("")) => return Err(ClauseFault::no_value(self.word, example)),
+            (Form::Value { example, .. }, None | Some("")) => {
+                return Err(ClauseFault::no_value(self.word, example));
+            }
             (Form::Word { .. }, Some(_)) => return Err(ClauseFault::unwanted_value(self.word)),
             _ => self.check_place(context)?,
         }
         match self.form {
-            Form::Word { against: Some(other) } if all.has(other) => {
-                Err(ClauseFault::surplus(format!("{} and {} exclude each other", self.word.min(other), self.word.max(other))))
-            }
+            Form::Word {
+                against: Some(other),
+            } if all.has(other) => Err(ClauseFault::surplus(format!(
+                "{} and {} exclude each other",
+                self.word.min(other),
+                self.word.max(other)
+            ))),
             Form::Word { .. } => Ok(all.add_word(self.word)),
             Form::Value { add, .. } => add(all, value.unwrap_or_default(), context),
-            Form::Prefix(add) => add(all, name.strip_prefix(self.word).unwrap_or_default(), context),
+            Form::Prefix(add) => add(
+                all,
+                name.strip_prefix(self.word).unwrap_or_default(),
+                context,
+            ),
         }
     }
 }
@@ -267,7 +350,9 @@ impl Row {
 /// True if this is a clause that has no value.
 #[must_use]
 pub fn is_word(name: &str) -> bool {
-    TABLE.iter().any(|row| row.word == name && matches!(row.form, Form::Word { .. }))
+    TABLE
+        .iter()
+        .any(|row| row.word == name && matches!(row.form, Form::Word { .. }))
 }
 
 impl Clauses {
@@ -284,7 +369,14 @@ impl Clauses {
         if matches!(all.partition, Partition::Shards(_)) && all.after.is_some() {
             return Err(ClauseFault::several_requests("after="));
         }
-        if is_first { Ok(all) } else { Err(ClauseFault::surplus(format!("{} is given twice", split(name).0))) }
+        if is_first {
+            Ok(all)
+        } else {
+            Err(ClauseFault::surplus(format!(
+                "{} is given twice",
+                split(name).0
+            )))
+        }
     }
 
     /// What a saved request says beside its key, its filter and its projection.
@@ -294,7 +386,10 @@ impl Clauses {
 
     /// May items be evaluated that are not returned?
     pub fn is_filtered(&self) -> bool {
-        !self.filters.is_empty() || TABLE.iter().any(|row| row.filter.is_some() && self.has(row.word))
+        !self.filters.is_empty()
+            || TABLE
+                .iter()
+                .any(|row| row.filter.is_some() && self.has(row.word))
     }
 
     /// Makes of a request what these clauses ask for.
@@ -303,8 +398,12 @@ impl Clauses {
     }
 
     pub fn late_filters(&self, path: &QueryPath, db: &dyn Browse) -> Result<Vec<Filter>, FsError> {
-        let late = TABLE.iter().filter(|row| self.has(row.word)).filter_map(|row| row.filter);
-        late.filter_map(|filter| filter(path, db).transpose()).collect()
+        let late = TABLE
+            .iter()
+            .filter(|row| self.has(row.word))
+            .filter_map(|row| row.filter);
+        late.filter_map(|filter| filter(path, db).transpose())
+            .collect()
     }
 }
 
@@ -319,24 +418,36 @@ pub(super) fn help(context: Option<Context<'_>>) -> Vec<(String, String)> {
     let mut rows: Vec<&Row> = TABLE.iter().filter(is_here).collect();
     rows.sort_by_key(|row| row.place);
     let lines = rows.into_iter().flat_map(|row| {
-        let below = row.below.iter().flat_map(|text| text.lines()).map(|line| (format!("  {line}"), String::new()));
-        row.help.map(|(clause, meaning)| (clause.to_owned(), meaning.to_owned())).into_iter().chain(below)
+        let below = row
+            .below
+            .iter()
+            .flat_map(|text| text.lines())
+            .map(|line| (format!("  {line}"), String::new()));
+        row.help
+            .map(|(clause, meaning)| (clause.to_owned(), meaning.to_owned()))
+            .into_iter()
+            .chain(below)
     });
     lines.collect()
 }
 
 /// A clause that is none of the table, and no condition on the key.
 fn not_of_key(name: &str, context: Context<'_>) -> ClauseFault {
-    let is_misspelt = |head: &str| spelling::misspelt(head, words(context).iter().map(String::as_str)).is_some();
+    let is_misspelt =
+        |head: &str| spelling::misspelt(head, words(context).iter().map(String::as_str)).is_some();
     match split(name) {
-        (head, Some(_)) if !is_misspelt(head) => key_clause::as_filter(head, context).unwrap_or_else(|| unknown(name, context)),
+        (head, Some(_)) if !is_misspelt(head) => {
+            key_clause::as_filter(head, context).unwrap_or_else(|| unknown(name, context))
+        }
         _ => unknown(name, context),
     }
 }
 
 fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
     let words = words(context);
-    let head = name.find('=').map_or(name, |at| name.get(..=at).unwrap_or(name));
+    let head = name
+        .find('=')
+        .map_or(name, |at| name.get(..=at).unwrap_or(name));
     let nearest = spelling::nearest(head, words.iter().map(String::as_str)).unwrap_or("help");
     let hint = format!("did you mean '{nearest}'? The file help here explains every clause.");
     ClauseFault::new(format!("unknown clause '{name}'"), hint)
@@ -344,9 +455,17 @@ fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
 
 /// Every word that may stand here, those with a value with their `=`.
 pub(super) fn words(context: Context<'_>) -> Vec<String> {
-    let results = ResultKind::TABLE.iter().map(|(_, name, _)| (*name).to_owned());
-    let rows = TABLE.iter().filter(|row| row.is_of(context.kind)).map(Row::start);
-    results.chain(rows).chain(key_clause::words(context)).collect()
+    let results = ResultKind::TABLE
+        .iter()
+        .map(|(_, name, _)| (*name).to_owned());
+    let rows = TABLE
+        .iter()
+        .filter(|row| row.is_of(context.kind))
+        .map(Row::start);
+    results
+        .chain(rows)
+        .chain(key_clause::words(context))
+        .collect()
 }
 
 fn ask_items_max(items: Option<u64>, request: &mut ReadRequest) {
@@ -365,18 +484,28 @@ fn no_count(word: &str, expected: &str, found: &str) -> ClauseFault {
 }
 
 fn segment(text: &str) -> Result<Segment, ClauseFault> {
-    let parts = text.split_once(',').and_then(|(index, total)| Some((whole_number(index)?, whole_number(total)?)));
+    let parts = text
+        .split_once(',')
+        .and_then(|(index, total)| Some((whole_number(index)?, whole_number(total)?)));
     let found = parts.filter(|(index, total)| index < total && *total <= SEGMENTS_MAX);
     found
         .map(|(index, total)| Segment { index, total })
-        .ok_or_else(|| no_count("segment", "its number and how many there are, number < count ≤ 1000000", text))
+        .ok_or_else(|| {
+            no_count(
+                "segment",
+                "its number and how many there are, number < count ≤ 1000000",
+                text,
+            )
+        })
 }
 
 /// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
 fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
     let paths = spelling::document_paths(text)?;
     if let Some(index) = context.index.filter(|_| context.on_global_index())
-        && let Some(path) = paths.iter().find(|path| !index.projects(&context.schema.key, &path.head))
+        && let Some(path) = paths
+            .iter()
+            .find(|path| !index.projects(&context.schema.key, &path.head))
     {
         return Err(ClauseFault::not_projected(index.name.as_str(), &path.head));
     }
@@ -385,7 +514,13 @@ fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<boo
 
 /// What `select=` does not save.
 fn select_advice(path: &QueryPath) -> Option<String> {
-    let shown: Vec<String> = path.clauses.select.as_ref()?.iter().map(show_path).collect();
+    let shown: Vec<String> = path
+        .clauses
+        .select
+        .as_ref()?
+        .iter()
+        .map(show_path)
+        .collect();
     path.index.is_none().then(|| {
         format!(
             "select saves no reading: whole items are read; an index that projects only {} has smaller entries",

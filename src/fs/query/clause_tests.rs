@@ -65,12 +65,27 @@ fn results_are_files() {
 
 #[test]
 fn a_query_needs_its_partition_key() {
-    check("query/count", "a query needs @pk=…, the partition key UserId");
+    check(
+        "query/count",
+        "a query needs @pk=…, the partition key UserId",
+    );
     check_hint("query/count", "for example UserId=…/items.ndjson");
-    check("query/@sk=a/items.ndjson", "a query needs @pk=…, the partition key UserId");
-    check("gsi/ByRegion/query/Tenant=a/count", "a query needs all of its partition key; Region is missing");
-    check("gsi/ByRegion/query/count", "a query needs all of its partition key; Tenant, Region is missing");
-    check_hint("gsi/ByRegion/query/count", "for example Tenant=…/Region=…/items.ndjson");
+    check(
+        "query/@sk=a/items.ndjson",
+        "a query needs @pk=…, the partition key UserId",
+    );
+    check(
+        "gsi/ByRegion/query/Tenant=a/count",
+        "a query needs all of its partition key; Region is missing",
+    );
+    check(
+        "gsi/ByRegion/query/count",
+        "a query needs all of its partition key; Tenant, Region is missing",
+    );
+    check_hint(
+        "gsi/ByRegion/query/count",
+        "for example Tenant=…/Region=…/items.ndjson",
+    );
     check(
         "gsi/ByRegion/query/@pk=a,1/Hour=3/count",
         "a condition on Hour needs '=' conditions on the sort attributes before it: Day has none",
@@ -104,24 +119,45 @@ fn unknown_clauses_name_the_nearest_word() {
         ("GameTitel.ge=a", "GameTitle.ge="),
         ("consistent_read", "consistent"),
     ] {
-        check(&format!("query/{name}"), &format!("unknown clause '{name}'"));
-        check_hint(&format!("query/{name}"), &format!("did you mean '{nearest}'?"));
+        check(
+            &format!("query/{name}"),
+            &format!("unknown clause '{name}'"),
+        );
+        check_hint(
+            &format!("query/{name}"),
+            &format!("did you mean '{nearest}'?"),
+        );
     }
     check("query/@sk.gtt=1", "unknown operator 'gtt' on GameTitle");
     check_hint("query/@sk.gtt=1", "did you mean 'gt'?");
     check("query/GameTitle.eq=1", "unknown operator 'eq' on GameTitle");
-    check_hint("query/GameTitle.eq=1", "did you mean '='? There are lt, le, gt, ge, between, begins, and none for equality.");
+    check_hint(
+        "query/GameTitle.eq=1",
+        "did you mean '='? There are lt, le, gt, ge, between, begins, and none for equality.",
+    );
 }
 
 #[test]
 fn a_filter_is_explained_and_pointed_to_an_index() {
     let message = "is no key attribute here, so this would be a filter: DynamoDB reads, and charges for, every item of the query and then drops those that do not match";
     check("query/@pk=101/status=open", &format!("status {message}"));
-    check_hint("query/@pk=101/status=open", "write where.status.eq=… to filter all the same, or add an index on status");
-    check("query/@pk=101/TopScore.ge=5", &format!("TopScore {message}"));
-    check_hint("query/@pk=101/Wins.ge=5", "write where.Wins.ge=… to filter all the same, or add an index on Wins");
+    check_hint(
+        "query/@pk=101/status=open",
+        "write where.status.eq=… to filter all the same, or add an index on status",
+    );
+    check(
+        "query/@pk=101/TopScore.ge=5",
+        &format!("TopScore {message}"),
+    );
+    check_hint(
+        "query/@pk=101/Wins.ge=5",
+        "write where.Wins.ge=… to filter all the same, or add an index on Wins",
+    );
     check("query/Tenant=a", &format!("Tenant {message}"));
-    check_hint("query/Tenant=a", "the index ByRegion has Tenant as its partition key: gsi/ByRegion/query/Tenant=…");
+    check_hint(
+        "query/Tenant=a",
+        "the index ByRegion has Tenant as its partition key: gsi/ByRegion/query/Tenant=…",
+    );
     check("scan/status=open", &format!("status {message}"));
 }
 
@@ -133,20 +169,47 @@ fn shards_are_a_range_of_keys() {
         ("query/@pk.shards=,01,12/items.ndjson", "file"),
         ("query/@pk.shards=a,1,5/count", "file"),
         ("query/@pk.shards=a,1,200", "dir"),
-        ("query/@pk.shards=a,1,201", "shards are 1 to 200, the first number not above the last"),
-        ("query/@pk.shards=a,5,1", "shards are 1 to 200, the first number not above the last"),
-        ("query/@pk.shards=a,1", "shards are prefix,first,last with whole numbers, not 'a,1'"),
-        ("query/@pk.shards=a,b,c", "shards are prefix,first,last with whole numbers, not 'a,b,c'"),
+        (
+            "query/@pk.shards=a,1,201",
+            "shards are 1 to 200, the first number not above the last",
+        ),
+        (
+            "query/@pk.shards=a,5,1",
+            "shards are 1 to 200, the first number not above the last",
+        ),
+        (
+            "query/@pk.shards=a,1",
+            "shards are prefix,first,last with whole numbers, not 'a,1'",
+        ),
+        (
+            "query/@pk.shards=a,b,c",
+            "shards are prefix,first,last with whole numbers, not 'a,b,c'",
+        ),
         ("query/@pk.shards=a,1,5/@pk=1", "@pk is given twice"),
         ("query/@pk=1/@pk.shards=a,1,5", "@pk.shards is given twice"),
-        ("gsi/ByRegion/query/@pk.shards=a,1,5", "shards work on a partition key of one attribute"),
-        ("gsi/ByRegion/query/Tenant.shards=a,1,5", "shards work on a partition key of one attribute"),
-        ("scan/@pk.shards=a,1,5", "the key condition @pk.shards=a,1,5 does not work on a scan"),
-        ("query/@pk.shards=a,1,2/000001,a1,Starship X.json", "-> ../../items/a1/Starship X.json"),
+        (
+            "gsi/ByRegion/query/@pk.shards=a,1,5",
+            "shards work on a partition key of one attribute",
+        ),
+        (
+            "gsi/ByRegion/query/Tenant.shards=a,1,5",
+            "shards work on a partition key of one attribute",
+        ),
+        (
+            "scan/@pk.shards=a,1,5",
+            "the key condition @pk.shards=a,1,5 does not work on a scan",
+        ),
+        (
+            "query/@pk.shards=a,1,2/000001,a1,Starship X.json",
+            "-> ../../items/a1/Starship X.json",
+        ),
     ] {
         check(path, expected);
     }
-    check_hint("query/@pk.shards=a", "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5");
+    check_hint(
+        "query/@pk.shards=a",
+        "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5",
+    );
 }
 
 #[test]
@@ -164,8 +227,14 @@ fn repeated_and_contradicting_clauses_are_refused() {
         ("query/live=1", "live takes no value"),
         ("query/consistent/consistent", "consistent is given twice"),
         ("scan/segment=0,2/segment=1,2", "segment is given twice"),
-        ("query/@sk.ge=1/@sk.le=5", "a key condition takes one operator on GameTitle, there is one already"),
-        ("query/@sk=1/GameTitle=1", "a key condition takes one operator on GameTitle, there is one already"),
+        (
+            "query/@sk.ge=1/@sk.le=5",
+            "a key condition takes one operator on GameTitle, there is one already",
+        ),
+        (
+            "query/@sk=1/GameTitle=1",
+            "a key condition takes one operator on GameTitle, there is one already",
+        ),
         ("gsi/ByRegion/query/Tenant=a/@pk=a,1", "@pk is given twice"),
     ] {
         check(path, expected);
@@ -176,22 +245,67 @@ fn repeated_and_contradicting_clauses_are_refused() {
 fn values_are_checked_by_type() {
     for (path, expected) in [
         ("query/@pk=", "UserId: a key value cannot be empty"),
-        ("query/@pk=%FF", "UserId: the bytes of a string key are not UTF-8"),
-        ("query/@pk=50%", "UserId: after '%' come two hexadecimal digits, '%25' is the character itself"),
-        ("gsi/GameTitleIndex/query/TopScore=high", "TopScore: The parameter cannot be converted to a numeric value: high"),
-        ("gsi/GameTitleIndex/query/TopScore.begins=1", "'begins' does not work on TopScore, a number"),
-        ("gsi/GameTitleIndex/query/TopScore.between=5", "between on TopScore takes two values, lower,upper"),
-        ("gsi/GameTitleIndex/query/TopScore.between=1,2,3", "between on TopScore takes two values, lower,upper"),
-        ("gsi/GameTitleIndex/query/TopScore.between=10,9", "between on TopScore: the lower value is greater than the upper"),
-        ("query/@sk.between=b,a", "between on GameTitle: the lower value is greater than the upper"),
-        ("query/@sk.between=a,", "GameTitle: a key value cannot be empty"),
-        ("query/@pk=a%~b", "UserId: a shortened name ends in '%~' and 26 characters a-z, 2-7"),
+        (
+            "query/@pk=%FF",
+            "UserId: the bytes of a string key are not UTF-8",
+        ),
+        (
+            "query/@pk=50%",
+            "UserId: after '%' come two hexadecimal digits, '%25' is the character itself",
+        ),
+        (
+            "gsi/GameTitleIndex/query/TopScore=high",
+            "TopScore: The parameter cannot be converted to a numeric value: high",
+        ),
+        (
+            "gsi/GameTitleIndex/query/TopScore.begins=1",
+            "'begins' does not work on TopScore, a number",
+        ),
+        (
+            "gsi/GameTitleIndex/query/TopScore.between=5",
+            "between on TopScore takes two values, lower,upper",
+        ),
+        (
+            "gsi/GameTitleIndex/query/TopScore.between=1,2,3",
+            "between on TopScore takes two values, lower,upper",
+        ),
+        (
+            "gsi/GameTitleIndex/query/TopScore.between=10,9",
+            "between on TopScore: the lower value is greater than the upper",
+        ),
+        (
+            "query/@sk.between=b,a",
+            "between on GameTitle: the lower value is greater than the upper",
+        ),
+        (
+            "query/@sk.between=a,",
+            "GameTitle: a key value cannot be empty",
+        ),
+        (
+            "query/@pk=a%~b",
+            "UserId: a shortened name ends in '%~' and 26 characters a-z, 2-7",
+        ),
         ("query/@pk.gt=1", "the partition key UserId takes '=' only"),
-        ("query/UserId.begins=1", "the partition key UserId takes '=' only"),
-        ("gsi/ByRegion/query/@pk=a", "@pk of this index takes 2 values, not 1"),
-        ("gsi/ByRegion/query/@pk=a,b", "Region: The parameter cannot be converted to a numeric value: b"),
-        ("gsi/ByRegion/query/@sk=a", "@sk names one attribute, but the key has 2"),
-        ("gsi/ByHash/query/@sk=a", "@sk does not work here: there is no sort key"),
+        (
+            "query/UserId.begins=1",
+            "the partition key UserId takes '=' only",
+        ),
+        (
+            "gsi/ByRegion/query/@pk=a",
+            "@pk of this index takes 2 values, not 1",
+        ),
+        (
+            "gsi/ByRegion/query/@pk=a,b",
+            "Region: The parameter cannot be converted to a numeric value: b",
+        ),
+        (
+            "gsi/ByRegion/query/@sk=a",
+            "@sk names one attribute, but the key has 2",
+        ),
+        (
+            "gsi/ByHash/query/@sk=a",
+            "@sk does not work here: there is no sort key",
+        ),
     ] {
         check(path, expected);
     }
@@ -202,10 +316,22 @@ fn words_are_checked() {
     for (path, expected) in [
         ("query/limit", "limit needs a value"),
         ("query/limit=", "limit needs a value"),
-        ("query/limit=0", "limit takes a whole number from 1, not '0'"),
-        ("query/limit=+1", "limit takes a whole number from 1, not '+1'"),
-        ("query/limit=ten", "limit takes a whole number from 1, not 'ten'"),
-        ("query/eval=4294967296", "eval takes a whole number from 1, not '4294967296'"),
+        (
+            "query/limit=0",
+            "limit takes a whole number from 1, not '0'",
+        ),
+        (
+            "query/limit=+1",
+            "limit takes a whole number from 1, not '+1'",
+        ),
+        (
+            "query/limit=ten",
+            "limit takes a whole number from 1, not 'ten'",
+        ),
+        (
+            "query/eval=4294967296",
+            "eval takes a whole number from 1, not '4294967296'",
+        ),
         ("query/desc=1", "desc takes no value"),
         ("query/typed=", "typed takes no value"),
         ("query/select=", "select needs a value"),
@@ -213,18 +339,48 @@ fn words_are_checked() {
         ("query/select=a[x]", "'a[x]' is no document path"),
         ("query/after=", "after needs a value"),
         ("query/after=abc", "this is no position token of ddbfs"),
-        ("query/after=AAAAAAAAAAAAAAAAAAAA", "this is no position token of ddbfs"),
+        (
+            "query/after=AAAAAAAAAAAAAAAAAAAA",
+            "this is no position token of ddbfs",
+        ),
         ("query/segment=0,2", "segment does not work on a query"),
-        ("scan/segment=2,2", "segment takes its number and how many there are, number < count ≤ 1000000, not '2,2'"),
-        ("scan/segment=1", "segment takes its number and how many there are, number < count ≤ 1000000, not '1'"),
-        ("scan/segment=0,1000001", "segment takes its number and how many there are, number < count ≤ 1000000, not '0,1000001'"),
+        (
+            "scan/segment=2,2",
+            "segment takes its number and how many there are, number < count ≤ 1000000, not '2,2'",
+        ),
+        (
+            "scan/segment=1",
+            "segment takes its number and how many there are, number < count ≤ 1000000, not '1'",
+        ),
+        (
+            "scan/segment=0,1000001",
+            "segment takes its number and how many there are, number < count ≤ 1000000, not '0,1000001'",
+        ),
         ("scan/desc", "desc does not work on a scan"),
-        ("scan/@pk=1", "the key condition @pk=1 does not work on a scan"),
-        ("scan/GameTitle.ge=1", "the key condition GameTitle.ge=1 does not work on a scan"),
-        ("gsi/ByHash/query/consistent", "consistent reads are not supported on global secondary indexes"),
-        ("gsi/GameTitleIndex/scan/consistent", "consistent reads are not supported on global secondary indexes"),
-        ("gsi/GameTitleIndex/query/select=Wins", "index GameTitleIndex does not project Wins"),
-        ("gsi/ByHash/scan/select=Wins,Losses.a", "index ByHash does not project Losses"),
+        (
+            "scan/@pk=1",
+            "the key condition @pk=1 does not work on a scan",
+        ),
+        (
+            "scan/GameTitle.ge=1",
+            "the key condition GameTitle.ge=1 does not work on a scan",
+        ),
+        (
+            "gsi/ByHash/query/consistent",
+            "consistent reads are not supported on global secondary indexes",
+        ),
+        (
+            "gsi/GameTitleIndex/scan/consistent",
+            "consistent reads are not supported on global secondary indexes",
+        ),
+        (
+            "gsi/GameTitleIndex/query/select=Wins",
+            "index GameTitleIndex does not project Wins",
+        ),
+        (
+            "gsi/ByHash/scan/select=Wins,Losses.a",
+            "index ByHash does not project Losses",
+        ),
         ("gsi/ByHash/scan/select=Wins,UserId,GameTitle,Hash", "dir"),
     ] {
         check(path, expected);
@@ -233,7 +389,16 @@ fn words_are_checked() {
 
 #[test]
 fn probes_find_nothing_quietly() {
-    for name in [".git", ".hidden", ".foo.swp", "CVS", "HEAD", "lost+found", "*", "*.json"] {
+    for name in [
+        ".git",
+        ".hidden",
+        ".foo.swp",
+        "CVS",
+        "HEAD",
+        "lost+found",
+        "*",
+        "*.json",
+    ] {
         check(&format!("query/{name}"), "ENOENT");
         check(&format!("query/@pk=1/{name}"), "ENOENT");
     }
@@ -247,14 +412,23 @@ fn a_glob_in_a_value_is_a_value() {
 #[test]
 fn links_are_resolved_from_their_names() {
     for (path, expected) in [
-        ("query/@pk=101/000001,Starship%20X.json", "-> ../../items/101/Starship%20X.json"),
-        ("query/@pk=user#42/desc/limit=3/000012,a.json", "-> ../../../../items/user%2342/a.json"),
+        (
+            "query/@pk=101/000001,Starship%20X.json",
+            "-> ../../items/101/Starship%20X.json",
+        ),
+        (
+            "query/@pk=user#42/desc/limit=3/000012,a.json",
+            "-> ../../../../items/user%2342/a.json",
+        ),
         ("query/000001,a.json", "ENOENT"),
         ("query/@pk=101/1,a.json", "ENOENT"),
         ("query/@pk=101/000001,a.txt", "ENOENT"),
         ("query/@pk=101/000001,.json", "ENOENT"),
         ("query/@pk=101/1000000,a.json", "-> ../../items/101/a.json"),
-        ("scan/000001,101,Starship%20X.json", "-> ../items/101/Starship%20X.json"),
+        (
+            "scan/000001,101,Starship%20X.json",
+            "-> ../items/101/Starship%20X.json",
+        ),
         ("scan/000001,101.json", "ENOENT"),
         (
             "gsi/GameTitleIndex/query/@pk=Comet Quest/desc/000001,0,123,Comet%20Quest.json",
@@ -264,8 +438,14 @@ fn links_are_resolved_from_their_names() {
             "gsi/GameTitleIndex/scan/000001,Comet%20Quest,0,123,Comet%20Quest.json",
             "-> ../items/Comet%20Quest/0,123,Comet%20Quest.json",
         ),
-        ("gsi/ByRegion/query/Tenant=a/Region=1/000001,2024,5,u1,g.json", "-> ../../../items/a,1/2024,5,u1,g.json"),
-        ("gsi/ByRegion/scan/000001,a,1,2024,5,u1,g.json", "-> ../items/a,1/2024,5,u1,g.json"),
+        (
+            "gsi/ByRegion/query/Tenant=a/Region=1/000001,2024,5,u1,g.json",
+            "-> ../../../items/a,1/2024,5,u1,g.json",
+        ),
+        (
+            "gsi/ByRegion/scan/000001,a,1,2024,5,u1,g.json",
+            "-> ../items/a,1/2024,5,u1,g.json",
+        ),
     ] {
         check(path, expected);
     }
@@ -275,26 +455,48 @@ fn links_are_resolved_from_their_names() {
 fn a_shortened_partition_key_is_kept_as_typed() {
     let alias = format!("{}%~abcdefghijklmnopqrstuvwxya", "u".repeat(200));
     check(&format!("query/@pk={alias}"), "dir");
-    check(&format!("query/UserId={alias}/000001,a.json"), &format!("-> ../../items/{alias}/a.json"));
+    check(
+        &format!("query/UserId={alias}/000001,a.json"),
+        &format!("-> ../../items/{alias}/a.json"),
+    );
     check(&format!("query/UserId={alias}/@pk=1"), "@pk is given twice");
-    check(&format!("query/@sk={alias}"), "GameTitle: a shortened name (%~…) works only as the whole partition key");
-    check(&format!("scan/000001,{alias},a.json"), &format!("-> ../items/{alias}/a.json"));
-    check(&format!("gsi/ByRegion/scan/000001,{alias},5,u1,g.json"), &format!("-> ../items/{alias}/5,u1,g.json"));
+    check(
+        &format!("query/@sk={alias}"),
+        "GameTitle: a shortened name (%~…) works only as the whole partition key",
+    );
+    check(
+        &format!("scan/000001,{alias},a.json"),
+        &format!("-> ../items/{alias}/a.json"),
+    );
+    check(
+        &format!("gsi/ByRegion/scan/000001,{alias},5,u1,g.json"),
+        &format!("-> ../items/{alias}/5,u1,g.json"),
+    );
 }
 
 #[test]
 fn links_of_a_table_without_sort_key_lie_beside_each_other() {
     let pets = table("Pets", "Kind:S", None, Vec::new());
-    for path in ["query/@pk=Dog/000001,Dog.json", "scan/typed/000001,Dog.json"] {
-        let Ok(Child::Link { target }) = walk(&pets, path) else { panic!("{path}") };
+    for path in [
+        "query/@pk=Dog/000001,Dog.json",
+        "scan/typed/000001,Dog.json",
+    ] {
+        let Ok(Child::Link { target }) = walk(&pets, path) else {
+            panic!("{path}")
+        };
         assert_eq!(target, "../../items/Dog.json");
     }
-    assert!(matches!(walk(&pets, "query/@sk=1"), Err(FsError::Clause { .. })));
+    assert!(matches!(
+        walk(&pets, "query/@sk=1"),
+        Err(FsError::Clause { .. })
+    ));
 }
 
 #[test]
 fn help_uses_the_tables_own_names() {
-    let Ok(Child::Result(path, _)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help") else { panic!("no help") };
+    let Ok(Child::Result(path, _)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help") else {
+        panic!("no help")
+    };
     let text = super::help::text(&path, None);
     for expected in [
         "index GameTitleIndex of table GameScores",
@@ -312,17 +514,29 @@ fn help_uses_the_tables_own_names() {
 #[test]
 fn the_documents_name_every_clause_and_result() {
     let pets = table("Pets", "own:S", Some("sort:S"), Vec::new());
-    let words = ["query", "scan"].map(|kind| super::clause::words(super::test_tables::directory(&pets, kind).context()));
-    for (document, text) in
-        [("paths.md", include_str!("../../../docs/paths.md")), ("filesystem.md", include_str!("../../../docs/filesystem.md"))]
-    {
-        for word in words.iter().flatten().filter(|word| !word.starts_with("own=") && !word.starts_with("sort")) {
-            let shown = word.strip_prefix("@sk").filter(|operator| operator.starts_with('.')).unwrap_or(word);
+    let words = ["query", "scan"]
+        .map(|kind| super::clause::words(super::test_tables::directory(&pets, kind).context()));
+    for (document, text) in [
+        ("paths.md", include_str!("../../../docs/paths.md")),
+        ("filesystem.md", include_str!("../../../docs/filesystem.md")),
+    ] {
+        for word in words
+            .iter()
+            .flatten()
+            .filter(|word| !word.starts_with("own=") && !word.starts_with("sort"))
+        {
+            let shown = word
+                .strip_prefix("@sk")
+                .filter(|operator| operator.starts_with('.'))
+                .unwrap_or(word);
             assert!(text.contains(shown), "{document} does not name {word}");
         }
     }
     for operator in super::operators::filter_operators() {
-        assert!(super::where_clause::OPERATORS_HELP.contains(operator), "{operator}");
+        assert!(
+            super::where_clause::OPERATORS_HELP.contains(operator),
+            "{operator}"
+        );
     }
 }
 

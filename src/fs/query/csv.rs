@@ -44,18 +44,36 @@ pub(super) struct Columns {
 impl Columns {
     /// Those of `select=`.
     pub fn selected(path: &QueryPath) -> Option<Self> {
-        Some(Self::new(path.clauses.select.clone()?, path.clauses.has(TYPED)))
+        Some(Self::new(
+            path.clauses.select.clone()?,
+            path.clauses.has(TYPED),
+        ))
     }
 
     fn new(paths: Vec<DocumentPath>, typed: bool) -> Self {
-        Self { heads: paths.iter().map(|path| path.head.clone()).collect(), paths, typed }
+        Self {
+            heads: paths.iter().map(|path| path.head.clone()).collect(),
+            paths,
+            typed,
+        }
     }
 
     /// Those of the items' attributes.
     pub fn of_names(path: &QueryPath, mut names: Names) -> Self {
-        let keys: Vec<String> = path.context().cursor_attributes().iter().map(|key| key.name.clone()).collect();
+        let keys: Vec<String> = path
+            .context()
+            .cursor_attributes()
+            .iter()
+            .map(|key| key.name.clone())
+            .collect();
         names.retain(|name| !keys.contains(name));
-        Self::new(keys.into_iter().chain(names).map(DocumentPath::top_level).collect(), path.clauses.has(TYPED))
+        Self::new(
+            keys.into_iter()
+                .chain(names)
+                .map(DocumentPath::top_level)
+                .collect(),
+            path.clauses.has(TYPED),
+        )
     }
 
     /// The top-level attributes that the columns are in.
@@ -71,12 +89,19 @@ impl Columns {
         let owned: Item;
         let item = match row {
             Row::Record(record) => {
-                owned = record.attributes(&|name| self.heads.contains(name)).map_err(Error::from)?;
+                owned = record
+                    .attributes(&|name| self.heads.contains(name))
+                    .map_err(Error::from)?;
                 &owned
             }
             Row::Item(item) => *item,
         };
-        self.write_record(self.paths.iter().map(|path| path.resolve_in(item).map(|value| self.field(value))), out);
+        self.write_record(
+            self.paths
+                .iter()
+                .map(|path| path.resolve_in(item).map(|value| self.field(value))),
+            out,
+        );
         Ok(())
     }
 
@@ -108,7 +133,8 @@ impl Columns {
 
 /// In quotes where a reader could take it for something else: an empty text is not an absent one.
 fn write_field(field: &str, out: &mut Vec<u8>) {
-    let is_bare = !field.is_empty() && !field.contains([',', '"', '\n', '\r']) && field.trim() == field;
+    let is_bare =
+        !field.is_empty() && !field.contains([',', '"', '\n', '\r']) && field.trim() == field;
     if is_bare {
         out.extend_from_slice(field.as_bytes());
         return;
@@ -152,24 +178,69 @@ mod tests {
 
     fn check(json: &str, select: &[&str], typed: bool, expected: &str) {
         let item = plain_json::parse(json.as_bytes()).expect("JSON");
-        let paths = select.iter().map(|path| super::super::spelling::document_path(path).expect("a path")).collect();
+        let paths = select
+            .iter()
+            .map(|path| super::super::spelling::document_path(path).expect("a path"))
+            .collect();
         let columns = Columns::new(paths, typed);
         let mut out = Vec::new();
         columns.write_header(&mut out);
-        columns.write_row(&Row::Item(&item), &mut out).expect("a row");
+        columns
+            .write_row(&Row::Item(&item), &mut out)
+            .expect("a row");
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }
 
     #[test]
     fn fields_follow_rfc_4180() {
-        check(r#"{"a":"x","b":12}"#, &["a", "b", "c"], false, "a,b,c\nx,12,\n");
-        check(r#"{"a":"x,y","b":"say \"hi\""}"#, &["a", "b"], false, "a,b\n\"x,y\",\"say \"\"hi\"\"\"\n");
-        check(r#"{"a":"two\nlines","b":" "}"#, &["a", "b"], false, "a,b\n\"two\nlines\",\" \"\n");
-        check(r#"{"a":"","b":null}"#, &["a", "b"], false, "a,b\n\"\",null\n");
-        check(r#"{"a":true,"b":{"$b64":"AAE="}}"#, &["a", "b"], false, "a,b\ntrue,AAE=\n");
-        check(r#"{"a":[1,"x"],"b":{"c":1}}"#, &["a", "b"], false, "a,b\n\"[1,\"\"x\"\"]\",\"{\"\"c\"\":1}\"\n");
-        check(r#"{"a":[1,"x"],"b":{"c":1}}"#, &["a[1]", "b.c"], false, "a[1],b.c\nx,1\n");
+        check(
+            r#"{"a":"x","b":12}"#,
+            &["a", "b", "c"],
+            false,
+            "a,b,c\nx,12,\n",
+        );
+        check(
+            r#"{"a":"x,y","b":"say \"hi\""}"#,
+            &["a", "b"],
+            false,
+            "a,b\n\"x,y\",\"say \"\"hi\"\"\"\n",
+        );
+        check(
+            r#"{"a":"two\nlines","b":" "}"#,
+            &["a", "b"],
+            false,
+            "a,b\n\"two\nlines\",\" \"\n",
+        );
+        check(
+            r#"{"a":"","b":null}"#,
+            &["a", "b"],
+            false,
+            "a,b\n\"\",null\n",
+        );
+        check(
+            r#"{"a":true,"b":{"$b64":"AAE="}}"#,
+            &["a", "b"],
+            false,
+            "a,b\ntrue,AAE=\n",
+        );
+        check(
+            r#"{"a":[1,"x"],"b":{"c":1}}"#,
+            &["a", "b"],
+            false,
+            "a,b\n\"[1,\"\"x\"\"]\",\"{\"\"c\"\":1}\"\n",
+        );
+        check(
+            r#"{"a":[1,"x"],"b":{"c":1}}"#,
+            &["a[1]", "b.c"],
+            false,
+            "a[1],b.c\nx,1\n",
+        );
         check(r#"{"a,b":"x"}"#, &["a%2Cb"], false, "\"a,b\"\nx\n");
-        check(r#"{"a":1,"b":{"$ss":["x"]}}"#, &["a", "b"], true, "a,b\n\"{\"\"N\"\":\"\"1\"\"}\",\"{\"\"SS\"\":[\"\"x\"\"]}\"\n");
+        check(
+            r#"{"a":1,"b":{"$ss":["x"]}}"#,
+            &["a", "b"],
+            true,
+            "a,b\n\"{\"\"N\"\":\"\"1\"\"}\",\"{\"\"SS\"\":[\"\"x\"\"]}\"\n",
+        );
     }
 }

@@ -33,7 +33,12 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
     };
     let estimate = estimate(path, &resolved, db)?;
     let fetched = fetched_attributes(path);
-    let filters: Vec<String> = path.clauses.filters.iter().map(|filter| format!("({})", filter.shown())).collect();
+    let filters: Vec<String> = path
+        .clauses
+        .filters
+        .iter()
+        .map(|filter| format!("({})", filter.shown()))
+        .collect();
     let text = json!({
         "operation": match path.kind { QueryKind::Query => "Query", QueryKind::Scan => "Scan" },
         "table": path.schema.name.as_str(),
@@ -77,8 +82,17 @@ impl Estimate {
 
 fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Estimate, FsError> {
     let (read, is_all) = follow(path, db)?;
-    let least = Figures { requests: read.requests, items: read.scanned, bytes: read.bytes, units: read.capacity.total() };
-    let most = if is_all { least } else { most(path, resolved, db)? };
+    let least = Figures {
+        requests: read.requests,
+        items: read.scanned,
+        bytes: read.bytes,
+        units: read.capacity.total(),
+    };
+    let most = if is_all {
+        least
+    } else {
+        most(path, resolved, db)?
+    };
     Ok(Estimate { least, most })
 }
 
@@ -86,7 +100,11 @@ fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<
 fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsError> {
     let (mut stream, mut sum) = (path.stream(db, &|_| {})?, StreamStep::default());
     // Where a look is paid for like a read, nothing is read.
-    let bytes_max = if db.charges_looks() { 0 } else { FOLLOWED_BYTES_MAX };
+    let bytes_max = if db.charges_looks() {
+        0
+    } else {
+        FOLLOWED_BYTES_MAX
+    };
     while sum.bytes + sum.scanned * ENTRY_OVERHEAD_BYTES < bytes_max {
         let mut unsettled = Vec::new();
         match stream.next(db, &mut unsettled, &mut |_| {})? {
@@ -101,36 +119,71 @@ fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsErr
 fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figures, FsError> {
     let (requests, unit) = (resolved.len() as u64, READ_UNIT_BYTES as u64);
     let entries = totals(path, resolved, &path.source(), db)?;
-    let evaluated = path.bounds().eval.map_or(entries.entries, |eval| entries.entries.min(eval.saturating_mul(requests)));
+    let evaluated = path.bounds().eval.map_or(entries.entries, |eval| {
+        entries.entries.min(eval.saturating_mul(requests))
+    });
     let items = match path.clauses.is_filtered() {
         // A merge may have read a page of each shard more than it gives.
-        false if requests == 1 => path.bounds().limit.map_or(evaluated, |limit| evaluated.min(limit)),
+        false if requests == 1 => path
+            .bounds()
+            .limit
+            .map_or(evaluated, |limit| evaluated.min(limit)),
         _ => evaluated,
     };
     let fetched = match fetched_attributes(path).is_empty() {
         true => SourceStats::default(),
-        false => totals(path, resolved, &Source { index: None, ..path.source() }, db)?,
+        false => totals(
+            path,
+            resolved,
+            &Source {
+                index: None,
+                ..path.source()
+            },
+            db,
+        )?,
     };
-    let fetched_units = if fetched.entries == 0 { 0 } else { fetched.bytes / unit + items };
+    let fetched_units = if fetched.entries == 0 {
+        0
+    } else {
+        fetched.bytes / unit + items
+    };
     // A page with fetches ends up to a unit before its maximum.
-    let pages = (entries.bytes + fetched_units * unit) / (PAGE_BYTES_MAX - READ_UNIT_BYTES) as u64 + requests;
+    let pages = (entries.bytes + fetched_units * unit) / (PAGE_BYTES_MAX - READ_UNIT_BYTES) as u64
+        + requests;
     let short_pages = match path.clauses.partition {
         Partition::Shards(_) => items / SHARD_ITEMS.0 as u64,
         _ => 0,
     };
     let requests = pages + short_pages;
     let units = entries.bytes / unit + requests + fetched_units;
-    let per_unit = if path.clauses.has(CONSISTENT) { 1.0 } else { 0.5 };
-    Ok(Figures { requests, items, bytes: entries.bytes + fetched.bytes, units: units as f64 * per_unit })
+    let per_unit = if path.clauses.has(CONSISTENT) {
+        1.0
+    } else {
+        0.5
+    };
+    Ok(Figures {
+        requests,
+        items,
+        bytes: entries.bytes + fetched.bytes,
+        units: units as f64 * per_unit,
+    })
 }
 
 /// Entries and bytes of the collections, or of the whole source.
-fn totals(path: &QueryPath, resolved: &[Resolved], source: &Source, db: &dyn Browse) -> Result<SourceStats, FsError> {
+fn totals(
+    path: &QueryPath,
+    resolved: &[Resolved],
+    source: &Source,
+    db: &dyn Browse,
+) -> Result<SourceStats, FsError> {
     if path.kind == QueryKind::Scan {
         return Ok(db.stats(source)?);
     }
     let mut sum = SourceStats::default();
-    for partition in resolved.iter().filter_map(|resolved| resolved.partition.as_ref()) {
+    for partition in resolved
+        .iter()
+        .filter_map(|resolved| resolved.partition.as_ref())
+    {
         if let Some(collection) = db.collection(source, partition)? {
             sum.entries += collection.entries;
             sum.bytes += collection.bytes;
@@ -141,15 +194,34 @@ fn totals(path: &QueryPath, resolved: &[Resolved], source: &Source, db: &dyn Bro
 
 /// What is selected and not in the local index that is read: it is fetched from the table, item by item.
 fn fetched_attributes(path: &QueryPath) -> Vec<&str> {
-    let Some(index) = path.index_schema().filter(|index| index.kind == IndexKind::Local) else { return Vec::new() };
-    let selected = path.clauses.select.iter().flatten().map(|path| path.head.as_str());
-    selected.filter(|name| !index.projects(&path.schema.key, name)).collect::<BTreeSet<_>>().into_iter().collect()
+    let Some(index) = path
+        .index_schema()
+        .filter(|index| index.kind == IndexKind::Local)
+    else {
+        return Vec::new();
+    };
+    let selected = path
+        .clauses
+        .select
+        .iter()
+        .flatten()
+        .map(|path| path.head.as_str());
+    selected
+        .filter(|name| !index.projects(&path.schema.key, name))
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
     let partition = resolved.partition.as_ref()?;
     let shown = path.key_clauses(partition).into_iter().map(|clause| {
-        let values: Vec<String> = clause.range.values().into_iter().map(plain_json::value).collect();
+        let values: Vec<String> = clause
+            .range
+            .values()
+            .into_iter()
+            .map(plain_json::value)
+            .collect();
         show_range(&clause.attribute.name, &clause.range, &values)
     });
     Some(shown.collect::<Vec<_>>().join(" AND "))
@@ -158,13 +230,30 @@ fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
 /// What would read less, or cost less.
 fn advice(path: &QueryPath) -> Vec<String> {
     let mut all = Vec::new();
-    let equal: BTreeSet<&str> = path.clauses.filters.iter().flat_map(|filter| filter.equalities()).collect();
-    let filtered: BTreeSet<&str> = path.clauses.filters.iter().flat_map(|filter| filter.names()).collect();
+    let equal: BTreeSet<&str> = path
+        .clauses
+        .filters
+        .iter()
+        .flat_map(|filter| filter.equalities())
+        .collect();
+    let filtered: BTreeSet<&str> = path
+        .clauses
+        .filters
+        .iter()
+        .flat_map(|filter| filter.names())
+        .collect();
     let table = &path.schema.key.partition.name;
     if path.kind == QueryKind::Scan && equal.contains(table.as_str()) {
-        all.push(format!("query/{table}=… reads one item collection instead of everything"));
+        all.push(format!(
+            "query/{table}=… reads one item collection instead of everything"
+        ));
     }
-    all.extend(path.schema.indexes.iter().filter_map(|index| better_index(path, index, &equal, &filtered)));
+    all.extend(
+        path.schema
+            .indexes
+            .iter()
+            .filter_map(|index| better_index(path, index, &equal, &filtered)),
+    );
     if path.clauses.is_filtered() {
         all.push("a filter saves no reading: every item that is evaluated is paid for, also those that it drops".to_owned());
     } else if path.kind == QueryKind::Scan {
@@ -182,23 +271,51 @@ fn advice(path: &QueryPath) -> Vec<String> {
 }
 
 /// An index whose key does what the filter does.
-fn better_index(path: &QueryPath, index: &IndexSchema, equal: &BTreeSet<&str>, filtered: &BTreeSet<&str>) -> Option<String> {
+fn better_index(
+    path: &QueryPath,
+    index: &IndexSchema,
+    equal: &BTreeSet<&str>,
+    filtered: &BTreeSet<&str>,
+) -> Option<String> {
     if path.index.as_ref() == Some(&index.name) {
         return None;
     }
     let kind = kind_name(index.kind);
-    let partition: Vec<&str> = index.partition.iter().map(|key| key.name.as_str()).collect();
+    let partition: Vec<&str> = index
+        .partition
+        .iter()
+        .map(|key| key.name.as_str())
+        .collect();
     let queried: Vec<&str> = match path.kind {
-        QueryKind::Query => path.context().keys().partition.iter().map(|key| key.name.as_str()).collect(),
+        QueryKind::Query => path
+            .context()
+            .keys()
+            .partition
+            .iter()
+            .map(|key| key.name.as_str())
+            .collect(),
         QueryKind::Scan => Vec::new(),
     };
     let is_known = |name: &&str| equal.contains(name) || queried.contains(name);
     let is_used = partition.iter().any(|name| equal.contains(name))
-        || index.sort.first().is_some_and(|key| filtered.contains(key.name.as_str()));
+        || index
+            .sort
+            .first()
+            .is_some_and(|key| filtered.contains(key.name.as_str()));
     if !partition.iter().all(is_known) || !is_used {
         return None;
     }
     let mut clauses: Vec<String> = partition.iter().map(|name| format!("{name}=…")).collect();
-    clauses.extend(index.sort.first().filter(|key| filtered.contains(key.name.as_str())).map(|key| format!("{}.ge=…", key.name)));
-    Some(format!("{kind}/{}/query/{} reads only what matches", index.name, clauses.join("/")))
+    clauses.extend(
+        index
+            .sort
+            .first()
+            .filter(|key| filtered.contains(key.name.as_str()))
+            .map(|key| format!("{}.ge=…", key.name)),
+    );
+    Some(format!(
+        "{kind}/{}/query/{} reads only what matches",
+        index.name,
+        clauses.join("/")
+    ))
 }

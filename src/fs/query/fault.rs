@@ -14,7 +14,10 @@ pub(super) struct ClauseFault {
 
 impl ClauseFault {
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: hint.into() }
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+        }
     }
 
     /// A text that is no value of this attribute.
@@ -23,12 +26,18 @@ impl ClauseFault {
     }
 
     pub fn no_value(word: &str, example: &str) -> Self {
-        Self::new(format!("{word} needs a value"), format!("for example {example}"))
+        Self::new(
+            format!("{word} needs a value"),
+            format!("for example {example}"),
+        )
     }
 
     /// One clause too many, or a part of one.
     pub fn surplus(message: String) -> Self {
-        Self::new(message, "leave one out; the order of clauses does not matter")
+        Self::new(
+            message,
+            "leave one out; the order of clauses does not matter",
+        )
     }
 
     pub fn unwanted_value(word: &str) -> Self {
@@ -36,7 +45,10 @@ impl ClauseFault {
     }
 
     pub fn not_on_scan(what: &str) -> Self {
-        Self::new(format!("{what} does not work on a scan"), "use query/ beside scan/")
+        Self::new(
+            format!("{what} does not work on a scan"),
+            "use query/ beside scan/",
+        )
     }
 
     pub fn several_requests(what: &str) -> Self {
@@ -55,12 +67,18 @@ impl ClauseFault {
 
     /// A position token that is none of ours, or of another query.
     pub fn token(message: &str) -> Self {
-        Self::new(message, "use the value of next of page.json, below the same clauses")
+        Self::new(
+            message,
+            "use the value of next of page.json, below the same clauses",
+        )
     }
 }
 
 impl From<ClauseFault> for FsError {
     fn from(fault: ClauseFault) -> Self {
-        Self::Clause { message: fault.message, hint: fault.hint }
+        Self::Clause {
+            message: fault.message,
+            hint: fault.hint,
+        }
     }
 }

@@ -46,17 +46,25 @@ impl Filter {
 
     /// A FilterExpression of the API.
     pub fn of_expression(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
-        Self::parsed(text, placeholders)
-            .map_err(|fault| ClauseFault::new(fault.to_string(), "the FilterExpression is not one that the API takes"))
+        Self::parsed(text, placeholders).map_err(|fault| {
+            ClauseFault::new(
+                fault.to_string(),
+                "the FilterExpression is not one that the API takes",
+            )
+        })
     }
 
     fn parsed(text: &str, placeholders: &Placeholders) -> Result<Self, ExpressionFault> {
         let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders));
         let condition = parse(text)?;
         // In parentheses already, it would have them twice, which the API refuses.
-        let is_open =
-            matches!(condition, Condition::Or(_)) && parse(&format!("({text})")) != Err(ExpressionFault::RedundantParentheses);
-        Ok(Self { pieces: pieces_of(text, placeholders), condition, is_open })
+        let is_open = matches!(condition, Condition::Or(_))
+            && parse(&format!("({text})")) != Err(ExpressionFault::RedundantParentheses);
+        Ok(Self {
+            pieces: pieces_of(text, placeholders),
+            condition,
+            is_open,
+        })
     }
 
     /// What holds for the items that it keeps.
@@ -69,13 +77,23 @@ impl Filter {
         let names = self.condition.attribute_names();
         let keys = context.keys();
         if context.kind == QueryKind::Query
-            && let Some(key) = keys.attributes().find(|key| names.contains(key.name.as_str()))
+            && let Some(key) = keys
+                .attributes()
+                .find(|key| names.contains(key.name.as_str()))
         {
-            let is_partition = keys.partition.iter().any(|partition| partition.name == key.name);
+            let is_partition = keys
+                .partition
+                .iter()
+                .any(|partition| partition.name == key.name);
             return Err(on_key(&key.name, is_partition));
         }
-        let Some(index) = context.index else { return Ok(()) };
-        match names.into_iter().find(|name| !index.projects(&context.schema.key, name)) {
+        let Some(index) = context.index else {
+            return Ok(());
+        };
+        match names
+            .into_iter()
+            .find(|name| !index.projects(&context.schema.key, name))
+        {
             Some(name) => Err(ClauseFault::not_projected(index.name.as_str(), name)),
             None => Ok(()),
         }
@@ -84,7 +102,11 @@ impl Filter {
     /// The expression's text, its names and values added to `expression`.
     pub fn write(&self, expression: &mut Expression, among_others: bool) -> String {
         let text = render(&self.pieces, expression);
-        if among_others && self.is_open { format!("({text})") } else { text }
+        if among_others && self.is_open {
+            format!("({text})")
+        } else {
+            text
+        }
     }
 
     /// As a person would write it.
@@ -111,18 +133,30 @@ impl Filter {
 
 fn on_key(attribute: &str, is_partition: bool) -> ClauseFault {
     let (role, hint) = match is_partition {
-        true => ("the partition key", format!("write {attribute}=… or @pk=…; to read all partitions use scan/")),
+        true => (
+            "the partition key",
+            format!("write {attribute}=… or @pk=…; to read all partitions use scan/"),
+        ),
         false => (
             "a sort key",
-            format!("write {attribute}=…, {attribute}.ge=…, {attribute}.between=a,b or {attribute}.begins=… without where"),
+            format!(
+                "write {attribute}=…, {attribute}.ge=…, {attribute}.between=a,b or {attribute}.begins=… without where"
+            ),
         ),
     };
-    ClauseFault::new(format!("{attribute} is {role} of what is queried: a filter cannot name it, a key condition can"), hint)
+    ClauseFault::new(
+        format!(
+            "{attribute} is {role} of what is queried: a filter cannot name it, a key condition can"
+        ),
+        hint,
+    )
 }
 
 fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
     match condition {
-        Condition::And(list) => list.iter().for_each(|condition| equalities(condition, found)),
+        Condition::And(list) => list
+            .iter()
+            .for_each(|condition| equalities(condition, found)),
         other => found.extend(other.equality().map(|(name, _)| name)),
     }
 }
@@ -177,14 +211,28 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
 
 /// The pieces of an expression with placeholders; it was parsed before.
 fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
-    let name = |alias: &str| placeholders.names.as_ref().and_then(|names| names.get(alias)).cloned();
-    let value = |alias: &str| placeholders.values.as_ref().and_then(|values| values.get(alias)).cloned();
+    let name = |alias: &str| {
+        placeholders
+            .names
+            .as_ref()
+            .and_then(|names| names.get(alias))
+            .cloned()
+    };
+    let value = |alias: &str| {
+        placeholders
+            .values
+            .as_ref()
+            .and_then(|values| values.get(alias))
+            .cloned()
+    };
     let mut pieces: Vec<Piece> = Vec::new();
     let mut tokens = Tokens::new(text);
     let mut goes_on = false;
     loop {
         let token = tokens.advance();
-        let keyword = ["AND", "OR", "NOT", "BETWEEN", "IN"].into_iter().find(|word| token.is_keyword(word));
+        let keyword = ["AND", "OR", "NOT", "BETWEEN", "IN"]
+            .into_iter()
+            .find(|word| token.is_keyword(word));
         let is_call = tokens.peek().kind == TokenKind::Open;
         let step = match token.kind {
             TokenKind::End => return pieces,
@@ -193,11 +241,14 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
             _ => None,
         };
         match (step, token.kind, pieces.last_mut()) {
-            (Some(step), _, Some(Piece::Path(path))) if std::mem::take(&mut goes_on) => path.rest.push(PathElement::Name(step)),
+            (Some(step), _, Some(Piece::Path(path))) if std::mem::take(&mut goes_on) => {
+                path.rest.push(PathElement::Name(step))
+            }
             (Some(step), _, _) => pieces.push(Piece::Path(DocumentPath::top_level(step))),
             (None, TokenKind::Dot, _) => goes_on = true,
             (None, TokenKind::OpenBracket, Some(Piece::Path(path))) => {
-                path.rest.extend(tokens.advance().text.parse().ok().map(PathElement::Index));
+                path.rest
+                    .extend(tokens.advance().text.parse().ok().map(PathElement::Index));
                 tokens.accept(TokenKind::CloseBracket);
             }
             (None, TokenKind::ValueRef, _) => pieces.extend(value(token.text).map(Piece::Value)),
@@ -236,15 +287,27 @@ impl Expression {
         let name = format!("#{tag}");
         self.names.insert(name.clone(), attribute.to_owned());
         let values = range.values();
-        let ends: &[&str] = if values.len() > 1 { &["_from", "_to"] } else { &[""] };
-        let values: Vec<String> = ends.iter().zip(values).map(|(end, value)| self.value(&format!("{tag}{end}"), value)).collect();
+        let ends: &[&str] = if values.len() > 1 {
+            &["_from", "_to"]
+        } else {
+            &[""]
+        };
+        let values: Vec<String> = ends
+            .iter()
+            .zip(values)
+            .map(|(end, value)| self.value(&format!("{tag}{end}"), value))
+            .collect();
         show_range(&name, range, &values)
     }
 
     /// A projection of these paths.
     pub fn projection(&mut self, paths: &[DocumentPath]) -> String {
         let mut numbers = BTreeMap::new();
-        paths.iter().map(|path| write_path(path, 'a', (&mut numbers, &mut self.names))).collect::<Vec<_>>().join(", ")
+        paths
+            .iter()
+            .map(|path| write_path(path, 'a', (&mut numbers, &mut self.names)))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// A path in the filter.

@@ -21,14 +21,26 @@ const ENTRIES_MAX: u32 = 16;
 /// The database failed.
 pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
     let schema = db.schema(&source.table)?.ok_or(FsError::NotFound)?;
-    let index = source.index.as_ref().and_then(|index| schema.index(index.as_str()));
-    let context = Context { schema: &schema, index, kind: QueryKind::Scan };
+    let index = source
+        .index
+        .as_ref()
+        .and_then(|index| schema.index(index.as_str()));
+    let context = Context {
+        schema: &schema,
+        index,
+        kind: QueryKind::Scan,
+    };
     let mut found = Ok(None);
     // A look, which is cheap also where reading costs.
-    let request = ReadRequest { limit: Some(ENTRIES_MAX), ..ReadRequest::scan(source.table.clone(), source.index.clone()) };
+    let request = ReadRequest {
+        limit: Some(ENTRIES_MAX),
+        ..ReadRequest::scan(source.table.clone(), source.index.clone())
+    };
     db.look(&request, &mut |row| {
         if let Ok(None) = found {
-            let is_written_out = |key: &EntryKey| !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK);
+            let is_written_out = |key: &EntryKey| {
+                !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK)
+            };
             found = source::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
         }
     })?;
@@ -39,7 +51,12 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
 #[must_use]
 pub fn all_names() -> String {
     let mut out = String::new();
-    write_names(key_clause::help_of_any().into_iter().chain(clause::help(None)), &mut out);
+    write_names(
+        key_clause::help_of_any()
+            .into_iter()
+            .chain(clause::help(None)),
+        &mut out,
+    );
     out
 }
 
@@ -49,8 +66,10 @@ fn write_names(clauses: impl Iterator<Item = (String, String)>, out: &mut String
         out.push('\n');
     }
     out.push_str("\nResults:\n");
-    let results =
-        ResultKind::TABLE.iter().filter(|(kind, ..)| *kind != ResultKind::Help).map(|(_, name, meaning)| (*name, *meaning));
+    let results = ResultKind::TABLE
+        .iter()
+        .filter(|(kind, ..)| *kind != ResultKind::Help)
+        .map(|(_, name, meaning)| (*name, *meaning));
     for (name, meaning) in results.chain([("ls", "numbered links to the items, in order")]) {
         out.push_str(&format!("  {name:<23} {meaning}\n"));
     }
@@ -68,7 +87,12 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
         QueryKind::Scan => "Scan",
     };
     out.push_str(&format!("{verb} the {what}: each directory is a clause, in any order; the last name is a result.\n\n"));
-    write_names(key_clause::help(context).into_iter().chain(clause::help(Some(context))), &mut out);
+    write_names(
+        key_clause::help(context)
+            .into_iter()
+            .chain(clause::help(Some(context))),
+        &mut out,
+    );
     out.push_str(RESULTS);
     write_examples(path, first, &mut out);
     out
@@ -90,25 +114,47 @@ fn write_examples(path: &QueryPath, first: Option<&EntryKey>, out: &mut String) 
         (Some(_), _) => out.push_str("cat count\nhead -3 items.ndjson\n"),
         (None, QueryKind::Scan) => {
             // Writing to a String cannot fail.
-            let _ = writeln!(out, "cat {up}count\ncat {up}limit=10/items.ndjson\ncat {up}segment=0,4/keys");
+            let _ = writeln!(
+                out,
+                "cat {up}count\ncat {up}limit=10/items.ndjson\ncat {up}segment=0,4/keys"
+            );
         }
         (None, QueryKind::Query) => write_query_examples(context, &up, first, out),
     }
     out.push_str("```\n");
 }
 
-fn write_query_examples(context: Context<'_>, up: &str, first: Option<&EntryKey>, out: &mut String) {
+fn write_query_examples(
+    context: Context<'_>,
+    up: &str,
+    first: Option<&EntryKey>,
+    out: &mut String,
+) {
     let keys = context.keys();
     let (partition_values, sort_value) = first.map_or((Vec::new(), None), key_names);
-    let value = |place: usize, a: &KeyAttribute| partition_values.get(place).cloned().unwrap_or_else(|| sample(a).to_owned());
+    let value = |place: usize, a: &KeyAttribute| {
+        partition_values
+            .get(place)
+            .cloned()
+            .unwrap_or_else(|| sample(a).to_owned())
+    };
     let clause = |(place, a): (usize, &KeyAttribute)| format!("{}={}", written(a), value(place, a));
     let partition: Vec<String> = keys.partition.iter().enumerate().map(clause).collect();
     let partition = partition.join("/");
     let _ = writeln!(out, "cat {up}{partition}/items.ndjson");
     if let Some(sort) = keys.sort.first() {
-        let (name, value) = (written(sort), sort_value.unwrap_or_else(|| sample(sort).to_owned()));
-        let _ = writeln!(out, "cat {up}{partition}/{name}.ge={value}/desc/limit=3/items.ndjson");
-        let _ = writeln!(out, "cat {up}{partition}/{name}.between={value},{value}/count");
+        let (name, value) = (
+            written(sort),
+            sort_value.unwrap_or_else(|| sample(sort).to_owned()),
+        );
+        let _ = writeln!(
+            out,
+            "cat {up}{partition}/{name}.ge={value}/desc/limit=3/items.ndjson"
+        );
+        let _ = writeln!(
+            out,
+            "cat {up}{partition}/{name}.between={value},{value}/count"
+        );
     }
     let _ = writeln!(out, "ls {up}{partition}");
 }
@@ -116,8 +162,14 @@ fn write_query_examples(context: Context<'_>, up: &str, first: Option<&EntryKey>
 /// The values of an entry's partition key and the first of its sort key, as names write them.
 fn key_names(entry: &EntryKey) -> (Vec<String>, Option<String>) {
     match &entry.index {
-        Some((partition, sort)) => (partition.iter().map(file_name::encode).collect(), sort.first().map(file_name::encode)),
-        None => (vec![file_name::encode(&entry.base.partition)], entry.base.sort.as_ref().map(file_name::encode)),
+        Some((partition, sort)) => (
+            partition.iter().map(file_name::encode).collect(),
+            sort.first().map(file_name::encode),
+        ),
+        None => (
+            vec![file_name::encode(&entry.base.partition)],
+            entry.base.sort.as_ref().map(file_name::encode),
+        ),
     }
 }
 

@@ -16,38 +16,63 @@ use crate::model::IndexSchema;
 
 /// The word of a range's operator. Tokens are made of it, so it does not change.
 pub(super) fn word(range: &SortRange) -> &'static str {
-    KEY_OPERATORS.iter().find(|operator| operator.predicate == range.predicate()).map_or("eq", |operator| operator.word)
+    KEY_OPERATORS
+        .iter()
+        .find(|operator| operator.predicate == range.predicate())
+        .map_or("eq", |operator| operator.word)
 }
 
 /// Of a partition key: a range of write shards.
 const SHARDS: &str = "shards";
 
 /// Adds a condition on the key; `None` if the name is none, false if it was said before.
-pub(super) fn add(all: &mut Clauses, name: &str, context: Context<'_>) -> Result<Option<bool>, ClauseFault> {
-    let (head, Some(value)) = split(name) else { return Ok(None) };
+pub(super) fn add(
+    all: &mut Clauses,
+    name: &str,
+    context: Context<'_>,
+) -> Result<Option<bool>, ClauseFault> {
+    let (head, Some(value)) = split(name) else {
+        return Ok(None);
+    };
     let (keys, attribute) = (context.keys(), spelling::decode_text(head));
     let found = match &attribute {
         _ if head.starts_with('@') => find_key(head, keys),
         Ok(attribute) => find_attribute(attribute, keys),
         Err(_) => None,
     };
-    let Some((role, operator)) = found else { return Ok(None) };
+    let Some((role, operator)) = found else {
+        return Ok(None);
+    };
     if context.kind == QueryKind::Scan {
-        return Err(ClauseFault::not_on_scan(&format!("the key condition {name}")));
+        return Err(ClauseFault::not_on_scan(&format!(
+            "the key condition {name}"
+        )));
     }
     let is_first = match role {
-        Role::Partition(position, attributes) => add_partition(all, keys.partition, (position, attributes), operator, value),
-        Role::Sort(position, attribute) => match all.sort.insert(position, range(attribute, operator, value)?) {
+        Role::Partition(position, attributes) => {
+            add_partition(all, keys.partition, (position, attributes), operator, value)
+        }
+        Role::Sort(position, attribute) => match all
+            .sort
+            .insert(position, range(attribute, operator, value)?)
+        {
             None => Ok(true),
             Some(_) => Err(ClauseFault::new(
-                format!("a key condition takes one operator on {}, there is one already", attribute.name),
+                format!(
+                    "a key condition takes one operator on {}, there is one already",
+                    attribute.name
+                ),
                 "a range with two ends is one clause: @sk.between=lower,upper",
             )),
         },
-        Role::SortKey([]) => {
-            Err(ClauseFault::new("@sk does not work here: there is no sort key", "the partition key alone says which item"))
-        }
-        Role::SortKey(several) => Err(by_own_names(format!("@sk names one attribute, but the key has {}", several.len()), several)),
+        Role::SortKey([]) => Err(ClauseFault::new(
+            "@sk does not work here: there is no sort key",
+            "the partition key alone says which item",
+        )),
+        Role::SortKey(several) => Err(by_own_names(
+            format!("@sk names one attribute, but the key has {}", several.len()),
+            several,
+        )),
     };
     is_first.map(Some)
 }
@@ -65,7 +90,9 @@ enum Role<'k> {
 
 /// `@pk` or `@sk`, and the operator.
 fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>, Option<&'h str>)> {
-    let (key, operator) = head.split_once('.').map_or((head, None), |(key, operator)| (key, Some(operator)));
+    let (key, operator) = head
+        .split_once('.')
+        .map_or((head, None), |(key, operator)| (key, Some(operator)));
     match (key, keys.sort) {
         ("@pk", _) => Some((Role::Partition(0, keys.partition), operator)),
         ("@sk", [one]) => Some((Role::Sort(0, one), operator)),
@@ -75,11 +102,21 @@ fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>,
 }
 
 /// The key attribute `text`, or `attribute.operator`: the longest name wins, names may hold dots.
-fn find_attribute<'t, 'k>(text: &'t str, keys: KeySchemaView<'k>) -> Option<(Role<'k>, Option<&'t str>)> {
+fn find_attribute<'t, 'k>(
+    text: &'t str,
+    keys: KeySchemaView<'k>,
+) -> Option<(Role<'k>, Option<&'t str>)> {
     let role = |name: &str| {
-        let of = |attributes: &'k [KeyAttribute]| attributes.iter().enumerate().find(|(_, attribute)| attribute.name == name);
-        let partition = of(keys.partition).map(|(position, one)| Role::Partition(position, std::slice::from_ref(one)));
-        partition.or_else(|| of(keys.sort).map(|(position, attribute)| Role::Sort(position, attribute)))
+        let of = |attributes: &'k [KeyAttribute]| {
+            attributes
+                .iter()
+                .enumerate()
+                .find(|(_, attribute)| attribute.name == name)
+        };
+        let partition = of(keys.partition)
+            .map(|(position, one)| Role::Partition(position, std::slice::from_ref(one)));
+        partition
+            .or_else(|| of(keys.sort).map(|(position, attribute)| Role::Sort(position, attribute)))
     };
     if let Some(found) = role(text) {
         return Some((found, None));
@@ -89,12 +126,22 @@ fn find_attribute<'t, 'k>(text: &'t str, keys: KeySchemaView<'k>) -> Option<(Rol
 }
 
 fn own_names(attributes: &[KeyAttribute], separator: &str) -> String {
-    attributes.iter().map(|attribute| format!("{}=…", attribute.name)).collect::<Vec<_>>().join(separator)
+    attributes
+        .iter()
+        .map(|attribute| format!("{}=…", attribute.name))
+        .collect::<Vec<_>>()
+        .join(separator)
 }
 
 /// A fault of what takes several attributes for one.
 fn by_own_names(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
-    ClauseFault::new(message, format!("use the attributes' own names: {}", own_names(attributes, " ")))
+    ClauseFault::new(
+        message,
+        format!(
+            "use the attributes' own names: {}",
+            own_names(attributes, " ")
+        ),
+    )
 }
 
 /// The partition key, of several attributes by the name of the folder below `items/` (`@pk=a,b`); or one attribute of it.
@@ -106,63 +153,120 @@ fn add_partition(
     text: &str,
 ) -> Result<bool, ClauseFault> {
     match (operator, key) {
-        (Some(SHARDS), [one]) => return Ok(all.partition.set(Partition::Shards(spelling::shard_values(one, text)?.into()))),
+        (Some(SHARDS), [one]) => {
+            return Ok(all
+                .partition
+                .set(Partition::Shards(spelling::shard_values(one, text)?.into())));
+        }
         (Some(SHARDS), several) => {
             let hint = format!("query one at a time: {}", own_names(several, " "));
-            return Err(ClauseFault::new("shards work on a partition key of one attribute", hint));
+            return Err(ClauseFault::new(
+                "shards work on a partition key of one attribute",
+                hint,
+            ));
         }
         (Some(_), _) => {
-            let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+            let names: Vec<&str> = attributes
+                .iter()
+                .map(|attribute| attribute.name.as_str())
+                .collect();
             let hint = "ranges work on the sort key; to read all partitions use scan/";
-            return Err(ClauseFault::new(format!("the partition key {} takes '=' only", names.join(", ")), hint));
+            return Err(ClauseFault::new(
+                format!("the partition key {} takes '=' only", names.join(", ")),
+                hint,
+            ));
         }
         (None, _) => {}
     }
     if attributes.len() == key.len()
         && let Some(digest) = file_name::alias_digest(text)
     {
-        return Ok(all.partition.set(Partition::Alias(PartitionAlias { name: text.to_owned(), digest })));
+        return Ok(all.partition.set(Partition::Alias(PartitionAlias {
+            name: text.to_owned(),
+            digest,
+        })));
     }
     if let [one] = key
         && text.contains(ALIAS_MARK)
     {
         return Err(ClauseFault::value(&one.name, NameFault::Alias));
     }
-    let parts: Vec<&str> = if attributes.len() == 1 { vec![text] } else { text.split(',').collect() };
+    let parts: Vec<&str> = if attributes.len() == 1 {
+        vec![text]
+    } else {
+        text.split(',').collect()
+    };
     if parts.len() != attributes.len() {
         let (expected, found) = (attributes.len(), parts.len());
-        return Err(by_own_names(format!("@pk of this index takes {expected} values, not {found}"), attributes));
+        return Err(by_own_names(
+            format!("@pk of this index takes {expected} values, not {found}"),
+            attributes,
+        ));
     }
     let values = attributes.iter().zip(parts).enumerate();
-    let values = values.map(|(place, (attribute, part))| Ok((position + place, spelling::typed(attribute, part)?)));
-    Ok(all.partition.add(values.collect::<Result<Vec<_>, ClauseFault>>()?))
+    let values = values.map(|(place, (attribute, part))| {
+        Ok((position + place, spelling::typed(attribute, part)?))
+    });
+    Ok(all
+        .partition
+        .add(values.collect::<Result<Vec<_>, ClauseFault>>()?))
 }
 
-fn range(attribute: &KeyAttribute, operator: Option<&str>, text: &str) -> Result<SortRange, ClauseFault> {
-    let Some(word) = operator else { return Ok(SortRange::Equal(spelling::typed(attribute, text)?)) };
-    let unknown = || {
-        let nearest = if word == "eq" { "=" } else { spelling::nearest(word, key_operators()).unwrap_or("=") };
-        let all: Vec<_> = key_operators().collect();
-        let hint = format!("did you mean '{nearest}'? There are {}, and none for equality.", all.join(", "));
-        ClauseFault::new(format!("unknown operator '{word}' on {}", attribute.name), hint)
+fn range(
+    attribute: &KeyAttribute,
+    operator: Option<&str>,
+    text: &str,
+) -> Result<SortRange, ClauseFault> {
+    let Some(word) = operator else {
+        return Ok(SortRange::Equal(spelling::typed(attribute, text)?));
     };
-    let operator = KEY_OPERATORS.iter().find(|known| known.word == word).ok_or_else(unknown)?;
+    let unknown = || {
+        let nearest = if word == "eq" {
+            "="
+        } else {
+            spelling::nearest(word, key_operators()).unwrap_or("=")
+        };
+        let all: Vec<_> = key_operators().collect();
+        let hint = format!(
+            "did you mean '{nearest}'? There are {}, and none for equality.",
+            all.join(", ")
+        );
+        ClauseFault::new(
+            format!("unknown operator '{word}' on {}", attribute.name),
+            hint,
+        )
+    };
+    let operator = KEY_OPERATORS
+        .iter()
+        .find(|known| known.word == word)
+        .ok_or_else(unknown)?;
     match operator.predicate {
         Predicate::Between => between(attribute, text),
         Predicate::BeginsWith if attribute.attribute_type == KeyAttributeType::N => {
-            let message = format!("'{}' does not work on {}, a number", operator.word, attribute.name);
+            let message = format!(
+                "'{}' does not work on {}, a number",
+                operator.word, attribute.name
+            );
             Err(ClauseFault::new(message, "use between, ge or lt"))
         }
-        predicate => SortRange::of(predicate, &[&spelling::typed(attribute, text)?]).ok_or_else(unknown),
+        predicate => {
+            SortRange::of(predicate, &[&spelling::typed(attribute, text)?]).ok_or_else(unknown)
+        }
     }
 }
 
 fn between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFault> {
     let [lower, upper] = spelling::two_bounds(text, &attribute.name)?;
-    let (lower, upper) = (spelling::typed(attribute, lower)?, spelling::typed(attribute, upper)?);
+    let (lower, upper) = (
+        spelling::typed(attribute, lower)?,
+        spelling::typed(attribute, upper)?,
+    );
     if lower.compare(&upper) == Some(Ordering::Greater) {
         return Err(ClauseFault::new(
-            format!("between on {}: the lower value is greater than the upper", attribute.name),
+            format!(
+                "between on {}: the lower value is greater than the upper",
+                attribute.name
+            ),
             "write between=lower,upper; desc turns the result around",
         ));
     }
@@ -175,9 +279,13 @@ const WOULD_FILTER: &str = "is no key attribute here, so this would be a filter:
 
 /// What is said of an attribute that is no key: it would be a filter. `None` if it is no attribute's name.
 pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault> {
-    let attribute = spelling::decode_text(head).ok().filter(|_| !head.starts_with('@'))?;
+    let attribute = spelling::decode_text(head)
+        .ok()
+        .filter(|_| !head.starts_with('@'))?;
     let (name, operator) = match attribute.rsplit_once('.') {
-        Some((name, operator)) if key_operators().any(|known| known == operator) => (name.to_owned(), operator.to_owned()),
+        Some((name, operator)) if key_operators().any(|known| known == operator) => {
+            (name.to_owned(), operator.to_owned())
+        }
         _ => (attribute, "eq".to_owned()),
     };
     let mut globals = context.schema.indexes_of(IndexKind::Global);
@@ -186,7 +294,9 @@ pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault>
         Some(IndexSchema { name: index, .. }) => {
             format!("the index {index} has {name} as its partition key: gsi/{index}/query/{name}=…")
         }
-        None => format!("write where.{name}.{operator}=… to filter all the same, or add an index on {name}"),
+        None => format!(
+            "write where.{name}.{operator}=… to filter all the same, or add an index on {name}"
+        ),
     };
     Some(ClauseFault::new(format!("{name} {WOULD_FILTER}"), hint))
 }
@@ -198,12 +308,25 @@ pub(super) fn words(context: Context<'_>) -> Vec<String> {
     }
     let keys = context.keys();
     let of_sort = |name: &str| {
-        let operators = KEY_OPERATORS.iter().map(|operator| format!("{name}.{}=", operator.word));
-        [format!("{name}=")].into_iter().chain(operators).collect::<Vec<_>>()
+        let operators = KEY_OPERATORS
+            .iter()
+            .map(|operator| format!("{name}.{}=", operator.word));
+        [format!("{name}=")]
+            .into_iter()
+            .chain(operators)
+            .collect::<Vec<_>>()
     };
     let mut words = vec!["@pk=".to_owned(), "@pk.shards=".to_owned()];
-    words.extend(keys.partition.iter().map(|attribute| format!("{}=", attribute.name)));
-    words.extend(keys.sort.iter().flat_map(|attribute| of_sort(&attribute.name)));
+    words.extend(
+        keys.partition
+            .iter()
+            .map(|attribute| format!("{}=", attribute.name)),
+    );
+    words.extend(
+        keys.sort
+            .iter()
+            .flat_map(|attribute| of_sort(&attribute.name)),
+    );
     if keys.sort.len() == 1 {
         words.extend(of_sort("@sk"));
     }
@@ -216,7 +339,12 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
         return Vec::new();
     }
     let keys = context.keys();
-    let needed = |key: &KeyAttribute| (format!("{}=<{}>", written(key), type_word(key)), "the partition key, needed".to_owned());
+    let needed = |key: &KeyAttribute| {
+        (
+            format!("{}=<{}>", written(key), type_word(key)),
+            "the partition key, needed".to_owned(),
+        )
+    };
     let mut lines: Vec<_> = keys.partition.iter().map(needed).collect();
     if let [one] = keys.partition {
         lines.push(("@pk=<value>".to_owned(), "the same".to_owned()));
@@ -233,19 +361,39 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
 
 /// The same of any table.
 pub(super) fn help_of_any() -> Vec<(String, String)> {
-    let partition = ("@pk=<value>".to_owned(), "the partition key, needed; or by the attribute's own name".to_owned());
-    [partition, shards_help("@pk")].into_iter().chain(sort_help("@sk", "value")).collect()
+    let partition = (
+        "@pk=<value>".to_owned(),
+        "the partition key, needed; or by the attribute's own name".to_owned(),
+    );
+    [partition, shards_help("@pk")]
+        .into_iter()
+        .chain(sort_help("@sk", "value"))
+        .collect()
 }
 
 fn shards_help(name: &str) -> (String, String) {
-    ("@pk.shards=<prefix>,<m>,<n>".to_owned(), format!("all of {name} = prefix m … prefix n, merged by sort key"))
+    (
+        "@pk.shards=<prefix>,<m>,<n>".to_owned(),
+        format!("all of {name} = prefix m … prefix n, merged by sort key"),
+    )
 }
 
 fn sort_help(name: &str, value: &str) -> Vec<(String, String)> {
     let works = |operator: &&KeyOperator| operator.word != BEGINS || value != NUMBER;
-    let line = |of: &KeyOperator| (format!("{name}.{}={}", of.word, of.value), of.meaning.to_owned());
-    let equals = (format!("{name}=<{value}>"), "the sort key equals".to_owned());
-    [equals].into_iter().chain(KEY_OPERATORS.iter().filter(works).map(line)).collect()
+    let line = |of: &KeyOperator| {
+        (
+            format!("{name}.{}={}", of.word, of.value),
+            of.meaning.to_owned(),
+        )
+    };
+    let equals = (
+        format!("{name}=<{value}>"),
+        "the sort key equals".to_owned(),
+    );
+    [equals]
+        .into_iter()
+        .chain(KEY_OPERATORS.iter().filter(works).map(line))
+        .collect()
 }
 
 /// An attribute's name as a clause and a shell understand it.
@@ -267,7 +415,13 @@ impl Clauses {
     /// Adds the key of a saved request.
     pub fn add_key(&mut self, key: KeyCondition) {
         self.partition = Partition::Values(key.partition.into_iter().enumerate().collect());
-        self.sort = key.sort.into_iter().map(SortRange::Equal).chain(key.range).enumerate().collect();
+        self.sort = key
+            .sort
+            .into_iter()
+            .map(SortRange::Equal)
+            .chain(key.range)
+            .enumerate()
+            .collect();
     }
 
     /// Checks that the clauses make a request: a query has its whole partition key, and conditions on a sort key of several
@@ -279,8 +433,10 @@ impl Clauses {
         let keys = context.keys();
         if let Partition::Values(known) = &self.partition {
             let all = keys.partition.iter().enumerate();
-            let missing: Vec<&str> =
-                all.filter(|(position, _)| !known.contains_key(position)).map(|(_, key)| key.name.as_str()).collect();
+            let missing: Vec<&str> = all
+                .filter(|(position, _)| !known.contains_key(position))
+                .map(|(_, key)| key.name.as_str())
+                .collect();
             if !missing.is_empty() {
                 return Err(incomplete(keys.partition, &missing));
             }
@@ -289,15 +445,22 @@ impl Clauses {
     }
 
     fn check_sort(&self, sort: &[KeyAttribute]) -> Result<(), ClauseFault> {
-        let Some(&last) = self.sort.keys().next_back() else { return Ok(()) };
-        let name = |position: usize| sort.get(position).map_or_else(String::new, |attribute| attribute.name.clone());
+        let Some(&last) = self.sort.keys().next_back() else {
+            return Ok(());
+        };
+        let name = |position: usize| {
+            sort.get(position)
+                .map_or_else(String::new, |attribute| attribute.name.clone())
+        };
         let equal = |position: &usize| matches!(self.sort.get(position), Some(SortRange::Equal(_)));
         match (0..last).find(|position| !equal(position)) {
             None => Ok(()),
             Some(gap) => {
                 let (given, missing) = (name(last), name(gap));
                 Err(ClauseFault::new(
-                    format!("a condition on {given} needs '=' conditions on the sort attributes before it: {missing} has none"),
+                    format!(
+                        "a condition on {given} needs '=' conditions on the sort attributes before it: {missing} has none"
+                    ),
                     format!("add {missing}=…"),
                 ))
             }
@@ -308,7 +471,10 @@ impl Clauses {
 fn incomplete(partition: &[KeyAttribute], missing: &[&str]) -> ClauseFault {
     let needs = match partition {
         [one] => format!("@pk=…, the partition key {}", one.name),
-        _ => format!("all of its partition key; {} is missing", missing.join(", ")),
+        _ => format!(
+            "all of its partition key; {} is missing",
+            missing.join(", ")
+        ),
     };
     let hint = format!("for example {}/items.ndjson", own_names(partition, "/"));
     ClauseFault::new(format!("a query needs {needs}"), hint)

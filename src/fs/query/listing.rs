@@ -58,7 +58,9 @@ impl LiveListing {
     /// Bytes of memory of what was read and not given.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |run| run.stream.held_bytes() + run.ready.len() * ENTRY_BYTES)
+        self.0.as_ref().map_or(0, |run| {
+            run.stream.held_bytes() + run.ready.len() * ENTRY_BYTES
+        })
     }
 }
 
@@ -68,7 +70,12 @@ impl QueryPath {
     ///
     /// # Errors
     /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one.
-    pub fn listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
+    pub fn listing(
+        &self,
+        db: &dyn Browse,
+        after: Option<&Position>,
+        visit: &mut VisitLink<'_>,
+    ) -> Result<(), FsError> {
         self.listing_with(&mut LiveListing::default(), db, after, &|| true, visit)
     }
 
@@ -84,7 +91,9 @@ impl QueryPath {
         wanted: &Wanted<'_>,
         visit: &mut VisitLink<'_>,
     ) -> Result<(), FsError> {
-        if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
+        if self.clauses.check_complete(self.context()).is_err()
+            || (after.is_some() && self.is_single_row())
+        {
             return Ok(());
         }
         let (mut run, resolved) = match self.is_counted() {
@@ -106,7 +115,9 @@ impl QueryPath {
                     encode_cursor(&entry_cursor(&entry, scope), scope)
                 });
                 let position = encode_position(run.given, &cursor.unwrap_or_default());
-                if run.given > before && visit(self.link_name(run.given, &entry), position).is_break() {
+                if run.given > before
+                    && visit(self.link_name(run.given, &entry), position).is_break()
+                {
                     live.0 = resolved.is_none().then_some(run);
                     return Ok(());
                 }
@@ -133,7 +144,12 @@ impl QueryPath {
     }
 
     /// A query that goes on behind a key.
-    fn run_from(&self, resolved: &Resolved, db: &dyn Browse, after: Option<&Position>) -> Result<Run, FsError> {
+    fn run_from(
+        &self,
+        resolved: &Resolved,
+        db: &dyn Browse,
+        after: Option<&Position>,
+    ) -> Result<Run, FsError> {
         let scope = self.scope(resolved);
         let mut request = self.build_request(resolved, self.start(resolved, db)?)?;
         request.projection = None;
@@ -145,23 +161,43 @@ impl QueryPath {
         }
         let left = |items: Option<u64>| items.map(|items| items.saturating_sub(given));
         let bounds = self.bounds();
-        let bounds = Bounds { limit: left(bounds.limit), eval: left(bounds.eval) };
+        let bounds = Bounds {
+            limit: left(bounds.limit),
+            eval: left(bounds.eval),
+        };
         let pages = Pages::new(request, bounds, Some(CHUNK_ITEMS));
-        Ok(Run { stream: Stream::Chain { rest: [pages].into(), left: bounds.limit }, ready: VecDeque::new(), given })
+        Ok(Run {
+            stream: Stream::Chain {
+                rest: [pages].into(),
+                left: bounds.limit,
+            },
+            ready: VecDeque::new(),
+            given,
+        })
     }
 
     /// Is a place in the listing a mere number? So it is where no key says where to go on: in several queries merged, and where a filter
     /// and `eval=` together hide how many items were evaluated.
     fn is_counted(&self) -> bool {
-        matches!(self.clauses.partition, Partition::Shards(_)) || (self.clauses.is_filtered() && self.clauses.eval.is_some())
+        matches!(self.clauses.partition, Partition::Shards(_))
+            || (self.clauses.is_filtered() && self.clauses.eval.is_some())
     }
 
     /// A query that goes on where `live` is, or else runs again, and leaves out what was there.
-    fn counted_run(&self, live: &mut LiveListing, db: &dyn Browse, after: Option<&Position>) -> Result<Run, FsError> {
+    fn counted_run(
+        &self,
+        live: &mut LiveListing,
+        db: &dyn Browse,
+        after: Option<&Position>,
+    ) -> Result<Run, FsError> {
         let before = number_of(after)?;
         match live.0.take() {
             Some(run) if run.given == before => Ok(run),
-            _ => Ok(Run { stream: self.stream(db, &|request| request.projection = None)?, ready: VecDeque::new(), given: 0 }),
+            _ => Ok(Run {
+                stream: self.stream(db, &|request| request.projection = None)?,
+                ready: VecDeque::new(),
+                given: 0,
+            }),
         }
     }
 
@@ -171,7 +207,13 @@ impl QueryPath {
         self.kind == QueryKind::Query
             && self.index.is_none()
             && !matches!(self.clauses.partition, Partition::Shards(_))
-            && self.clauses.sort.values().filter(|c| matches!(c, SortRange::Equal(_))).count() == keys.sort.len()
+            && self
+                .clauses
+                .sort
+                .values()
+                .filter(|c| matches!(c, SortRange::Equal(_)))
+                .count()
+                == keys.sort.len()
     }
 
     /// The name of the link to the `number`th result.
@@ -183,7 +225,10 @@ impl QueryPath {
                 let (folder, stem) = link_parts(entry, room - 1);
                 format!("{number}{folder},{stem}{SUFFIX}")
             }
-            _ => format!("{number}{}{SUFFIX}", names::entry_stem_within(entry, STEM_BYTES_MAX.min(room))),
+            _ => format!(
+                "{number}{}{SUFFIX}",
+                names::entry_stem_within(entry, STEM_BYTES_MAX.min(room))
+            ),
         }
     }
 
@@ -200,8 +245,11 @@ impl QueryPath {
     /// The target of a link called `link`, relative to this directory; `None` when the name is no link's.
     pub(super) fn link_target(&self, link: &str) -> Option<String> {
         let (number, rest) = link.split_once(',')?;
-        let numbered = number.len() >= NUMBER_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
-        let stem = rest.strip_suffix(SUFFIX).filter(|stem| numbered && !stem.is_empty())?;
+        let numbered =
+            number.len() >= NUMBER_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
+        let stem = rest
+            .strip_suffix(SUFFIX)
+            .filter(|stem| numbered && !stem.is_empty())?;
         let up = "../".repeat(self.names.len() + 1);
         // From `queries/<name>/` it is one more step up, and down to the index.
         let up = match (&self.saved, self.index_schema()) {
@@ -239,10 +287,17 @@ impl QueryPath {
 /// Folder and entry, shortened to half of `room` each where they do not fit together.
 fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
     let parts = |bytes_max: usize| {
-        (file_name::collection_name_within(&partition_of(entry), bytes_max), names::entry_stem_within(entry, bytes_max))
+        (
+            file_name::collection_name_within(&partition_of(entry), bytes_max),
+            names::entry_stem_within(entry, bytes_max),
+        )
     };
     let (folder, stem) = parts(STEM_BYTES_MAX);
-    if folder.len() + stem.len() <= room { (folder, stem) } else { parts(room / 2) }
+    if folder.len() + stem.len() <= room {
+        (folder, stem)
+    } else {
+        parts(room / 2)
+    }
 }
 
 /// The values that name the entry's folder.
@@ -259,14 +314,22 @@ fn encode_position(number: u64, cursor: &[u8]) -> Position {
     Position(bytes.into())
 }
 
-fn decode_position(position: &Position, cursor: impl Fn(&[u8]) -> Option<Item>) -> Result<(u64, Item), FsError> {
-    let decoded = position.0.split_first_chunk().and_then(|(number, rest)| Some((u64::from_be_bytes(*number), cursor(rest)?)));
+fn decode_position(
+    position: &Position,
+    cursor: impl Fn(&[u8]) -> Option<Item>,
+) -> Result<(u64, Item), FsError> {
+    let decoded = position
+        .0
+        .split_first_chunk()
+        .and_then(|(number, rest)| Some((u64::from_be_bytes(*number), cursor(rest)?)));
     decoded.ok_or(FsError::Invalid("directory position"))
 }
 
 /// How many links were given before; what follows in a position is not looked at.
 fn number_of(after: Option<&Position>) -> Result<u64, FsError> {
-    after.map_or(Ok(0), |after| Ok(decode_position(after, |_| Some(Item::default()))?.0))
+    after.map_or(Ok(0), |after| {
+        Ok(decode_position(after, |_| Some(Item::default()))?.0)
+    })
 }
 
 /// A listing consumes each page when it has read it.

@@ -18,16 +18,46 @@ pub(super) const BEGINS: &str = "begins";
 /// All but equality, which has no word.
 pub(super) static KEY_OPERATORS: [KeyOperator; 6] = [
     KeyOperator::new("lt", "<value>", "is less than", Predicate::Compare(Less)),
-    KeyOperator::new("le", "<value>", "is at most", Predicate::Compare(LessOrEqual)),
-    KeyOperator::new("gt", "<value>", "is greater than", Predicate::Compare(Greater)),
-    KeyOperator::new("ge", "<value>", "is at least", Predicate::Compare(GreaterOrEqual)),
-    KeyOperator::new("between", "<lower>,<upper>", "lies between, both included", Predicate::Between),
+    KeyOperator::new(
+        "le",
+        "<value>",
+        "is at most",
+        Predicate::Compare(LessOrEqual),
+    ),
+    KeyOperator::new(
+        "gt",
+        "<value>",
+        "is greater than",
+        Predicate::Compare(Greater),
+    ),
+    KeyOperator::new(
+        "ge",
+        "<value>",
+        "is at least",
+        Predicate::Compare(GreaterOrEqual),
+    ),
+    KeyOperator::new(
+        "between",
+        "<lower>,<upper>",
+        "lies between, both included",
+        Predicate::Between,
+    ),
     KeyOperator::new(BEGINS, "<prefix>", "begins with", Predicate::BeginsWith),
 ];
 
 impl KeyOperator {
-    const fn new(word: &'static str, value: &'static str, meaning: &'static str, predicate: Predicate) -> Self {
-        Self { word, value, meaning, predicate }
+    const fn new(
+        word: &'static str,
+        value: &'static str,
+        meaning: &'static str,
+        predicate: Predicate,
+    ) -> Self {
+        Self {
+            word,
+            value,
+            meaning,
+            predicate,
+        }
     }
 }
 

@@ -49,17 +49,30 @@ impl QueryPath {
     ///
     /// # Errors
     /// [`FsError::NotFound`] when the table has no such index.
-    pub fn new(schema: Arc<TableSchema>, index: Option<&IndexName>, kind: QueryKind) -> Result<Self, FsError> {
+    pub fn new(
+        schema: Arc<TableSchema>,
+        index: Option<&IndexName>,
+        kind: QueryKind,
+    ) -> Result<Self, FsError> {
         if index.is_some_and(|index| schema.index(index.as_str()).is_none()) {
             return Err(FsError::NotFound);
         }
-        Ok(Self { schema, index: index.cloned(), kind, saved: None, names: Vec::new(), clauses: Clauses::default() })
+        Ok(Self {
+            schema,
+            index: index.cloned(),
+            kind,
+            saved: None,
+            names: Vec::new(),
+            clauses: Clauses::default(),
+        })
     }
 
     /// What tells this directory from others beside table, index, kind and names: the saved request that it begins with.
     #[must_use]
     pub fn saved_identity(&self) -> Vec<u8> {
-        self.saved.as_ref().map_or_else(Vec::new, |saved| [&saved.digest[..], saved.name.as_bytes()].concat())
+        self.saved.as_ref().map_or_else(Vec::new, |saved| {
+            [&saved.digest[..], saved.name.as_bytes()].concat()
+        })
     }
 
     /// The clauses' names so far, as typed; with table, index, kind and saved request they identify the directory.
@@ -90,17 +103,24 @@ impl QueryPath {
     }
 
     pub(super) fn index_schema(&self) -> Option<&IndexSchema> {
-        self.index.as_ref().and_then(|index| self.schema.index(index.as_str()))
+        self.index
+            .as_ref()
+            .and_then(|index| self.schema.index(index.as_str()))
     }
 
     pub(super) fn context(&self) -> Context<'_> {
-        Context { schema: &self.schema, index: self.index_schema(), kind: self.kind }
+        Context {
+            schema: &self.schema,
+            index: self.index_schema(),
+            kind: self.kind,
+        }
     }
 }
 
 impl PartialEq for QueryPath {
     fn eq(&self, other: &Self) -> bool {
-        (&self.schema.name, &self.index, self.kind, &self.names) == (&other.schema.name, &other.index, other.kind, &other.names)
+        (&self.schema.name, &self.index, self.kind, &self.names)
+            == (&other.schema.name, &other.index, other.kind, &other.names)
             && self.saved_identity() == other.saved_identity()
     }
 }
@@ -109,7 +129,14 @@ impl Eq for QueryPath {}
 
 impl Hash for QueryPath {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.schema.name, &self.index, self.kind, &self.names, self.saved_identity()).hash(state);
+        (
+            &self.schema.name,
+            &self.index,
+            self.kind,
+            &self.names,
+            self.saved_identity(),
+        )
+            .hash(state);
     }
 }
 
@@ -165,7 +192,9 @@ impl Partition {
     pub fn add(&mut self, values: impl IntoIterator<Item = (usize, AttributeValue)>) -> bool {
         match self {
             Self::Alias(_) | Self::Shards(_) => false,
-            Self::Values(known) => values.into_iter().all(|(position, value)| known.insert(position, value).is_none()),
+            Self::Values(known) => values
+                .into_iter()
+                .all(|(position, value)| known.insert(position, value).is_none()),
         }
     }
 
@@ -239,7 +268,9 @@ const PROBED: [&str; 15] = [
 
 /// Not looked at as a clause: hidden names, names that programs look for, globs that the shell found no match for.
 fn is_probe(name: &str) -> bool {
-    name.starts_with('.') || PROBED.contains(&name) || (name.contains(['*', '?']) && !name.contains('='))
+    name.starts_with('.')
+        || PROBED.contains(&name)
+        || (name.contains(['*', '?']) && !name.contains('='))
 }
 
 impl QueryPath {
@@ -250,7 +281,8 @@ impl QueryPath {
     /// [`FsError::Clause`] (EINVAL) for what is no clause or not allowed here, and for a result of an incomplete query;
     /// [`FsError::NotFound`] for names that programs probe and for links of an incomplete query.
     pub fn child(&self, name: &[u8]) -> Result<Child, FsError> {
-        let name = std::str::from_utf8(name).map_err(|_| ClauseFault::new("a clause is UTF-8 text", "write bytes as %XX"))?;
+        let name = std::str::from_utf8(name)
+            .map_err(|_| ClauseFault::new("a clause is UTF-8 text", "write bytes as %XX"))?;
         if is_probe(name) {
             return Err(FsError::NotFound);
         }
@@ -262,7 +294,10 @@ impl QueryPath {
         }
         if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('=') {
             let complete = self.clauses.check_complete(self.context()).is_ok();
-            let target = self.link_target(name).filter(|_| complete).ok_or(FsError::NotFound)?;
+            let target = self
+                .link_target(name)
+                .filter(|_| complete)
+                .ok_or(FsError::NotFound)?;
             return Ok(Child::Link { target });
         }
         if self.names.len() >= CLAUSES_MAX {
@@ -271,7 +306,11 @@ impl QueryPath {
         let clauses = self.clauses.with(name, self.context())?;
         let mut names = self.names.clone();
         names.push(Arc::from(name));
-        Ok(Child::Dir(Self { names, clauses, ..self.clone() }))
+        Ok(Child::Dir(Self {
+            names,
+            clauses,
+            ..self.clone()
+        }))
     }
 }
 
@@ -309,26 +348,64 @@ impl ResultKind {
     pub(super) const TABLE: [(Self, &'static str, &'static str); 12] = [
         (Self::ItemsNdjson, "items.ndjson", "an item a line"),
         (Self::ItemsJson, "items.json", "one JSON array"),
-        (Self::ItemsDdbJson, "items.ddbjson", "DynamoDB JSON, an item a line"),
-        (Self::ItemsCsv, "items.csv", "a header and a line an item; select= names the columns"),
-        (Self::Keys, "keys", "paths of the items from the table's directory, a line each"),
+        (
+            Self::ItemsDdbJson,
+            "items.ddbjson",
+            "DynamoDB JSON, an item a line",
+        ),
+        (
+            Self::ItemsCsv,
+            "items.csv",
+            "a header and a line an item; select= names the columns",
+        ),
+        (
+            Self::Keys,
+            "keys",
+            "paths of the items from the table's directory, a line each",
+        ),
         (Self::Count, "count", "how many"),
-        (Self::PageJson, "page.json", "one page: Items, Count, ScannedCount, next, ConsumedCapacity"),
-        (Self::Next, "next", "the token after that page, for after=; empty after the last"),
-        (Self::RequestJson, "request.json", "the API request, for aws --cli-input-json"),
-        (Self::ExplainJson, "explain.json", "what it will read and cost, and what would be cheaper"),
-        (Self::CapacityJson, "capacity.json", "runs it: capacity units consumed, in all, by table and by index"),
+        (
+            Self::PageJson,
+            "page.json",
+            "one page: Items, Count, ScannedCount, next, ConsumedCapacity",
+        ),
+        (
+            Self::Next,
+            "next",
+            "the token after that page, for after=; empty after the last",
+        ),
+        (
+            Self::RequestJson,
+            "request.json",
+            "the API request, for aws --cli-input-json",
+        ),
+        (
+            Self::ExplainJson,
+            "explain.json",
+            "what it will read and cost, and what would be cheaper",
+        ),
+        (
+            Self::CapacityJson,
+            "capacity.json",
+            "runs it: capacity units consumed, in all, by table and by index",
+        ),
         (Self::Help, "help", ""),
     ];
 
     /// The file's name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::TABLE.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+        Self::TABLE
+            .iter()
+            .find(|(kind, ..)| *kind == self)
+            .map_or("", |(_, name, _)| name)
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::TABLE.into_iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| kind)
+        Self::TABLE
+            .into_iter()
+            .find(|(_, known, _)| *known == name)
+            .map(|(kind, ..)| kind)
     }
 }
 
@@ -338,26 +415,51 @@ impl QueryPath {
     /// # Errors
     /// [`FsError::Body`] and [`FsError::Database`] for what is no request, [`FsError::Clause`] for what cannot be saved.
     pub fn of_request(schema: Arc<TableSchema>, name: &str, text: &[u8]) -> Result<Self, FsError> {
-        let mut json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut json: Value =
+            Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         if let Some(members) = json.as_object_mut() {
-            let table = members.entry("TableName").or_insert_with(|| schema.name.as_str().into());
+            let table = members
+                .entry("TableName")
+                .or_insert_with(|| schema.name.as_str().into());
             if table.as_str() != Some(schema.name.as_str()) {
-                return Err(refused("TableName", "a query is saved with the table that it reads; leave TableName out"));
+                return Err(refused(
+                    "TableName",
+                    "a query is saved with the table that it reads; leave TableName out",
+                ));
             }
         }
-        let is_query = ["KeyConditionExpression", "KeyConditions"].iter().any(|member| json.get(member).is_some());
+        let is_query = ["KeyConditionExpression", "KeyConditions"]
+            .iter()
+            .any(|member| json.get(member).is_some());
         let document = Document::of(&json);
         let (kind, saved) = if is_query {
             let request = wire::request::<QueryRequest>(document.root())?;
-            (QueryKind::Query, SavedRequest { request, segment: None })
+            (
+                QueryKind::Query,
+                SavedRequest {
+                    request,
+                    segment: None,
+                },
+            )
         } else {
-            (QueryKind::Scan, wire::request::<ScanRequest>(document.root())?.into())
+            (
+                QueryKind::Scan,
+                wire::request::<ScanRequest>(document.root())?.into(),
+            )
         };
         let path = Self::new(schema, saved.request.index_name.as_ref(), kind)
             .map_err(|_| refused("IndexName", "the table has no such index"))?;
         let clauses = saved.clauses(path.context())?;
-        let saved = Saved { name: name.to_owned(), digest: digest(text), clauses: Arc::new(clauses.clone()) };
-        Ok(Self { saved: Some(saved), clauses, ..path })
+        let saved = Saved {
+            name: name.to_owned(),
+            digest: digest(text),
+            clauses: Arc::new(clauses.clone()),
+        };
+        Ok(Self {
+            saved: Some(saved),
+            clauses,
+            ..path
+        })
     }
 
     /// The name of the saved request that the path begins with.
@@ -369,8 +471,16 @@ impl QueryPath {
     /// The directory that the clauses begin in.
     #[must_use]
     pub fn start_of_clauses(&self) -> Self {
-        let clauses = self.saved.as_ref().map(|saved| (*saved.clauses).clone()).unwrap_or_default();
-        Self { names: Vec::new(), clauses, ..self.clone() }
+        let clauses = self
+            .saved
+            .as_ref()
+            .map(|saved| (*saved.clauses).clone())
+            .unwrap_or_default();
+        Self {
+            names: Vec::new(),
+            clauses,
+            ..self.clone()
+        }
     }
 }
 
@@ -399,7 +509,10 @@ impl From<ScanRequest> for SavedRequest {
             exclusive_start_key: scan.exclusive_start_key,
             ..QueryRequest::new(scan.table_name, "", scan.placeholders)
         };
-        Self { request, segment: scan.segment }
+        Self {
+            request,
+            segment: scan.segment,
+        }
     }
 }
 
@@ -408,19 +521,31 @@ impl SavedRequest {
         let (mut clauses, request) = (Clauses::default(), &self.request);
         let mut scope = Scope::new(&request.placeholders);
         let shape = match (&request.key_condition_expression, &request.key_conditions) {
-            (Some(text), _) => Some(KeyConditionShape::parse(text, &mut scope).map_err(Error::from)?),
-            (None, Some(conditions)) => Some(KeyConditionShape::of_conditions(conditions).map_err(Error::from)?),
-            (None, None) if context.kind == QueryKind::Query => return Err(refused("KeyConditionExpression", "a query needs one")),
+            (Some(text), _) => {
+                Some(KeyConditionShape::parse(text, &mut scope).map_err(Error::from)?)
+            }
+            (None, Some(conditions)) => {
+                Some(KeyConditionShape::of_conditions(conditions).map_err(Error::from)?)
+            }
+            (None, None) if context.kind == QueryKind::Query => {
+                return Err(refused("KeyConditionExpression", "a query needs one"));
+            }
             (None, None) => None,
         };
         if let Some(shape) = shape {
             clauses.add_key(shape.resolve(context.keys())?);
         }
         if request.exclusive_start_key.is_some() {
-            return Err(refused("ExclusiveStartKey", "a saved query begins at its start; go on with after="));
+            return Err(refused(
+                "ExclusiveStartKey",
+                "a saved query begins at its start; go on with after=",
+            ));
         }
         if matches!(request.select, Some(Select::AllAttributes)) && context.index.is_some() {
-            return Err(refused("Select", "leave it out, and name what is to be fetched in ProjectionExpression"));
+            return Err(refused(
+                "Select",
+                "leave it out, and name what is to be fetched in ProjectionExpression",
+            ));
         }
         match &request.filter {
             ConditionParameter::None => {}
@@ -429,7 +554,9 @@ impl SavedRequest {
                 filter.check_place(context)?;
                 clauses.filters.push(Arc::new(filter));
             }
-            ConditionParameter::Legacy(_) => return Err(refused("QueryFilter", "write it as a FilterExpression")),
+            ConditionParameter::Legacy(_) => {
+                return Err(refused("QueryFilter", "write it as a FilterExpression"));
+            }
         }
         clauses.select = match (&request.projection_expression, &request.attributes_to_get) {
             (Some(text), _) => Some(projection::parse(text, &mut scope)?.paths().to_vec()),

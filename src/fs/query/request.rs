@@ -24,7 +24,12 @@ use crate::model::{
 };
 
 /// One page; its bill is added to `bills`.
-pub(super) fn run(request: &ReadRequest, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {
+pub(super) fn run(
+    request: &ReadRequest,
+    db: &dyn Browse,
+    bills: &mut Vec<Bill>,
+    rows: &mut Rows<'_>,
+) -> Result<Page, FsError> {
     let (page, bill) = db.page_on_account(request, rows)?;
     bills.push(bill);
     Ok(page)
@@ -52,8 +57,15 @@ pub(super) fn count_only(request: &mut ReadRequest) {
 
 /// Projects these top-level attributes too, which no other part of the projection names.
 pub(super) fn project_also(request: &mut ReadRequest, names: &[String]) -> Result<(), FsError> {
-    let Some(projection) = &request.projection else { return Ok(()) };
-    let paths = projection.paths().iter().cloned().chain(names.iter().map(DocumentPath::top_level)).collect();
+    let Some(projection) = &request.projection else {
+        return Ok(());
+    };
+    let paths = projection
+        .paths()
+        .iter()
+        .cloned()
+        .chain(names.iter().map(DocumentPath::top_level))
+        .collect();
     request.projection = Some(projected(paths)?);
     Ok(())
 }
@@ -94,11 +106,17 @@ impl QueryPath {
     /// The requests that this path stands for, one for each shard.
     pub(super) fn requests(&self, db: &dyn Browse) -> Result<Vec<ReadRequest>, FsError> {
         let all = self.resolve(db)?;
-        all.iter().map(|resolved| self.build_request(resolved, self.start(resolved, db)?)).collect()
+        all.iter()
+            .map(|resolved| self.build_request(resolved, self.start(resolved, db)?))
+            .collect()
     }
 
     /// As [`Self::resolve`], for a result that stands for one request.
-    pub(super) fn resolve_one(&self, db: &dyn Browse, result: &'static str) -> Result<Resolved, FsError> {
+    pub(super) fn resolve_one(
+        &self,
+        db: &dyn Browse,
+        result: &'static str,
+    ) -> Result<Resolved, FsError> {
         if let Partition::Shards(_) = self.clauses.partition {
             return Err(ClauseFault::several_requests(result).into());
         }
@@ -111,43 +129,87 @@ impl QueryPath {
         let late = self.clauses.late_filters(self, db)?;
         let partitions = match (self.kind, &self.clauses.partition) {
             (QueryKind::Scan, _) => vec![None],
-            (QueryKind::Query, Partition::Values(values)) => vec![Some(values.values().cloned().collect())],
-            (QueryKind::Query, Partition::Shards(values)) => values.iter().map(|value| Some(vec![value.clone()])).collect(),
+            (QueryKind::Query, Partition::Values(values)) => {
+                vec![Some(values.values().cloned().collect())]
+            }
+            (QueryKind::Query, Partition::Shards(values)) => values
+                .iter()
+                .map(|value| Some(vec![value.clone()]))
+                .collect(),
             (QueryKind::Query, Partition::Alias(alias)) => {
-                vec![Some(db.partition_by_digest(&self.source(), alias.digest)?.ok_or(FsError::NotFound)?)]
+                vec![Some(
+                    db.partition_by_digest(&self.source(), alias.digest)?
+                        .ok_or(FsError::NotFound)?,
+                )]
             }
         };
-        Ok(partitions.into_iter().map(|partition| Resolved { late: late.clone(), ..self.resolved(partition) }).collect())
+        Ok(partitions
+            .into_iter()
+            .map(|partition| Resolved {
+                late: late.clone(),
+                ..self.resolved(partition)
+            })
+            .collect())
     }
 
     pub(super) fn resolved(&self, partition: Option<PartitionKey>) -> Resolved {
         let check = self.token_check(partition.as_deref());
-        Resolved { partition, check, late: Vec::new() }
+        Resolved {
+            partition,
+            check,
+            late: Vec::new(),
+        }
     }
 
     /// The key that `after=` stands for.
-    pub(super) fn start(&self, resolved: &Resolved, db: &dyn Browse) -> Result<Option<Item>, FsError> {
+    pub(super) fn start(
+        &self,
+        resolved: &Resolved,
+        db: &dyn Browse,
+    ) -> Result<Option<Item>, FsError> {
         let after = self.clauses.after.as_ref();
-        after.map(|token| token.resolve(resolved.check, db, self.scope(resolved))).transpose()
+        after
+            .map(|token| token.resolve(resolved.check, db, self.scope(resolved)))
+            .transpose()
     }
 
     /// What the database is asked for. `Limit` is `eval=` or `limit=`, whichever is less: without a filter an evaluated item is a returned
     /// one; with one, a page of `limit` evaluated items holds no more than were asked for. A `limit=` beyond one page takes more requests,
     /// each starting where the one before ended.
-    pub(super) fn build_request(&self, resolved: &Resolved, start: Option<Item>) -> Result<ReadRequest, FsError> {
+    pub(super) fn build_request(
+        &self,
+        resolved: &Resolved,
+        start: Option<Item>,
+    ) -> Result<ReadRequest, FsError> {
         let projection = self.clauses.select.clone().map(projected).transpose()?;
-        Ok(ReadRequest { projection, ..self.asked(resolved, start) })
+        Ok(ReadRequest {
+            projection,
+            ..self.asked(resolved, start)
+        })
     }
 
     /// The same without its projection.
     pub(super) fn asked(&self, resolved: &Resolved, start: Option<Item>) -> ReadRequest {
         let mut request = ReadRequest::scan(self.schema.name.clone(), self.index.clone());
         if let Some(partition) = resolved.partition.as_deref() {
-            let conditions = self.key_clauses(partition).into_iter().map(|key| (key.attribute.name.clone(), key.range));
-            request.range = ReadRange::Query { condition: KeyConditionShape::new(conditions), forward: true };
+            let conditions = self
+                .key_clauses(partition)
+                .into_iter()
+                .map(|key| (key.attribute.name.clone(), key.range));
+            request.range = ReadRange::Query {
+                condition: KeyConditionShape::new(conditions),
+                forward: true,
+            };
         }
-        let mut filters: Vec<Condition> = self.filters(resolved).map(|filter| filter.condition().clone()).collect();
-        let filter = if filters.len() > 1 { Some(Condition::And(filters)) } else { filters.pop() };
+        let mut filters: Vec<Condition> = self
+            .filters(resolved)
+            .map(|filter| filter.condition().clone())
+            .collect();
+        let filter = if filters.len() > 1 {
+            Some(Condition::And(filters))
+        } else {
+            filters.pop()
+        };
         request.filter = filter.map(ReadFilter::of_expression);
         request.exclusive_start_key = start;
         self.clauses.ask(&mut request);
@@ -155,30 +217,49 @@ impl QueryPath {
     }
 
     /// All filters; each must hold.
-    pub(super) fn filters<'a>(&'a self, resolved: &'a Resolved) -> impl Iterator<Item = &'a Filter> {
-        self.clauses.filters.iter().map(|filter| &**filter).chain(&resolved.late)
+    pub(super) fn filters<'a>(
+        &'a self,
+        resolved: &'a Resolved,
+    ) -> impl Iterator<Item = &'a Filter> {
+        self.clauses
+            .filters
+            .iter()
+            .map(|filter| &**filter)
+            .chain(&resolved.late)
     }
 
     /// What `limit=` and `eval=` say.
     pub(super) fn bounds(&self) -> Bounds {
-        Bounds { limit: self.clauses.limit, eval: self.clauses.eval }
+        Bounds {
+            limit: self.clauses.limit,
+            eval: self.clauses.eval,
+        }
     }
 
     pub(super) fn scope<'a>(&'a self, resolved: &'a Resolved) -> Scope<'a> {
-        Scope { context: self.context(), partition: resolved.partition.as_deref() }
+        Scope {
+            context: self.context(),
+            partition: resolved.partition.as_deref(),
+        }
     }
 
     /// The conditions on the key, partition key first.
     pub(super) fn key_clauses<'a>(&'a self, partition: &[AttributeValue]) -> Vec<KeyClause<'a>> {
         let keys = self.context().keys();
-        let of_partition = keys.partition.iter().zip(partition).enumerate().map(|(position, (attribute, value))| KeyClause {
-            attribute,
-            tag: tag("pk", position, keys.partition.len()),
-            range: SortRange::Equal(value.clone()),
-        });
+        let of_partition = keys.partition.iter().zip(partition).enumerate().map(
+            |(position, (attribute, value))| KeyClause {
+                attribute,
+                tag: tag("pk", position, keys.partition.len()),
+                range: SortRange::Equal(value.clone()),
+            },
+        );
         let of_sort = self.clauses.sort.iter().filter_map(|(&position, range)| {
             let tag = tag("sk", position, keys.sort.len());
-            Some(KeyClause { attribute: keys.sort.get(position)?, tag, range: range.clone() })
+            Some(KeyClause {
+                attribute: keys.sort.get(position)?,
+                tag,
+                range: range.clone(),
+            })
         });
         of_partition.chain(of_sort).collect()
     }
@@ -186,21 +267,39 @@ impl QueryPath {
     /// The digest of all that a position depends on: what is read, by which conditions, in what order.
     fn token_check(&self, partition: Option<&[AttributeValue]>) -> Check {
         let mut bytes = Vec::new();
-        for name in [self.schema.name.as_str(), self.index.as_ref().map_or("", |index| index.as_str())] {
+        for name in [
+            self.schema.name.as_str(),
+            self.index.as_ref().map_or("", |index| index.as_str()),
+        ] {
             put_text(name, &mut bytes);
         }
         for attribute in self.context().cursor_attributes() {
             put_text(&attribute.name, &mut bytes);
-            put_text(attribute.attribute_type.as_attribute_type().tag(), &mut bytes);
+            put_text(
+                attribute.attribute_type.as_attribute_type().tag(),
+                &mut bytes,
+            );
         }
-        for clause in partition.map(|partition| self.key_clauses(partition)).unwrap_or_default() {
+        for clause in partition
+            .map(|partition| self.key_clauses(partition))
+            .unwrap_or_default()
+        {
             put_text(&clause.tag, &mut bytes);
             put_text(key_clause::word(&clause.range), &mut bytes);
-            clause.range.values().into_iter().for_each(|value| key::encode(value, &mut bytes));
+            clause
+                .range
+                .values()
+                .into_iter()
+                .for_each(|value| key::encode(value, &mut bytes));
         }
         bytes.push(u8::from(partition.is_some()));
         bytes.push(u8::from(self.clauses.is_descending()));
-        for number in self.clauses.segment.iter().flat_map(|segment| [segment.index, segment.total]) {
+        for number in self
+            .clauses
+            .segment
+            .iter()
+            .flat_map(|segment| [segment.index, segment.total])
+        {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         let [a, b, c, d, ..] = digest(&bytes);
@@ -216,7 +315,11 @@ fn put_text(text: &str, bytes: &mut Vec<u8>) {
 
 /// `pk`, or `pk1`, `pk2`, … where there are several.
 fn tag(role: &str, position: usize, count: usize) -> String {
-    if count == 1 { role.to_owned() } else { format!("{role}{}", position + 1) }
+    if count == 1 {
+        role.to_owned()
+    } else {
+        format!("{role}{}", position + 1)
+    }
 }
 
 /// `request.json`: the request with its values in DynamoDB JSON.
@@ -227,16 +330,32 @@ pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
 }
 
 /// The members in the order of the API's own documents.
-pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item>) -> Result<Value, FsError> {
+pub(super) fn members(
+    path: &QueryPath,
+    resolved: &Resolved,
+    start: Option<&Item>,
+) -> Result<Value, FsError> {
     let mut expression = Expression::default();
-    let projection = path.clauses.select.as_deref().map(|paths| expression.projection(paths));
-    let keys = resolved.partition.as_deref().map(|partition| path.key_clauses(partition));
+    let projection = path
+        .clauses
+        .select
+        .as_deref()
+        .map(|paths| expression.projection(paths));
+    let keys = resolved
+        .partition
+        .as_deref()
+        .map(|partition| path.key_clauses(partition));
     let condition = keys.map(|keys| {
-        let parts = keys.iter().map(|key| expression.condition(&key.tag, &key.attribute.name, &key.range));
+        let parts = keys
+            .iter()
+            .map(|key| expression.condition(&key.tag, &key.attribute.name, &key.range));
         parts.collect::<Vec<_>>().join(" AND ")
     });
     let filters: Vec<&Filter> = path.filters(resolved).collect();
-    let filters: Vec<String> = filters.iter().map(|filter| filter.write(&mut expression, filters.len() > 1)).collect();
+    let filters: Vec<String> = filters
+        .iter()
+        .map(|filter| filter.write(&mut expression, filters.len() > 1))
+        .collect();
     let asked = path.asked(resolved, start.cloned());
     let (forward, segment) = match asked.range {
         ReadRange::Query { forward, .. } => (forward, None),
@@ -244,16 +363,32 @@ pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item
     };
     let mut out = Map::new();
     out.insert("TableName".into(), json!(path.schema.name.as_str()));
-    insert(&mut out, "IndexName", path.index.as_ref().map(|index| index.as_str()));
+    insert(
+        &mut out,
+        "IndexName",
+        path.index.as_ref().map(|index| index.as_str()),
+    );
     insert(&mut out, "KeyConditionExpression", condition);
-    insert(&mut out, "FilterExpression", (!filters.is_empty()).then(|| filters.join(" AND ")));
+    insert(
+        &mut out,
+        "FilterExpression",
+        (!filters.is_empty()).then(|| filters.join(" AND ")),
+    );
     insert(&mut out, "ProjectionExpression", projection);
     insert_placeholders(&mut out, &expression.placeholders())?;
     insert(&mut out, "Limit", asked.limit);
-    insert(&mut out, "ConsistentRead", asked.consistent_read.then_some(true));
+    insert(
+        &mut out,
+        "ConsistentRead",
+        asked.consistent_read.then_some(true),
+    );
     insert(&mut out, "ScanIndexForward", (!forward).then_some(false));
     insert(&mut out, "Segment", segment.map(|segment| segment.index));
-    insert(&mut out, "TotalSegments", segment.map(|segment| segment.total));
+    insert(
+        &mut out,
+        "TotalSegments",
+        segment.map(|segment| segment.total),
+    );
     insert_item(&mut out, "ExclusiveStartKey", start)?;
     Ok(Value::Object(out))
 }
@@ -264,7 +399,10 @@ fn insert(out: &mut Map<String, Value>, member: &str, value: Option<impl Into<Va
     }
 }
 
-fn insert_placeholders(out: &mut Map<String, Value>, placeholders: &Placeholders) -> Result<(), FsError> {
+fn insert_placeholders(
+    out: &mut Map<String, Value>,
+    placeholders: &Placeholders,
+) -> Result<(), FsError> {
     if let Some(names) = &placeholders.names {
         out.insert("ExpressionAttributeNames".to_owned(), json!(names));
     }
@@ -272,11 +410,18 @@ fn insert_placeholders(out: &mut Map<String, Value>, placeholders: &Placeholders
     insert_item(out, "ExpressionAttributeValues", values.as_ref())
 }
 
-fn insert_item(out: &mut Map<String, Value>, member: &str, item: Option<&Item>) -> Result<(), FsError> {
+fn insert_item(
+    out: &mut Map<String, Value>,
+    member: &str,
+    item: Option<&Item>,
+) -> Result<(), FsError> {
     let Some(item) = item else { return Ok(()) };
     let mut text = Vec::new();
     dynamodb_json::write_item(item, &mut text);
-    out.insert(member.to_owned(), serde_json::from_slice(&text).map_err(unwritable)?);
+    out.insert(
+        member.to_owned(),
+        serde_json::from_slice(&text).map_err(unwritable)?,
+    );
     Ok(())
 }
 

@@ -27,7 +27,8 @@ fn resolved(path: &QueryPath) -> Resolved {
 
 fn request(path: &str) -> ReadRequest {
     let path = directory(&game_scores(), path);
-    path.build_request(&resolved(&path), None).expect("a request")
+    path.build_request(&resolved(&path), None)
+        .expect("a request")
 }
 
 /// The members of `request.json`.
@@ -39,36 +40,74 @@ fn text(path: &str, start: Option<&Item>) -> Value {
 /// `condition | #name=attribute … :value=… ` of a query.
 fn condition(path: &str) -> String {
     let request = text(path, None);
-    let names = request["ExpressionAttributeNames"].as_object().into_iter().flatten().map(|(name, meant)| (name, meant.as_str()));
-    let names: Vec<String> = names.map(|(name, meant)| format!("{name}={}", meant.expect("a name"))).collect();
-    let values = request["ExpressionAttributeValues"].as_object().into_iter().flatten().map(|(name, value)| {
-        let text = value.to_string();
-        let text = text.strip_prefix("{\"S\":\"").and_then(|text| text.strip_suffix("\"}")).unwrap_or(&text);
-        format!("{name}={text}")
-    });
+    let names = request["ExpressionAttributeNames"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, meant)| (name, meant.as_str()));
+    let names: Vec<String> = names
+        .map(|(name, meant)| format!("{name}={}", meant.expect("a name")))
+        .collect();
+    let values = request["ExpressionAttributeValues"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let text = value.to_string();
+            let text = text
+                .strip_prefix("{\"S\":\"")
+                .and_then(|text| text.strip_suffix("\"}"))
+                .unwrap_or(&text);
+            format!("{name}={text}")
+        });
     let placeholders: Vec<String> = names.into_iter().chain(values).collect();
-    format!("{} | {}", request["KeyConditionExpression"].as_str().expect("a query"), placeholders.join(" "))
+    format!(
+        "{} | {}",
+        request["KeyConditionExpression"].as_str().expect("a query"),
+        placeholders.join(" ")
+    )
 }
 
 #[test]
 fn key_conditions() {
     for (path, expected) in [
         ("query/@pk=101", "#pk = :pk | #pk=UserId :pk=101"),
-        ("query/@sk=a/@pk=1", "#pk = :pk AND #sk = :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
-        ("query/@pk=1/@sk.lt=a", "#pk = :pk AND #sk < :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
-        ("query/@pk=1/@sk.le=a", "#pk = :pk AND #sk <= :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
-        ("query/@pk=1/@sk.gt=a", "#pk = :pk AND #sk > :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
-        ("query/@pk=1/@sk.ge=a", "#pk = :pk AND #sk >= :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
+        (
+            "query/@sk=a/@pk=1",
+            "#pk = :pk AND #sk = :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a",
+        ),
+        (
+            "query/@pk=1/@sk.lt=a",
+            "#pk = :pk AND #sk < :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a",
+        ),
+        (
+            "query/@pk=1/@sk.le=a",
+            "#pk = :pk AND #sk <= :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a",
+        ),
+        (
+            "query/@pk=1/@sk.gt=a",
+            "#pk = :pk AND #sk > :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a",
+        ),
+        (
+            "query/@pk=1/@sk.ge=a",
+            "#pk = :pk AND #sk >= :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a",
+        ),
         (
             "query/@pk=1/@sk.between=a%2Cb,c d",
             "#pk = :pk AND #sk BETWEEN :sk_from AND :sk_to | #pk=UserId #sk=GameTitle :pk=1 :sk_from=a,b :sk_to=c d",
         ),
-        ("query/@pk=1/@sk.begins=a,b", "#pk = :pk AND begins_with(#sk, :sk) | #pk=UserId #sk=GameTitle :pk=1 :sk=a,b"),
+        (
+            "query/@pk=1/@sk.begins=a,b",
+            "#pk = :pk AND begins_with(#sk, :sk) | #pk=UserId #sk=GameTitle :pk=1 :sk=a,b",
+        ),
         (
             "gsi/GameTitleIndex/query/GameTitle=Comet%20Quest/TopScore.ge=1e2",
             "#pk = :pk AND #sk >= :sk | #pk=GameTitle #sk=TopScore :pk=Comet Quest :sk={\"N\":\"100\"}",
         ),
-        ("gsi/ByHash/query/@pk=%00a", "#pk = :pk | #pk=Hash :pk={\"B\":\"AGE=\"}"),
+        (
+            "gsi/ByHash/query/@pk=%00a",
+            "#pk = :pk | #pk=Hash :pk={\"B\":\"AGE=\"}",
+        ),
         (
             "gsi/ByRegion/query/Hour.le=3/Region=7/Day=x/Tenant=t",
             "#pk1 = :pk1 AND #pk2 = :pk2 AND #sk1 = :sk1 AND #sk2 <= :sk2 | #pk1=Tenant #pk2=Region #sk1=Day #sk2=Hour :pk1=t :pk2={\"N\":\"7\"} :sk1=x :sk2={\"N\":\"3\"}",
@@ -85,24 +124,53 @@ fn key_conditions() {
 #[test]
 fn the_other_members() {
     let path = "query/@pk=1/desc/limit=7/eval=3/consistent/select=m.a[0],b,m.b";
-    assert_eq!(text(path, None)["ProjectionExpression"], "#a1.#a2[0], #a3, #a1.#a3");
+    assert_eq!(
+        text(path, None)["ProjectionExpression"],
+        "#a1.#a2[0], #a3, #a1.#a3"
+    );
     let query = request(path);
     assert_eq!((query.limit, query.consistent_read), (Some(3), true));
-    assert!(matches!(query.range, ReadRange::Query { forward: false, .. }));
+    assert!(matches!(
+        query.range,
+        ReadRange::Query { forward: false, .. }
+    ));
     let scan = request("lsi/WinsIndex/scan/segment=1,4/limit=5000000000");
-    assert_eq!(scan.index_name.map(|name| name.to_string()).as_deref(), Some("WinsIndex"));
-    assert_eq!(scan.range, ReadRange::Scan { segment: Some(Segment { index: 1, total: 4 }) });
+    assert_eq!(
+        scan.index_name.map(|name| name.to_string()).as_deref(),
+        Some("WinsIndex")
+    );
+    assert_eq!(
+        scan.range,
+        ReadRange::Scan {
+            segment: Some(Segment { index: 1, total: 4 })
+        }
+    );
     assert_eq!((scan.limit, scan.consistent_read), (Some(u32::MAX), false));
 }
 
 #[test]
 fn a_projection_is_checked_when_it_is_asked_for() {
     let path = directory(&game_scores(), "scan/select=a,a");
-    let error = path.build_request(&resolved(&path), None).expect_err("an overlap").to_string();
-    assert!(error.starts_with("Invalid ProjectionExpression: Two document paths overlap"), "{error}");
-    let path = directory(&game_scores(), &format!("scan/select=a{}", "[0]".repeat(32)));
-    let error = path.build_request(&resolved(&path), None).expect_err("too deep").to_string();
-    assert!(error.ends_with("too many nesting levels; nesting levels: 33"), "{error}");
+    let error = path
+        .build_request(&resolved(&path), None)
+        .expect_err("an overlap")
+        .to_string();
+    assert!(
+        error.starts_with("Invalid ProjectionExpression: Two document paths overlap"),
+        "{error}"
+    );
+    let path = directory(
+        &game_scores(),
+        &format!("scan/select=a{}", "[0]".repeat(32)),
+    );
+    let error = path
+        .build_request(&resolved(&path), None)
+        .expect_err("too deep")
+        .to_string();
+    assert!(
+        error.ends_with("too many nesting levels; nesting levels: 33"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -116,29 +184,61 @@ fn counting_needs_no_projection() {
 
 #[test]
 fn tokens_round_trip_and_belong_to_one_query() {
-    let last = Item::from([("UserId", s("1")), ("GameTitle", s("Comet Quest")), ("TopScore", n("42"))]);
+    let last = Item::from([
+        ("UserId", s("1")),
+        ("GameTitle", s("Comet Quest")),
+        ("TopScore", n("42")),
+    ]);
     let schema = game_scores();
     for (path, partition) in [
         ("query/@pk=1", Some(vec![s("1")])),
         ("scan", None),
-        ("gsi/GameTitleIndex/query/@pk=Comet Quest", Some(vec![s("Comet Quest")])),
+        (
+            "gsi/GameTitleIndex/query/@pk=Comet Quest",
+            Some(vec![s("Comet Quest")]),
+        ),
         ("gsi/GameTitleIndex/scan", None),
     ] {
         let path = directory(&schema, path);
         let resolved = path.resolved(partition);
         let scope = path.scope(&resolved);
-        let names: Vec<&str> = scope.context.cursor_attributes().iter().map(|a| a.name.as_str()).collect();
-        let key = Item(last.0.clone().into_iter().filter(|(name, _)| names.contains(&name.as_str())).collect());
+        let names: Vec<&str> = scope
+            .context
+            .cursor_attributes()
+            .iter()
+            .map(|a| a.name.as_str())
+            .collect();
+        let key = Item(
+            last.0
+                .clone()
+                .into_iter()
+                .filter(|(name, _)| names.contains(&name.as_str()))
+                .collect(),
+        );
         let text = Token::new(resolved.check, &key, scope).text();
-        assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
+        assert!(
+            text.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'),
+            "{text}"
+        );
         let token = Token::parse(&text).expect("our own token");
-        assert_eq!(super::token::decode_cursor(&super::token::encode_cursor(&key, scope), scope), Some(key));
+        assert_eq!(
+            super::token::decode_cursor(&super::token::encode_cursor(&key, scope), scope),
+            Some(key)
+        );
         assert_eq!(token.text(), text);
-        assert!(matches!(path.child(format!("after={text}").as_bytes()), Ok(super::Child::Dir(_))));
+        assert!(matches!(
+            path.child(format!("after={text}").as_bytes()),
+            Ok(super::Child::Dir(_))
+        ));
         let broken = format!("{}A", text.get(1..).expect("ASCII"));
         assert!(Token::parse(&broken).is_err());
     }
-    let check = |path: &str, partition: &str| directory(&schema, path).resolved(Some(vec![s(partition)])).check;
+    let check = |path: &str, partition: &str| {
+        directory(&schema, path)
+            .resolved(Some(vec![s(partition)]))
+            .check
+    };
     let own = check("query/@pk=1/@sk.ge=a", "1");
     assert_eq!(own, check("query/typed/limit=3/@sk.ge=a/@pk=1", "1"));
     for (path, partition) in [
@@ -157,10 +257,17 @@ fn the_longest_token_fits_in_a_name() {
     let path = directory(&game_scores(), "gsi/GameTitleIndex/scan");
     let resolved = path.resolved(None);
     for length in [1, 50, 150, 160, 170, 180, 1024] {
-        let last =
-            Item::from([("UserId", s(&"u".repeat(length))), ("GameTitle", s(&"ü".repeat(length / 2))), ("TopScore", n("1"))]);
+        let last = Item::from([
+            ("UserId", s(&"u".repeat(length))),
+            ("GameTitle", s(&"ü".repeat(length / 2))),
+            ("TopScore", n("1")),
+        ]);
         let text = Token::new(resolved.check, &last, path.scope(&resolved)).text();
-        assert!("after=".len() + text.len() <= 255, "{length}: {}", text.len());
+        assert!(
+            "after=".len() + text.len() <= 255,
+            "{length}: {}",
+            text.len()
+        );
         assert!(Token::parse(&text).is_ok());
     }
 }
@@ -169,7 +276,11 @@ fn the_longest_token_fits_in_a_name() {
 fn request_json_is_what_the_aws_command_takes() {
     let start = Item::from([("UserId", s("101")), ("GameTitle", s("A"))]);
     let check = |path: &str, start: Option<&Item>, expected: &str| {
-        assert_eq!(serde_json::to_string_pretty(&text(path, start)).expect("JSON"), expected.trim_end(), "{path}");
+        assert_eq!(
+            serde_json::to_string_pretty(&text(path, start)).expect("JSON"),
+            expected.trim_end(),
+            "{path}"
+        );
     };
     let expected = r##"{
   "TableName": "GameScores",
@@ -200,9 +311,12 @@ fn request_json_is_what_the_aws_command_takes() {
   }
 }
 "##;
-    check("query/@pk=101/@sk.ge=M/desc/limit=5/select=TopScore", Some(&start), expected);
-    let expected =
-        "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
+    check(
+        "query/@pk=101/@sk.ge=M/desc/limit=5/select=TopScore",
+        Some(&start),
+        expected,
+    );
+    let expected = "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
     check("gsi/ByRegion/scan/segment=0,2", None, expected);
 }
 

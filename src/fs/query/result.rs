@@ -47,7 +47,12 @@ impl QueryPath {
     /// Opens a result file; the query runs as it is read.
     #[must_use]
     pub fn open(&self, kind: ResultKind) -> ResultReader {
-        ResultReader { path: self.clone(), kind, progress: Progress::Start, consumed: None }
+        ResultReader {
+            path: self.clone(),
+            kind,
+            progress: Progress::Start,
+            consumed: None,
+        }
     }
 
     /// The whole result file.
@@ -69,7 +74,12 @@ impl ResultReader {
     /// # Errors
     /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one;
     /// [`FsError::NotFound`] for results of one request below a shortened partition key without entries.
-    pub fn advance(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+    pub fn advance(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, FsError> {
         let marks = (bills.len(), out.len());
         let stepped = self.step(db, bills, out);
         if stepped.is_err() {
@@ -79,13 +89,22 @@ impl ResultReader {
         stepped.map(|()| !matches!(self.progress, Progress::End))
     }
 
-    fn step(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<(), FsError> {
+    fn step(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), FsError> {
         match &mut self.progress {
             Progress::End => Ok(()),
             Progress::Start => self.begin(db, bills, out),
             Progress::Names(run) => {
                 let (stream, names) = &mut **run;
-                if read_rows(&mut |row| csv::gather(row, names), |rows| stream.next(db, bills, rows))?.is_none() {
+                if read_rows(&mut |row| csv::gather(row, names), |rows| {
+                    stream.next(db, bills, rows)
+                })?
+                .is_none()
+                {
                     let columns = Columns::of_names(&self.path, std::mem::take(names));
                     self.begin_csv(db, columns, out)?;
                 }
@@ -93,7 +112,11 @@ impl ResultReader {
             }
             Progress::Rows(rows) => {
                 let (path, kind) = (&self.path, self.kind);
-                let WrittenRows { stream, columns, sum } = &mut **rows;
+                let WrittenRows {
+                    stream,
+                    columns,
+                    sum,
+                } = &mut **rows;
                 let mut before = sum.count;
                 let mut take = |row: &Row<'_>| {
                     before += 1;
@@ -114,7 +137,12 @@ impl ResultReader {
         Ok(help::text(&self.path, first.as_ref()).into_bytes())
     }
 
-    fn begin(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<(), FsError> {
+    fn begin(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), FsError> {
         let whole = match self.kind {
             ResultKind::Help => Some(self.help(db)?),
             ResultKind::RequestJson => Some(request_json(&self.path, db)?),
@@ -141,7 +169,11 @@ impl ResultReader {
             ResultKind::Keys => self.path.stream(db, &|request| request.projection = None)?,
             _ => self.path.stream(db, &|_| {})?,
         };
-        self.progress = Progress::Rows(Box::new(WrittenRows { stream, columns: None, sum: StreamStep::default() }));
+        self.progress = Progress::Rows(Box::new(WrittenRows {
+            stream,
+            columns: None,
+            sum: StreamStep::default(),
+        }));
         Ok(())
     }
 
@@ -151,7 +183,12 @@ impl ResultReader {
     }
 
     /// The header, and then the records. Only what the columns are in is asked for.
-    fn begin_csv(&mut self, db: &dyn Browse, columns: Columns, out: &mut Vec<u8>) -> Result<(), FsError> {
+    fn begin_csv(
+        &mut self,
+        db: &dyn Browse,
+        columns: Columns,
+        out: &mut Vec<u8>,
+    ) -> Result<(), FsError> {
         let selects = self.path.clauses.select.is_some();
         let stream = self.path.stream(db, &|request| {
             if selects {
@@ -159,13 +196,19 @@ impl ResultReader {
             }
         })?;
         columns.write_header(out);
-        self.progress = Progress::Rows(Box::new(WrittenRows { stream, columns: Some(columns), sum: StreamStep::default() }));
+        self.progress = Progress::Rows(Box::new(WrittenRows {
+            stream,
+            columns: Some(columns),
+            sum: StreamStep::default(),
+        }));
         Ok(())
     }
 
     /// What follows the last row.
     fn finish(&mut self, out: &mut Vec<u8>) {
-        let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else { return };
+        let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else {
+            return;
+        };
         let mut consumed = Vec::new();
         write_capacity(&self.path, &rows.sum, &mut consumed);
         match self.kind {
@@ -240,7 +283,10 @@ fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
 fn next_text(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "next")?;
     let page = read((path, &resolved), db, bills, &mut |_| {})?;
-    Ok(next_token(path, &resolved, &page).map(|token| token + "\n").unwrap_or_default().into_bytes())
+    Ok(next_token(path, &resolved, &page)
+        .map(|token| token + "\n")
+        .unwrap_or_default()
+        .into_bytes())
 }
 
 fn read(
@@ -254,12 +300,15 @@ fn read(
 }
 
 fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {
-    page.last_evaluated_key.as_ref().map(|last| Token::new(resolved.check, last, path.scope(resolved)).text())
+    page.last_evaluated_key
+        .as_ref()
+        .map(|last| Token::new(resolved.check, last, path.scope(resolved)).text())
 }
 
 /// `capacity.json`: what the whole run consumed.
 pub(super) fn write_capacity(path: &QueryPath, sum: &StreamStep, out: &mut Vec<u8>) {
-    let mut all = json!({ "Requests": sum.requests, "Count": sum.count, "ScannedCount": sum.scanned });
+    let mut all =
+        json!({ "Requests": sum.requests, "Count": sum.count, "ScannedCount": sum.scanned });
     all["ConsumedCapacity"] = capacity_json(path, &sum.capacity);
     out.extend_from_slice(all.to_string().as_bytes());
     out.push(b'\n');
@@ -267,15 +316,24 @@ pub(super) fn write_capacity(path: &QueryPath, sum: &StreamStep, out: &mut Vec<u
 
 /// Consumed units: their sum, and by table and index.
 fn capacity_json(path: &QueryPath, consumed: &ConsumedCapacity) -> Value {
-    let ConsumedCapacity { table, global_indexes, local_indexes } = consumed;
+    let ConsumedCapacity {
+        table,
+        global_indexes,
+        local_indexes,
+    } = consumed;
     let mut out = json!({
         "TableName": path.schema.name.as_str(),
         "CapacityUnits": consumed.total(),
         "Table": { "CapacityUnits": table },
     });
-    for (member, units) in [("GlobalSecondaryIndexes", global_indexes), ("LocalSecondaryIndexes", local_indexes)] {
+    for (member, units) in [
+        ("GlobalSecondaryIndexes", global_indexes),
+        ("LocalSecondaryIndexes", local_indexes),
+    ] {
         if !units.is_empty() {
-            let units = units.iter().map(|(name, units)| (name.clone(), json!({ "CapacityUnits": units })));
+            let units = units
+                .iter()
+                .map(|(name, units)| (name.clone(), json!({ "CapacityUnits": units })));
             out[member] = Value::Object(units.collect());
         }
     }

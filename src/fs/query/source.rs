@@ -28,7 +28,10 @@ impl<'a> Context<'a> {
 
     /// What is read.
     pub fn source(&self) -> Source {
-        Source { table: self.schema.name.clone(), index: self.index.map(|index| index.name.clone()) }
+        Source {
+            table: self.schema.name.clone(),
+            index: self.index.map(|index| index.name.clone()),
+        }
     }
 
     /// The attributes of a `LastEvaluatedKey`.
@@ -37,7 +40,8 @@ impl<'a> Context<'a> {
     }
 
     pub fn on_global_index(&self) -> bool {
-        self.index.is_some_and(|index| index.kind == IndexKind::Global)
+        self.index
+            .is_some_and(|index| index.kind == IndexKind::Global)
     }
 }
 
@@ -49,11 +53,23 @@ pub(super) fn entry_key(row: &Row<'_>, context: Context<'_>) -> Result<EntryKey,
     let keys = context.keys();
     let index = match context.index {
         None => None,
-        Some(_) => Some((attributes(row, keys.partition)?, attributes(row, keys.sort)?)),
+        Some(_) => Some((
+            attributes(row, keys.partition)?,
+            attributes(row, keys.sort)?,
+        )),
     };
     let partition = attribute(row, &context.schema.key.partition)?;
-    let sort = context.schema.key.sort.as_ref().map(|sort| attribute(row, sort)).transpose()?;
-    Ok(EntryKey { index, base: Key { partition, sort } })
+    let sort = context
+        .schema
+        .key
+        .sort
+        .as_ref()
+        .map(|sort| attribute(row, sort))
+        .transpose()?;
+    Ok(EntryKey {
+        index,
+        base: Key { partition, sort },
+    })
 }
 
 fn attributes(row: &Row<'_>, wanted: &[KeyAttribute]) -> Result<Vec<AttributeValue>, FsError> {
@@ -65,7 +81,9 @@ fn attribute(row: &Row<'_>, wanted: &KeyAttribute) -> Result<AttributeValue, FsE
         Row::Record(record) => record.attribute(&wanted.name).map_err(Error::from)?,
         Row::Item(item) => item.get(&wanted.name).cloned(),
     };
-    found.ok_or_else(|| FsError::Database(StoreError::Corrupt("an entry lacks a key attribute").into()))
+    found.ok_or_else(|| {
+        FsError::Database(StoreError::Corrupt("an entry lacks a key attribute").into())
+    })
 }
 
 /// The encoding of the source's sort key, by which results are in order. A projection must have it.
@@ -78,7 +96,12 @@ pub(super) fn sort_order(row: &Row<'_>, context: Context<'_>) -> Result<Vec<u8>,
 }
 
 /// Appends one item, no newline.
-pub(super) fn write_item(row: &Row<'_>, context: Context<'_>, typed: bool, out: &mut Vec<u8>) -> Result<(), FsError> {
+pub(super) fn write_item(
+    row: &Row<'_>,
+    context: Context<'_>,
+    typed: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), FsError> {
     if typed {
         return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
     }
@@ -87,7 +110,10 @@ pub(super) fn write_item(row: &Row<'_>, context: Context<'_>, typed: bool, out: 
         Row::Record(record) => record.write_plain_json(out),
         Row::Item(_) => {
             let cursor = context.cursor_attributes();
-            let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
+            let first: Vec<&str> = cursor
+                .iter()
+                .map(|attribute| attribute.name.as_str())
+                .collect();
             row.write_plain_json(&first, out)
         }
     }

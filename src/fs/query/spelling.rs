@@ -18,7 +18,10 @@ pub(super) fn decode_text(text: &str) -> Result<String, String> {
 }
 
 /// The key value that `text` stands for.
-pub(super) fn key_value(text: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, String> {
+pub(super) fn key_value(
+    text: &str,
+    attribute_type: KeyAttributeType,
+) -> Result<AttributeValue, String> {
     if text.contains(file_name::ALIAS_MARK) {
         return Err("a shortened name (%~…) works only as the whole partition key".to_owned());
     }
@@ -27,17 +30,22 @@ pub(super) fn key_value(text: &str, attribute_type: KeyAttributeType) -> Result<
 
 /// The value of this key attribute that `text` stands for.
 pub(super) fn typed(attribute: &KeyAttribute, text: &str) -> Result<AttributeValue, ClauseFault> {
-    key_value(text, attribute.attribute_type).map_err(|fault| ClauseFault::value(&attribute.name, fault))
+    key_value(text, attribute.attribute_type)
+        .map_err(|fault| ClauseFault::value(&attribute.name, fault))
 }
 
 /// A clause's word, or key with operator, and its value.
 pub(super) fn split(name: &str) -> (&str, Option<&str>) {
-    name.split_once('=').map_or((name, None), |(head, value)| (head, Some(value)))
+    name.split_once('=')
+        .map_or((name, None), |(head, value)| (head, Some(value)))
 }
 
 /// A number of decimal digits only, no sign.
 pub(super) fn whole_number<T: FromStr>(text: &str) -> Option<T> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// The paths of a `select=` clause, in order.
@@ -52,7 +60,10 @@ pub(super) fn document_path(text: &str) -> Result<DocumentPath, ClauseFault> {
     let mut path: Option<DocumentPath> = None;
     for step in text.split('.') {
         let (name, indexes) = split_indexes(step).ok_or_else(fault)?;
-        let name = decode_text(name).ok().filter(|name| !name.is_empty()).ok_or_else(fault)?;
+        let name = decode_text(name)
+            .ok()
+            .filter(|name| !name.is_empty())
+            .ok_or_else(fault)?;
         let path = match &mut path {
             None => path.insert(DocumentPath::top_level(name)),
             Some(path) => {
@@ -60,17 +71,23 @@ pub(super) fn document_path(text: &str) -> Result<DocumentPath, ClauseFault> {
                 path
             }
         };
-        path.rest.extend(indexes.into_iter().map(PathElement::Index));
+        path.rest
+            .extend(indexes.into_iter().map(PathElement::Index));
     }
     path.ok_or_else(fault)
 }
 
 /// `a[0][1]` as `a` and 0, 1.
 fn split_indexes(step: &str) -> Option<(&str, Vec<usize>)> {
-    let Some(at) = step.find('[') else { return Some((step, Vec::new())) };
+    let Some(at) = step.find('[') else {
+        return Some((step, Vec::new()));
+    };
     let (name, brackets) = step.split_at(at);
     let inner = brackets.strip_prefix('[')?.strip_suffix(']')?;
-    let indexes = inner.split("][").map(whole_number).collect::<Option<Vec<usize>>>()?;
+    let indexes = inner
+        .split("][")
+        .map(whole_number)
+        .collect::<Option<Vec<usize>>>()?;
     Some((name, indexes))
 }
 
@@ -81,22 +98,46 @@ const SHARDS_MAX: u64 = 200;
 pub(super) fn two_bounds<'t>(text: &'t str, attribute: &str) -> Result<[&'t str; 2], ClauseFault> {
     let parts: Vec<&str> = text.split(',').collect();
     parts.try_into().map_err(|_| {
-        ClauseFault::new(format!("between on {attribute} takes two values, lower,upper"), "write a comma inside a value as %2C")
+        ClauseFault::new(
+            format!("between on {attribute} takes two values, lower,upper"),
+            "write a comma inside a value as %2C",
+        )
     })
 }
 
 /// The values, in the order of their numbers. A first number with leading zeros gives all of them its width.
-pub(super) fn shard_values(attribute: &KeyAttribute, text: &str) -> Result<Vec<AttributeValue>, ClauseFault> {
-    let fault =
-        |message| ClauseFault::new(message, "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5; a comma in the prefix is %2C");
-    let form = || fault(format!("shards are prefix,first,last with whole numbers, not '{text}'"));
+pub(super) fn shard_values(
+    attribute: &KeyAttribute,
+    text: &str,
+) -> Result<Vec<AttributeValue>, ClauseFault> {
+    let fault = |message| {
+        ClauseFault::new(
+            message,
+            "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5; a comma in the prefix is %2C",
+        )
+    };
+    let form = || {
+        fault(format!(
+            "shards are prefix,first,last with whole numbers, not '{text}'"
+        ))
+    };
     let parts: Vec<&str> = text.split(',').collect();
-    let [prefix, first, last] = parts.as_slice() else { return Err(form()) };
-    let (Some(from), Some(to)) = (whole_number::<u64>(first), whole_number::<u64>(last)) else { return Err(form()) };
+    let [prefix, first, last] = parts.as_slice() else {
+        return Err(form());
+    };
+    let (Some(from), Some(to)) = (whole_number::<u64>(first), whole_number::<u64>(last)) else {
+        return Err(form());
+    };
     if from > to || to - from >= SHARDS_MAX {
-        return Err(fault(format!("shards are 1 to {SHARDS_MAX}, the first number not above the last")));
+        return Err(fault(format!(
+            "shards are 1 to {SHARDS_MAX}, the first number not above the last"
+        )));
     }
-    let width = if first.starts_with('0') { first.len() } else { 0 };
+    let width = if first.starts_with('0') {
+        first.len()
+    } else {
+        0
+    };
     let parse = |number: u64| typed(attribute, &format!("{prefix}{number:0width$}"));
     (from..=to).map(parse).collect()
 }
@@ -108,7 +149,9 @@ pub(super) fn show_path(path: &DocumentPath) -> String {
 
 /// A condition on a key attribute, its values being written so.
 pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> String {
-    let operands: Vec<String> = std::iter::once(name.to_owned()).chain(values.iter().cloned()).collect();
+    let operands: Vec<String> = std::iter::once(name.to_owned())
+        .chain(values.iter().cloned())
+        .collect();
     range.predicate().text(&operands)
 }
 
@@ -122,7 +165,10 @@ pub fn nearest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Opti
 }
 
 /// The word that `head`, without its `=`, looks like a misspelling of: one edit, two in words of five characters or more.
-pub(in crate::fs) fn misspelt<'w>(head: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+pub(in crate::fs) fn misspelt<'w>(
+    head: &str,
+    words: impl IntoIterator<Item = &'w str>,
+) -> Option<&'w str> {
     let close = |word: &&str| {
         let word = word.trim_end_matches('=');
         let allowed = if word.chars().count() < 5 { 1 } else { 2 };
@@ -133,7 +179,11 @@ pub(in crate::fs) fn misspelt<'w>(head: &str, words: impl IntoIterator<Item = &'
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
-    let start = |text: &str| text.char_indices().nth(COMPARED_CHARS_MAX).map_or(text.len(), |(at, _)| at);
+    let start = |text: &str| {
+        text.char_indices()
+            .nth(COMPARED_CHARS_MAX)
+            .map_or(text.len(), |(at, _)| at)
+    };
     strsim::osa_distance(&a[..start(a)], &b[..start(b)])
 }
 
@@ -143,7 +193,11 @@ mod value_tests {
 
     fn check(text: &str, attribute_type: KeyAttributeType, expected: Result<AttributeValue, &str>) {
         let found = key_value(text, attribute_type).map_err(|fault| fault.to_string());
-        assert_eq!(found, expected.map_err(str::to_owned), "{text} as {attribute_type:?}");
+        assert_eq!(
+            found,
+            expected.map_err(str::to_owned),
+            "{text} as {attribute_type:?}"
+        );
     }
 
     fn s(text: &str) -> Result<AttributeValue, &'static str> {
@@ -163,11 +217,27 @@ mod value_tests {
         check("caf%C3%A9 é", S, s("café é"));
         check("%00", S, s("\0"));
         check("", S, Err("a key value cannot be empty"));
-        check("100%", S, Err("after '%' come two hexadecimal digits, '%25' is the character itself"));
-        check("100%2", S, Err("after '%' come two hexadecimal digits, '%25' is the character itself"));
-        check("%zz", S, Err("after '%' come two hexadecimal digits, '%25' is the character itself"));
+        check(
+            "100%",
+            S,
+            Err("after '%' come two hexadecimal digits, '%25' is the character itself"),
+        );
+        check(
+            "100%2",
+            S,
+            Err("after '%' come two hexadecimal digits, '%25' is the character itself"),
+        );
+        check(
+            "%zz",
+            S,
+            Err("after '%' come two hexadecimal digits, '%25' is the character itself"),
+        );
         check("%FF", S, Err("the bytes of a string key are not UTF-8"));
-        check("abc%~", S, Err("a shortened name (%~…) works only as the whole partition key"));
+        check(
+            "abc%~",
+            S,
+            Err("a shortened name (%~…) works only as the whole partition key"),
+        );
     }
 
     #[test]
@@ -179,7 +249,11 @@ mod value_tests {
         check("1e3", N, n("1000"));
         check("-10", N, n("-10"));
         check("%2D10", N, n("-10"));
-        check("abc", N, Err("The parameter cannot be converted to a numeric value: abc"));
+        check(
+            "abc",
+            N,
+            Err("The parameter cannot be converted to a numeric value: abc"),
+        );
         check("", N, Err("a key value cannot be empty"));
     }
 
@@ -194,8 +268,13 @@ mod value_tests {
 #[cfg(test)]
 mod select_tests {
     fn check(text: &str, expected: Option<&str>) {
-        let shown =
-            super::document_paths(text).ok().map(|paths| paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+        let shown = super::document_paths(text).ok().map(|paths| {
+            paths
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
         assert_eq!(shown.as_deref(), expected, "{text}");
     }
 
@@ -206,7 +285,10 @@ mod select_tests {
         check("a.b[0][12].c", Some("[a, b, [0], [12], c]"));
         check("a%2Eb,c%2Cd,e%5B0%5D", Some("[a.b] [c,d] [e[0]]"));
         check("Top Score", Some("[Top Score]"));
-        for bad in ["", "a,", ",a", "a..b", ".a", "a.", "[0]", "a[]", "a[x]", "a[0", "a]0[", "a[+1]", "a[0]b", "%"] {
+        for bad in [
+            "", "a,", ",a", "a..b", ".a", "a.", "[0]", "a[]", "a[x]", "a[0", "a]0[", "a[+1]",
+            "a[0]b", "%",
+        ] {
             check(bad, None);
         }
     }
@@ -218,9 +300,14 @@ mod nearest_tests {
 
     #[test]
     fn distances() {
-        for (a, b, expected) in
-            [("", "", 0), ("abc", "abc", 0), ("limt", "limit", 1), ("lmiit", "limit", 1), ("", "ab", 2), ("dsc", "asc", 1)]
-        {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("abc", "abc", 0),
+            ("limt", "limit", 1),
+            ("lmiit", "limit", 1),
+            ("", "ab", 2),
+            ("dsc", "asc", 1),
+        ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
             assert_eq!(distance(b, a), expected, "{b} {a}");
         }

@@ -63,24 +63,48 @@ pub(super) enum Stream {
 
 impl QueryPath {
     /// The rows as the requests give them; `change` makes each request what a result needs.
-    pub(super) fn stream(&self, db: &dyn Browse, change: &dyn Fn(&mut ReadRequest)) -> Result<Stream, FsError> {
+    pub(super) fn stream(
+        &self,
+        db: &dyn Browse,
+        change: &dyn Fn(&mut ReadRequest),
+    ) -> Result<Stream, FsError> {
         let mut requests = self.changed_requests(db, change)?;
         let bounds = self.bounds();
         if requests.len() == 1 {
-            let pages = requests.pop().map(|request| Pages::new(request, bounds, None));
-            return Ok(Stream::Chain { rest: pages.into_iter().collect(), left: bounds.limit });
+            let pages = requests
+                .pop()
+                .map(|request| Pages::new(request, bounds, None));
+            return Ok(Stream::Chain {
+                rest: pages.into_iter().collect(),
+                left: bounds.limit,
+            });
         }
         Ok(Stream::Merge(Box::new(Merge::new(self, requests, bounds)?)))
     }
 
     /// As [`Self::stream`] where the order does not matter, since rows are only counted.
-    pub(super) fn chain(&self, db: &dyn Browse, change: &dyn Fn(&mut ReadRequest)) -> Result<Stream, FsError> {
+    pub(super) fn chain(
+        &self,
+        db: &dyn Browse,
+        change: &dyn Fn(&mut ReadRequest),
+    ) -> Result<Stream, FsError> {
         let bounds = self.bounds();
-        let rest = self.changed_requests(db, change)?.into_iter().map(|request| Pages::new(request, bounds, None)).collect();
-        Ok(Stream::Chain { rest, left: bounds.limit })
+        let rest = self
+            .changed_requests(db, change)?
+            .into_iter()
+            .map(|request| Pages::new(request, bounds, None))
+            .collect();
+        Ok(Stream::Chain {
+            rest,
+            left: bounds.limit,
+        })
     }
 
-    fn changed_requests(&self, db: &dyn Browse, change: &dyn Fn(&mut ReadRequest)) -> Result<Vec<ReadRequest>, FsError> {
+    fn changed_requests(
+        &self,
+        db: &dyn Browse,
+        change: &dyn Fn(&mut ReadRequest),
+    ) -> Result<Vec<ReadRequest>, FsError> {
         let mut requests = match self.requests(db) {
             // A shortened partition key without entries: an empty result.
             Err(FsError::NotFound) => Vec::new(),
@@ -101,7 +125,11 @@ impl Stream {
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Chain { .. } => 0,
-            Self::Merge(merge) => merge.shards.iter().map(|shard| ITEM_GROWTH * shard.bytes).sum(),
+            Self::Merge(merge) => merge
+                .shards
+                .iter()
+                .map(|shard| ITEM_GROWTH * shard.bytes)
+                .sum(),
         }
     }
 
@@ -115,7 +143,12 @@ impl Stream {
 
     /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
     /// does not give again.
-    pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<StreamStep>, FsError> {
+    pub fn next(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        rows: &mut Rows<'_>,
+    ) -> Result<Option<StreamStep>, FsError> {
         let (rest, left) = match self {
             Self::Merge(merge) => return merge.next(db, bills, rows),
             Self::Chain { rest, left } => (rest, left),
@@ -123,8 +156,12 @@ impl Stream {
         while rest.front().is_some_and(Pages::is_done) {
             rest.pop_front();
         }
-        let Some(pages) = rest.front_mut().filter(|_| *left != Some(0)) else { return Ok(None) };
-        let Some(page) = pages.next(db, bills, rows)? else { return Ok(None) };
+        let Some(pages) = rest.front_mut().filter(|_| *left != Some(0)) else {
+            return Ok(None);
+        };
+        let Some(page) = pages.next(db, bills, rows)? else {
+            return Ok(None);
+        };
         let count = page.count.min(left.unwrap_or(u64::MAX));
         *left = left.map(|left| left - count);
         Ok(Some(step_of(count, page)))
@@ -152,11 +189,20 @@ struct Shard {
 }
 
 impl Merge {
-    fn new(path: &QueryPath, mut requests: Vec<ReadRequest>, bounds: Bounds) -> Result<Self, FsError> {
+    fn new(
+        path: &QueryPath,
+        mut requests: Vec<ReadRequest>,
+        bounds: Bounds,
+    ) -> Result<Self, FsError> {
         let selected = path.clauses.select.as_deref();
         let mut added = Vec::new();
         if let Some(paths) = selected {
-            let sort = path.context().keys().sort.iter().map(|attribute| attribute.name.clone());
+            let sort = path
+                .context()
+                .keys()
+                .sort
+                .iter()
+                .map(|attribute| attribute.name.clone());
             added.extend(sort.filter(|name| !paths.iter().any(|path| path.head == *name)));
         }
         for request in &mut requests {
@@ -164,20 +210,40 @@ impl Merge {
         }
         let page_items = (MERGED_ITEMS / requests.len().max(1)).clamp(SHARD_ITEMS.0, SHARD_ITEMS.1);
         let page_items = u32::try_from(page_items).ok();
-        let shard = |request| Shard { pages: Pages::new(request, bounds, page_items), ready: VecDeque::new(), bytes: 0 };
-        Ok(Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit })
+        let shard = |request| Shard {
+            pages: Pages::new(request, bounds, page_items),
+            ready: VecDeque::new(),
+            bytes: 0,
+        };
+        Ok(Self {
+            path: path.clone(),
+            shards: requests.into_iter().map(shard).collect(),
+            added,
+            left: bounds.limit,
+        })
     }
 
-    fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<StreamStep>, FsError> {
+    fn next(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        rows: &mut Rows<'_>,
+    ) -> Result<Option<StreamStep>, FsError> {
         if self.left == Some(0) {
             return Ok(None);
         }
-        if let Some(shard) = self.shards.iter_mut().find(|shard| shard.ready.is_empty() && !shard.pages.is_done()) {
+        if let Some(shard) = self
+            .shards
+            .iter_mut()
+            .find(|shard| shard.ready.is_empty() && !shard.pages.is_done())
+        {
             return shard.fill(db, bills, &self.path).map(Some);
         }
         let mut count = 0;
         while let Some(shard) = self.first().filter(|_| self.left != Some(0)) {
-            let Some((_, mut item)) = self.shards[shard].ready.pop_front() else { break };
+            let Some((_, mut item)) = self.shards[shard].ready.pop_front() else {
+                break;
+            };
             for name in &self.added {
                 item.0.remove(name);
             }
@@ -188,12 +254,19 @@ impl Merge {
                 break;
             }
         }
-        Ok((count > 0).then(|| StreamStep { count, ..StreamStep::default() }))
+        Ok((count > 0).then(|| StreamStep {
+            count,
+            ..StreamStep::default()
+        }))
     }
 
     /// The shard whose row comes next.
     fn first(&self) -> Option<usize> {
-        let ready = self.shards.iter().enumerate().filter_map(|(number, shard)| Some((&shard.ready.front()?.0, number)));
+        let ready = self
+            .shards
+            .iter()
+            .enumerate()
+            .filter_map(|(number, shard)| Some((&shard.ready.front()?.0, number)));
         let first = if self.path.clauses.is_descending() {
             ready.min_by(|one, other| other.0.cmp(one.0).then(one.1.cmp(&other.1)))
         } else {
@@ -204,24 +277,44 @@ impl Merge {
 }
 
 impl Shard {
-    fn fill(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, path: &QueryPath) -> Result<StreamStep, FsError> {
+    fn fill(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        path: &QueryPath,
+    ) -> Result<StreamStep, FsError> {
         let mut ready = VecDeque::new();
         let mut take = |row: &Row<'_>| -> Result<(), FsError> {
             let order = source::sort_order(row, path.context())?;
-            ready.push_back((order, row.to_item().map_err(|error: StoreError| Error::from(error))?));
+            ready.push_back((
+                order,
+                row.to_item()
+                    .map_err(|error: StoreError| Error::from(error))?,
+            ));
             Ok(())
         };
         let page = read_rows(&mut take, |rows| self.pages.next(db, bills, rows))?;
-        self.bytes = ready.iter().map(|(order, item)| order.len() + item.size()).sum();
+        self.bytes = ready
+            .iter()
+            .map(|(order, item)| order.len() + item.size())
+            .sum();
         self.ready = ready;
-        let Some(page) = page else { return Ok(StreamStep::default()) };
+        let Some(page) = page else {
+            return Ok(StreamStep::default());
+        };
         Ok(step_of(0, page))
     }
 }
 
 /// A page that was read, and how many rows of it were given.
 fn step_of(count: u64, page: Page) -> StreamStep {
-    StreamStep { count, scanned: page.scanned_count, bytes: page.scanned_bytes, requests: 1, capacity: page.consumed_capacity }
+    StreamStep {
+        count,
+        scanned: page.scanned_count,
+        bytes: page.scanned_bytes,
+        requests: 1,
+        capacity: page.consumed_capacity,
+    }
 }
 
 /// What is still to be read of one query.
@@ -238,18 +331,31 @@ pub(super) struct Pages {
 impl Pages {
     pub fn new(request: ReadRequest, left: Bounds, page_items_max: Option<u32>) -> Self {
         let done = left.limit == Some(0) || left.eval == Some(0);
-        Self { request, left, page_items_max, done }
+        Self {
+            request,
+            left,
+            page_items_max,
+            done,
+        }
     }
 
     /// Reads the next page, giving its rows to `rows`; `None` after the last. What a page counts is what it gave: of a page with more
     /// matches than are wanted the rest is left out. A failed page can be asked for again.
-    pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Page>, FsError> {
+    pub fn next(
+        &mut self,
+        db: &dyn Browse,
+        bills: &mut Vec<Bill>,
+        rows: &mut Rows<'_>,
+    ) -> Result<Option<Page>, FsError> {
         if self.done {
             return Ok(None);
         }
         // How many of the evaluated items a filter keeps is not known before.
         let returned = self.left.limit.filter(|_| self.request.filter.is_none());
-        let wanted = [returned, self.left.eval].into_iter().flatten().map(|left| u32::try_from(left).unwrap_or(u32::MAX));
+        let wanted = [returned, self.left.eval]
+            .into_iter()
+            .flatten()
+            .map(|left| u32::try_from(left).unwrap_or(u32::MAX));
         self.request.limit = wanted.chain(self.page_items_max).min();
         let mut given = 0;
         let limit = self.left.limit.unwrap_or(u64::MAX);
@@ -261,9 +367,16 @@ impl Pages {
         })?;
         page.count = page.count.min(limit);
         self.left.limit = self.left.limit.map(|left| left.saturating_sub(page.count));
-        self.left.eval = self.left.eval.map(|left| left.saturating_sub(page.scanned_count));
-        self.done = page.last_evaluated_key.is_none() || self.left.limit == Some(0) || self.left.eval == Some(0);
-        self.request.exclusive_start_key.clone_from(&page.last_evaluated_key);
+        self.left.eval = self
+            .left
+            .eval
+            .map(|left| left.saturating_sub(page.scanned_count));
+        self.done = page.last_evaluated_key.is_none()
+            || self.left.limit == Some(0)
+            || self.left.eval == Some(0);
+        self.request
+            .exclusive_start_key
+            .clone_from(&page.last_evaluated_key);
         Ok(Some(page))
     }
 

@@ -12,10 +12,19 @@ fn attribute(text: &str) -> KeyAttribute {
         "N" => KeyAttributeType::N,
         _ => KeyAttributeType::B,
     };
-    KeyAttribute { name: name.to_owned(), attribute_type }
+    KeyAttribute {
+        name: name.to_owned(),
+        attribute_type,
+    }
 }
 
-fn index(name: &str, kind: IndexKind, partition: &[&str], sort: &[&str], projection: Projection) -> IndexSchema {
+fn index(
+    name: &str,
+    kind: IndexKind,
+    partition: &[&str],
+    sort: &[&str],
+    projection: Projection,
+) -> IndexSchema {
     IndexSchema {
         name: IndexName::new(name).expect("an index name"),
         kind,
@@ -30,18 +39,50 @@ fn index(name: &str, kind: IndexKind, partition: &[&str], sort: &[&str], project
 /// GameScores with its indexes, one of every kind, and key attributes with awkward names.
 pub(super) fn game_scores() -> Arc<TableSchema> {
     let indexes = vec![
-        index("GameTitleIndex", IndexKind::Global, &["GameTitle:S"], &["TopScore:N"], Projection::KeysOnly),
-        index("ByRegion", IndexKind::Global, &["Tenant:S", "Region:N"], &["Day:S", "Hour:N"], Projection::All),
-        index("ByHash", IndexKind::Global, &["Hash:B"], &[], Projection::Include(vec!["Wins".to_owned()])),
-        index("WinsIndex", IndexKind::Local, &["UserId:S"], &["Wins.Total:N"], Projection::KeysOnly),
+        index(
+            "GameTitleIndex",
+            IndexKind::Global,
+            &["GameTitle:S"],
+            &["TopScore:N"],
+            Projection::KeysOnly,
+        ),
+        index(
+            "ByRegion",
+            IndexKind::Global,
+            &["Tenant:S", "Region:N"],
+            &["Day:S", "Hour:N"],
+            Projection::All,
+        ),
+        index(
+            "ByHash",
+            IndexKind::Global,
+            &["Hash:B"],
+            &[],
+            Projection::Include(vec!["Wins".to_owned()]),
+        ),
+        index(
+            "WinsIndex",
+            IndexKind::Local,
+            &["UserId:S"],
+            &["Wins.Total:N"],
+            Projection::KeysOnly,
+        ),
     ];
     table("GameScores", "UserId:S", Some("GameTitle:S"), indexes)
 }
 
-pub(super) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Vec<IndexSchema>) -> Arc<TableSchema> {
+pub(super) fn table(
+    name: &str,
+    partition: &str,
+    sort: Option<&str>,
+    indexes: Vec<IndexSchema>,
+) -> Arc<TableSchema> {
     Arc::new(TableSchema {
         name: TableName::new(name).expect("a table name"),
-        key: KeySchema { partition: attribute(partition), sort: sort.map(attribute) },
+        key: KeySchema {
+            partition: attribute(partition),
+            sort: sort.map(attribute),
+        },
         indexes,
         billing_mode: BillingMode::PayPerRequest,
         throughput: None,

@@ -55,20 +55,31 @@ impl Token {
         if crc32fast::hash(content).to_be_bytes() != *crc {
             return Err(no_token());
         }
-        let Some((&VERSION, content)) = content.split_first() else { return Err(no_token()) };
-        let (check, content) = content.split_first_chunk::<CHECK_BYTES>().ok_or_else(no_token)?;
+        let Some((&VERSION, content)) = content.split_first() else {
+            return Err(no_token());
+        };
+        let (check, content) = content
+            .split_first_chunk::<CHECK_BYTES>()
+            .ok_or_else(no_token)?;
         let body = match content.split_first() {
             Some((0, body)) => Body::Whole(body.to_vec()),
             Some((1, body)) => Body::Digest(body.to_vec()),
             _ => return Err(no_token()),
         };
-        Ok(Self { check: *check, body })
+        Ok(Self {
+            check: *check,
+            body,
+        })
     }
 
     /// The token for the position right after `last`, a `LastEvaluatedKey`.
     pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Self {
         let whole = encode_cursor(last, scope);
-        let body = if whole.len() <= BODY_BYTES_MAX { Body::Whole(whole) } else { Body::Digest(shorten(&whole, last, scope)) };
+        let body = if whole.len() <= BODY_BYTES_MAX {
+            Body::Whole(whole)
+        } else {
+            Body::Digest(shorten(&whole, last, scope))
+        };
         Self { check, body }
     }
 
@@ -90,7 +101,12 @@ impl Token {
     ///
     /// # Errors
     /// [`FsError::Clause`] below other clauses; [`FsError::TokenExpired`] when a shortened token's entry is gone.
-    pub fn resolve(&self, check: Check, db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
+    pub fn resolve(
+        &self,
+        check: Check,
+        db: &dyn Browse,
+        scope: Scope<'_>,
+    ) -> Result<Item, FsError> {
         if self.check != check {
             return Err(foreign());
         }
@@ -113,7 +129,13 @@ fn foreign() -> FsError {
 fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
     let mut all = scope.context.cursor_attributes();
     if scope.partition.is_some() {
-        let fixed: BTreeSet<&str> = scope.context.keys().partition.iter().map(|attribute| attribute.name.as_str()).collect();
+        let fixed: BTreeSet<&str> = scope
+            .context
+            .keys()
+            .partition
+            .iter()
+            .map(|attribute| attribute.name.as_str())
+            .collect();
         all.retain(|attribute| !fixed.contains(attribute.name.as_str()));
     }
     all
@@ -138,18 +160,36 @@ pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> 
         item.0.insert(attribute.name.clone(), value);
         bytes = rest;
     }
-    let fixed = scope.context.keys().partition.iter().zip(scope.partition.unwrap_or_default());
-    item.0.extend(fixed.map(|(attribute, value)| (attribute.name.clone(), value.clone())));
+    let fixed = scope
+        .context
+        .keys()
+        .partition
+        .iter()
+        .zip(scope.partition.unwrap_or_default());
+    item.0
+        .extend(fixed.map(|(attribute, value)| (attribute.name.clone(), value.clone())));
     bytes.is_empty().then_some(item)
 }
 
 fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
     let mut body = digest(whole).to_vec();
     if scope.partition.is_none() {
-        let values: Vec<&AttributeValue> = scope.context.keys().partition.iter().filter_map(|a| last.get(&a.name)).collect();
+        let values: Vec<&AttributeValue> = scope
+            .context
+            .keys()
+            .partition
+            .iter()
+            .filter_map(|a| last.get(&a.name))
+            .collect();
         body.extend_from_slice(&key::partition_digest(&values));
     }
-    let prefix = match scope.context.keys().sort.first().and_then(|attribute| last.get(&attribute.name)) {
+    let prefix = match scope
+        .context
+        .keys()
+        .sort
+        .first()
+        .and_then(|attribute| last.get(&attribute.name))
+    {
         Some(AttributeValue::S(text)) => text.as_bytes(),
         Some(AttributeValue::B(bytes)) => bytes,
         _ => &[],
@@ -162,25 +202,46 @@ fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
 /// Finds the entry of a shortened token among those with its partition key and sort prefix.
 fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
     let source = scope.context.source();
-    let (wanted, rest) = body.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
+    let (wanted, rest) = body
+        .split_first_chunk::<{ size_of::<Digest>() }>()
+        .ok_or_else(foreign)?;
     let (partition, prefix): (PartitionKey, &[u8]) = match scope.partition {
         Some(values) => (values.to_vec(), rest),
         None => {
-            let (place, prefix) = rest.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
-            (db.partition_by_digest(&source, *place)?.ok_or(FsError::TokenExpired)?, prefix)
+            let (place, prefix) = rest
+                .split_first_chunk::<{ size_of::<Digest>() }>()
+                .ok_or_else(foreign)?;
+            (
+                db.partition_by_digest(&source, *place)?
+                    .ok_or(FsError::TokenExpired)?,
+                prefix,
+            )
         }
     };
-    let by_bytes = scope.context.keys().sort.first().is_some_and(|first| first.attribute_type != KeyAttributeType::N);
+    let by_bytes = scope
+        .context
+        .keys()
+        .sort
+        .first()
+        .is_some_and(|first| first.attribute_type != KeyAttributeType::N);
     let sort_prefix = (by_bytes && !prefix.is_empty()).then(|| prefix.to_vec());
     let mut found = None;
-    db.entries(&source, &Entries::Collection { partition, sort_prefix }, None, &mut |entry, _, _| {
-        let cursor = entry_cursor(entry, scope);
-        if digest(&encode_cursor(&cursor, scope)) == *wanted {
-            found = Some(cursor);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })?;
+    db.entries(
+        &source,
+        &Entries::Collection {
+            partition,
+            sort_prefix,
+        },
+        None,
+        &mut |entry, _, _| {
+            let cursor = entry_cursor(entry, scope);
+            if digest(&encode_cursor(&cursor, scope)) == *wanted {
+                found = Some(cursor);
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        },
+    )?;
     found.ok_or(FsError::TokenExpired)
 }
 
@@ -189,7 +250,14 @@ pub(super) fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
     let mut item = entry.base.to_item(&scope.context.schema.key);
     if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.context.index) {
         let values = partition.iter().chain(sort);
-        item.0.extend(scope.context.keys().attributes().zip(values).map(|(a, value)| (a.name.clone(), value.clone())));
+        item.0.extend(
+            scope
+                .context
+                .keys()
+                .attributes()
+                .zip(values)
+                .map(|(a, value)| (a.name.clone(), value.clone())),
+        );
     }
     item
 }

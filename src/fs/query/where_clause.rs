@@ -37,17 +37,28 @@ pub(super) const OPERATORS_HELP: &str =
 A value is a number, true, false or null if it looks so, else text; force it by where.zip,S.eq=12345 (S N B BOOL NULL JSON).";
 
 /// Parses `head`, which follows `where.`, and the text after `=`.
-pub(super) fn dotted(head: &str, text: Option<&str>, context: Context<'_>) -> Result<Filter, ClauseFault> {
+pub(super) fn dotted(
+    head: &str,
+    text: Option<&str>,
+    context: Context<'_>,
+) -> Result<Filter, ClauseFault> {
     let unknown = |operator: &str, nearest| unknown_operator(head, operator, nearest);
     let (left, word) = head.rsplit_once('.').ok_or_else(|| unknown("", "eq"))?;
     let Some((_, test)) = FILTER_OPERATORS.iter().find(|(known, _)| *known == word) else {
         // The last step may be part of the path, its operator forgotten.
-        return Err(unknown(word, spelling::misspelt(word, filter_operators()).unwrap_or("eq")));
+        return Err(unknown(
+            word,
+            spelling::misspelt(word, filter_operators()).unwrap_or("eq"),
+        ));
     };
     let (path, forced) = split_type(left)?;
     let path = spelling::document_path(path)?;
     let key = key_type(&path, context);
-    let condition = Condition { typing: forced.or(key), is_binary: forced == Some("B") || key == Some("B"), path };
+    let condition = Condition {
+        typing: forced.or(key),
+        is_binary: forced == Some("B") || key == Some("B"),
+        path,
+    };
     let mut expression = Expression::default();
     let text = condition.text(*test, text, &mut expression)?;
     let filter = Filter::of_text(&text, &expression.placeholders())?;
@@ -61,14 +72,25 @@ fn unknown_operator(path: &str, operator: &str, nearest: &str) -> ClauseFault {
         "" => format!("where.{path} has no operator"),
         operator => format!("unknown operator '{operator}' in where.{path}"),
     };
-    let path = path.strip_suffix(operator).and_then(|path| path.strip_suffix('.')).unwrap_or(path);
+    let path = path
+        .strip_suffix(operator)
+        .and_then(|path| path.strip_suffix('.'))
+        .unwrap_or(path);
     let all: Vec<_> = filter_operators().collect();
-    ClauseFault::new(message, format!("for example where.{path}.{nearest}; there are {}", all.join(" ")))
+    ClauseFault::new(
+        message,
+        format!(
+            "for example where.{path}.{nearest}; there are {}",
+            all.join(" ")
+        ),
+    )
 }
 
 /// `zip,S` as `zip` and S.
 fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
-    let Some((path, name)) = left.rsplit_once(',') else { return Ok((left, None)) };
+    let Some((path, name)) = left.rsplit_once(',') else {
+        return Ok((left, None));
+    };
     let found = TYPES.into_iter().find(|known| *known == name);
     found.map(|found| (path, Some(found))).ok_or_else(|| {
         ClauseFault::new(
@@ -90,7 +112,12 @@ struct Condition {
 
 impl Condition {
     /// The condition as text, its names and values put into `out`.
-    fn text(&self, test: Test, text: Option<&str>, out: &mut Expression) -> Result<String, ClauseFault> {
+    fn text(
+        &self,
+        test: Test,
+        text: Option<&str>,
+        out: &mut Expression,
+    ) -> Result<String, ClauseFault> {
         let path = out.filter_path(&self.path);
         let (predicate, operand, typing) = match test {
             Test::OfPath(predicate) | Test::Not(predicate) => (predicate, path, self.typing),
@@ -101,29 +128,53 @@ impl Condition {
                 return Err(ClauseFault::unwanted_value("exists"));
             }
             (Predicate::AttributeExists | Predicate::AttributeNotExists, None) => Vec::new(),
-            (_, None) => return Err(ClauseFault::no_value("this where clause", "where.total.gt=100")),
+            (_, None) => {
+                return Err(ClauseFault::no_value(
+                    "this where clause",
+                    "where.total.gt=100",
+                ));
+            }
             (Predicate::AttributeType, Some(text)) => vec![self.string(text)?],
-            (Predicate::BeginsWith, Some(text)) => vec![self.value(Some(if self.is_binary { "B" } else { "S" }), text)?],
-            (Predicate::In, Some(text)) => text.split(',').map(|part| self.value(typing, part)).collect::<Result<_, _>>()?,
+            (Predicate::BeginsWith, Some(text)) => {
+                vec![self.value(Some(if self.is_binary { "B" } else { "S" }), text)?]
+            }
+            (Predicate::In, Some(text)) => text
+                .split(',')
+                .map(|part| self.value(typing, part))
+                .collect::<Result<_, _>>()?,
             (Predicate::Between, Some(text)) => self.bounds(typing, text)?.to_vec(),
             (Predicate::Compare(_), Some(text)) => vec![self.value(typing, text)?],
             (Predicate::Contains, Some(text)) => match self.value(typing, text)? {
                 // What could be both a number and text is looked for as both.
-                number @ AttributeValue::N(_) if typing.is_none() => vec![number, self.string(text)?],
+                number @ AttributeValue::N(_) if typing.is_none() => {
+                    vec![number, self.string(text)?]
+                }
                 value => vec![value],
             },
         };
         let mut said = |values: &[AttributeValue]| {
             let values = values.iter().map(|value| out.filter_value(value));
-            predicate.text(&std::iter::once(operand.clone()).chain(values).collect::<Vec<_>>())
+            predicate.text(
+                &std::iter::once(operand.clone())
+                    .chain(values)
+                    .collect::<Vec<_>>(),
+            )
         };
         let said = match (predicate, values.as_slice()) {
             (Predicate::Contains, [number, string @ ..]) if !string.is_empty() => {
-                format!("({} OR {})", said(std::slice::from_ref(number)), said(string))
+                format!(
+                    "({} OR {})",
+                    said(std::slice::from_ref(number)),
+                    said(string)
+                )
             }
             (_, values) => said(values),
         };
-        Ok(if matches!(test, Test::Not(_)) { format!("NOT {said}") } else { said })
+        Ok(if matches!(test, Test::Not(_)) {
+            format!("NOT {said}")
+        } else {
+            said
+        })
     }
 
     fn bounds(&self, typing: Typing, text: &str) -> Result<[AttributeValue; 2], ClauseFault> {
@@ -131,7 +182,11 @@ impl Condition {
         let bounds = [self.value(typing, lower)?, self.value(typing, upper)?];
         let [low, high] = &bounds;
         let is_mixed = low.attribute_type() != high.attribute_type() && typing.is_none();
-        if is_mixed { Ok([self.string(lower)?, self.string(upper)?]) } else { Ok(bounds) }
+        if is_mixed {
+            Ok([self.string(lower)?, self.string(upper)?])
+        } else {
+            Ok(bounds)
+        }
     }
 
     fn string(&self, text: &str) -> Result<AttributeValue, ClauseFault> {
@@ -149,7 +204,10 @@ impl Condition {
 
 fn key_type(path: &DocumentPath, context: Context<'_>) -> Typing {
     let schema = context.schema;
-    let mut keys = schema.key.attributes().chain(schema.indexes.iter().flat_map(|index| index.attributes()));
+    let mut keys = schema
+        .key
+        .attributes()
+        .chain(schema.indexes.iter().flat_map(|index| index.attributes()));
     let key = keys.find(|key| path.rest.is_empty() && key.name == path.head)?;
     Some(key.attribute_type.as_attribute_type().tag())
 }
@@ -163,13 +221,19 @@ fn typed(typing: Typing, text: &str) -> Result<AttributeValue, String> {
         (Some("BOOL"), "true" | "false") => Ok(AttributeValue::Bool(text == "true")),
         (Some("BOOL"), _) => Err("a BOOL is true or false".to_owned()),
         (Some("NULL"), _) => Ok(AttributeValue::Null),
-        (Some(_), _) => plain_json::parse_value(decode(text)?.as_bytes()).map_err(|error| error.to_string()),
+        (Some(_), _) => {
+            plain_json::parse_value(decode(text)?.as_bytes()).map_err(|error| error.to_string())
+        }
     }
 }
 
 /// Percent-decoded text, which may be empty.
 fn decode(text: &str) -> Result<String, String> {
-    if text.is_empty() { Ok(String::new()) } else { spelling::decode_text(text) }
+    if text.is_empty() {
+        Ok(String::new())
+    } else {
+        spelling::decode_text(text)
+    }
 }
 
 fn by_look(text: &str) -> Result<AttributeValue, String> {
@@ -178,7 +242,9 @@ fn by_look(text: &str) -> Result<AttributeValue, String> {
         "true" => AttributeValue::Bool(true),
         "false" => AttributeValue::Bool(false),
         "null" => AttributeValue::Null,
-        number if looks_like_number(number) => number.parse().map_or(AttributeValue::S(text), AttributeValue::N),
+        number if looks_like_number(number) => number
+            .parse()
+            .map_or(AttributeValue::S(text), AttributeValue::N),
         _ => AttributeValue::S(text),
     })
 }
@@ -198,7 +264,8 @@ fn looks_like_number(text: &str) -> bool {
     digits(whole)
         && (whole == "0" || !whole.starts_with('0'))
         && fraction.is_none_or(digits)
-        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
+        && exponent
+            .is_none_or(|exponent| digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
 }
 
 /// Parses the text after `where=`.
@@ -214,14 +281,28 @@ fn units(text: &str) -> Result<Vec<Unit>, ClauseFault> {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         if byte != b'%' {
-            units.push(Unit { byte, is_escaped: false });
+            units.push(Unit {
+                byte,
+                is_escaped: false,
+            });
             continue;
         }
-        let mut digit = || bytes.next().and_then(|byte| char::from(byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
-        let (Some(high), Some(low)) = (digit(), digit()) else {
-            return Err(fault("after '%' come two hexadecimal digits", "write % itself as %25"));
+        let mut digit = || {
+            bytes
+                .next()
+                .and_then(|byte| char::from(byte).to_digit(16))
+                .and_then(|digit| u8::try_from(digit).ok())
         };
-        units.push(Unit { byte: high << 4 | low, is_escaped: true });
+        let (Some(high), Some(low)) = (digit(), digit()) else {
+            return Err(fault(
+                "after '%' come two hexadecimal digits",
+                "write % itself as %25",
+            ));
+        };
+        units.push(Unit {
+            byte: high << 4 | low,
+            is_escaped: true,
+        });
     }
     Ok(units)
 }
@@ -233,44 +314,58 @@ fn fault(message: impl Into<String>, hint: &str) -> ClauseFault {
 fn of_literal(literal: &LiteralFault) -> ClauseFault {
     let said = literal.to_string();
     match literal {
-        LiteralFault::OpenQuote(quote) => {
-            fault(format!("a {quote} is not closed"), "a text begins and ends with the same quote; inside it is written twice")
-        }
-        LiteralFault::OpenBracket | LiteralFault::Json(_) => {
-            fault(said, "a list or map is plain JSON: [\"a\",1], {\"$ss\":[\"a\"]}")
-        }
+        LiteralFault::OpenQuote(quote) => fault(
+            format!("a {quote} is not closed"),
+            "a text begins and ends with the same quote; inside it is written twice",
+        ),
+        LiteralFault::OpenBracket | LiteralFault::Json(_) => fault(
+            said,
+            "a list or map is plain JSON: [\"a\",1], {\"$ss\":[\"a\"]}",
+        ),
         LiteralFault::NotUtf8 => fault(said, "bytes are written b\"%00%FF\""),
-        LiteralFault::Number { text, .. } => {
-            fault(format!("'{text}' is no number"), "texts need quotes: 'text'; a name that begins with a digit needs backticks")
-        }
-        LiteralFault::Placeholder => {
-            fault("there are no placeholders in a where= clause", "write names as they are and values as 'text', 12, true or null")
-        }
+        LiteralFault::Number { text, .. } => fault(
+            format!("'{text}' is no number"),
+            "texts need quotes: 'text'; a name that begins with a digit needs backticks",
+        ),
+        LiteralFault::Placeholder => fault(
+            "there are no placeholders in a where= clause",
+            "write names as they are and values as 'text', 12, true or null",
+        ),
         LiteralFault::NoName => fault(said, "a dot inside a name is written %2E"),
         LiteralFault::Index => fault(said, "elements are counted from 0: tags[0]"),
-        LiteralFault::NoMeaning(_) => {
-            fault(said, "there are = <> < <= > >=, BETWEEN, IN, AND, OR, NOT and the functions; texts need quotes")
-        }
+        LiteralFault::NoMeaning(_) => fault(
+            said,
+            "there are = <> < <= > >=, BETWEEN, IN, AND, OR, NOT and the functions; texts need quotes",
+        ),
     }
 }
 
 /// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
 pub(super) fn live(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, FsError> {
-    let described = db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: path.schema.name.clone() })?;
+    let described = db.describe_time_to_live(DescribeTimeToLiveRequest {
+        table_name: path.schema.name.clone(),
+    })?;
     let attribute = match described.status {
         TimeToLiveStatus::Disabled | TimeToLiveStatus::Disabling => return Ok(None),
         TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling => described.attribute_name,
     };
-    let Some(attribute) = attribute else { return Ok(None) };
+    let Some(attribute) = attribute else {
+        return Ok(None);
+    };
     let mut expression = Expression::default();
     let name = expression.filter_path(&DocumentPath::top_level(attribute.clone()));
     let number = expression.filter_value(&AttributeValue::S(AttributeType::N.tag().to_owned()));
-    let now = expression.filter_value(&AttributeValue::N(Number::from_u64(SystemClock.now_ms() / 1000)));
+    let now = expression.filter_value(&AttributeValue::N(Number::from_u64(
+        SystemClock.now_ms() / 1000,
+    )));
     let text = format!("NOT attribute_type({name}, {number}) OR {name} >= {now}");
     let filter = Filter::of_text(&text, &expression.placeholders())?;
     filter.check_place(path.context()).map_err(|fault| {
         ClauseFault::new(
-            format!("live does not work here: {attribute} is the table's time to live, and {}", fault.message),
+            format!(
+                "live does not work here: {attribute} is the table's time to live, and {}",
+                fault.message
+            ),
             "leave live out; expired items are deleted by themselves after a while",
         )
     })?;

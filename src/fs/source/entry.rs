@@ -11,26 +11,37 @@ use crate::model::error::StoreError;
 
 /// The node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
-    Node::Entry(Box::new(EntryNode { source: source.clone(), key, form }))
+    Node::Entry(Box::new(EntryNode {
+        source: source.clone(),
+        key,
+        form,
+    }))
 }
 
 /// What is stored under this key, if no waiting delete hides it.
 pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat, FsError> {
     let stat = mount.db.stat(source, key)?.ok_or(FsError::NotFound)?;
-    if mount.is_hidden(source, key, stat.version) { Err(FsError::NotFound) } else { Ok(stat) }
+    if mount.is_hidden(source, key, stat.version) {
+        Err(FsError::NotFound)
+    } else {
+        Ok(stat)
+    }
 }
 
 pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
     let writable = entry.source.index.is_none();
     match entry.form {
         // Its length is in the record's header: stat of the usual form renders nothing.
-        TextForm::PlainJson if !mount.options.pretty && !mount.options.keep_text => {
-            Ok(Attr::entry(&stat(mount, &entry.source, &entry.key)?, writable))
-        }
+        TextForm::PlainJson if !mount.options.pretty && !mount.options.keep_text => Ok(
+            Attr::entry(&stat(mount, &entry.source, &entry.key)?, writable),
+        ),
         TextForm::PlainJson | TextForm::DynamoDbJson => {
             let (text, stat) = text(mount, entry)?;
             let size = text.len() as u64;
-            Ok(Attr { size, ..Attr::entry(&stat, writable) })
+            Ok(Attr {
+                size,
+                ..Attr::entry(&stat, writable)
+            })
         }
     }
 }
@@ -39,34 +50,57 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
 pub fn counted_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
     let (text, stat) = text(mount, entry)?;
     // Counted after it was read: a read that is throttled gives nothing, and one that failed consumed nothing.
-    mount.db.count_get(&entry.source, &entry.key, stat.item_bytes)?;
+    mount
+        .db
+        .count_get(&entry.source, &entry.key, stat.item_bytes)?;
     Ok((text, stat))
 }
 
 /// The text of an entry and the version it is of.
 pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
-    let (text, stat) = mount.db.text(&entry.source, &entry.key, entry.form)?.ok_or(FsError::NotFound)?;
+    let (text, stat) = mount
+        .db
+        .text(&entry.source, &entry.key, entry.form)?
+        .ok_or(FsError::NotFound)?;
     if mount.is_hidden(&entry.source, &entry.key, stat.version) {
         return Err(FsError::NotFound);
     }
     if let Some(written) = written(mount, entry, stat.version) {
         return Ok((written.to_vec(), stat));
     }
-    let text = if mount.options.pretty { indent(&text) } else { text };
+    let text = if mount.options.pretty {
+        indent(&text)
+    } else {
+        text
+    };
     Ok((text, stat))
 }
 
 /// The text that made an item what it is.
 fn written(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec<u8>>> {
-    let is_kept = mount.options.keep_text && entry.form == TextForm::PlainJson && entry.source.index.is_none();
-    mount.written.get((is_kept.then(|| item_number(&entry.source.table, &entry.key.base))?, version))
+    let is_kept = mount.options.keep_text
+        && entry.form == TextForm::PlainJson
+        && entry.source.index.is_none();
+    mount.written.get((
+        is_kept.then(|| item_number(&entry.source.table, &entry.key.base))?,
+        version,
+    ))
 }
 
 /// The attributes of an entry and the version they are of.
 pub fn load(mount: &Mount, entry: &EntryNode) -> Result<(Item, EntryStat), FsError> {
-    let (text, stat) = text(mount, &EntryNode { form: TextForm::DynamoDbJson, ..entry.clone() })?;
+    let (text, stat) = text(
+        mount,
+        &EntryNode {
+            form: TextForm::DynamoDbJson,
+            ..entry.clone()
+        },
+    )?;
     let item = dynamodb_json::parse(&text);
-    Ok((item.map_err(|_| Error::Store(StoreError::Corrupt("an item does not read back")))?, stat))
+    Ok((
+        item.map_err(|_| Error::Store(StoreError::Corrupt("an item does not read back")))?,
+        stat,
+    ))
 }
 
 /// The item of a base table, as a target for its text.
@@ -77,14 +111,23 @@ pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
     let (table, key, form) = match node {
         Node::Entry(entry) if entry.source.index.is_none() => {
             let sort = entry.key.base.sort.clone().map(KeyPart::Value);
-            let key = TargetKey { partition: KeyPart::Value(entry.key.base.partition.clone()), sort };
+            let key = TargetKey {
+                partition: KeyPart::Value(entry.key.base.partition.clone()),
+                sort,
+            };
             (entry.source.table.clone(), key, entry.form)
         }
         Node::Alias(alias) => (alias.table.clone(), alias.key.clone(), alias.form),
         _ => return Err(FsError::Derived),
     };
     let key_schema = mount.schema(&table)?.key.clone();
-    Ok(ItemTarget { table, key_schema, key, form, strict_keys: mount.options.strict_keys })
+    Ok(ItemTarget {
+        table,
+        key_schema,
+        key,
+        form,
+        strict_keys: mount.options.strict_keys,
+    })
 }
 
 /// `X.base` exists while its entry does.

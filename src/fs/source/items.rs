@@ -21,7 +21,11 @@ use crate::fs::{
 
 pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;
-    if is_flat(&schema, source) { resolve_flat(mount, &schema, source, name) } else { resolve_folder(mount, &schema, source, name) }
+    if is_flat(&schema, source) {
+        resolve_flat(mount, &schema, source, name)
+    } else {
+        resolve_folder(mount, &schema, source, name)
+    }
 }
 
 /// Does `items/` hold item files, not folders?
@@ -30,25 +34,43 @@ pub fn is_flat(schema: &TableSchema, source: &Source) -> bool {
 }
 
 /// `K(pk).json`.
-fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
-    let Some((stem, suffix)) = names::split_suffix(name) else { return scratch::resolve(mount, source, None, name) };
+fn resolve_flat(
+    mount: &Mount,
+    schema: &TableSchema,
+    source: &Source,
+    name: &str,
+) -> Result<Node, FsError> {
+    let Some((stem, suffix)) = names::split_suffix(name) else {
+        return scratch::resolve(mount, source, None, name);
+    };
     let types = [schema.key.partition.attribute_type];
     let value = match names::parse(stem, &types)? {
         Parsed::Values(values) => values.into_iter().next(),
         Parsed::Alias(alias) => {
             let Some(partition) = mount.db.partition_by_digest(source, alias.digest)? else {
-                let key = TargetKey { partition: KeyPart::Digest(alias.digest), sort: None };
+                let key = TargetKey {
+                    partition: KeyPart::Digest(alias.digest),
+                    sort: None,
+                };
                 return unstored(&source.table, key, suffix, name.to_owned());
             };
             partition.into_iter().next()
         }
     };
-    let base = Key { partition: value.ok_or(FsError::NotFound)?, sort: None };
+    let base = Key {
+        partition: value.ok_or(FsError::NotFound)?,
+        sort: None,
+    };
     item::node(source, EntryKey { index: None, base }, suffix)
 }
 
 /// `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
-fn resolve_folder(mount: &Mount, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
+fn resolve_folder(
+    mount: &Mount,
+    schema: &TableSchema,
+    source: &Source,
+    name: &str,
+) -> Result<Node, FsError> {
     if name.starts_with('.') {
         return scratch::resolve(mount, source, None, name);
     }
@@ -59,9 +81,17 @@ fn resolve_folder(mount: &Mount, schema: &TableSchema, source: &Source, name: &s
             Some(partition) => partition,
             // Folders of an index are its entries: none is made before them.
             None if source.index.is_some() => return Err(FsError::NotFound),
-            None if let Some(value) = mount.folders.lock().value_of(&source.table, &alias.digest) => vec![value],
+            None if let Some(value) =
+                mount.folders.lock().value_of(&source.table, &alias.digest) =>
+            {
+                vec![value]
+            }
             None => {
-                let folder = AliasFolder { table: source.table.clone(), digest: alias.digest, name: name.to_owned() };
+                let folder = AliasFolder {
+                    table: source.table.clone(),
+                    digest: alias.digest,
+                    name: name.to_owned(),
+                };
                 return Ok(Node::AliasFolder(Box::new(folder)));
             }
         },
@@ -69,9 +99,16 @@ fn resolve_folder(mount: &Mount, schema: &TableSchema, source: &Source, name: &s
     Ok(Node::Collection(source.clone(), partition))
 }
 
-pub fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
+pub fn partition_types(
+    schema: &TableSchema,
+    source: &Source,
+) -> Result<Vec<KeyAttributeType>, FsError> {
     let keys = KeySchemaView::of(schema, index_of(schema, source)?);
-    Ok(keys.partition.iter().map(|attribute| attribute.attribute_type).collect())
+    Ok(keys
+        .partition
+        .iter()
+        .map(|attribute| attribute.attribute_type)
+        .collect())
 }
 
 /// A name in the folder of a collection whose key is not known yet.
@@ -82,17 +119,30 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
     let schema = mount.schema(&folder.table)?;
     let sort = schema.key.sort.as_ref().ok_or(FsError::NotFound)?;
     let sort = match names::parse(stem, &[sort.attribute_type])? {
-        Parsed::Values(values) => KeyPart::Value(values.into_iter().next().ok_or(FsError::NotFound)?),
+        Parsed::Values(values) => {
+            KeyPart::Value(values.into_iter().next().ok_or(FsError::NotFound)?)
+        }
         Parsed::Alias(alias) => KeyPart::Digest(alias.digest),
     };
-    let key = TargetKey { partition: KeyPart::Digest(folder.digest), sort: Some(sort) };
-    unstored(&folder.table, key, suffix, format!("{}/{name}", folder.name))
+    let key = TargetKey {
+        partition: KeyPart::Digest(folder.digest),
+        sort: Some(sort),
+    };
+    unstored(
+        &folder.table,
+        key,
+        suffix,
+        format!("{}/{name}", folder.name),
+    )
 }
 
 /// The folder of a collection whose key is not known yet, made by mkdir.
 pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, FsError> {
     mount.schema(&folder.table)?;
-    let since_ms = mount.folders.lock().alias_since(&folder.table, &folder.digest);
+    let since_ms = mount
+        .folders
+        .lock()
+        .alias_since(&folder.table, &folder.digest);
     since_ms.map(Attr::directory).ok_or(FsError::NotFound)
 }
 
@@ -111,10 +161,14 @@ pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>,
 /// # Errors
 /// `NotFound`, `NotDirectory`.
 pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError> {
-    let (first, rest) = path.split_once('/').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) = path
+        .split_once('/')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
     match (resolve(mount, source, first)?, rest) {
         (node, None) => Ok(node),
-        (Node::Collection(source, partition), Some(name)) => resolve_entry(mount, &source, &partition, name),
+        (Node::Collection(source, partition), Some(name)) => {
+            resolve_entry(mount, &source, &partition, name)
+        }
         (Node::AliasFolder(folder), Some(name)) => resolve_in_alias(mount, &folder, name),
         (_, Some(_)) => Err(FsError::NotDirectory),
     }
@@ -141,7 +195,12 @@ pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>, FsError
         }
     };
     let kept = kept.into_iter().map(|value| (value, false)).collect();
-    Ok(Box::new(CollectionLister { source: source.clone(), kept, aliases, tail: Vec::new() }))
+    Ok(Box::new(CollectionLister {
+        source: source.clone(),
+        kept,
+        aliases,
+        tail: Vec::new(),
+    }))
 }
 
 /// Lists the collections of a source, then the folders that exist without items.
@@ -160,7 +219,13 @@ struct CollectionLister {
 }
 
 impl Lister for CollectionLister {
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        _wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
         if let Cursor::Start | Cursor::After(_) = from {
             self.fetch_collections(mount, from, out)?;
             if !out.is_empty() {
@@ -174,18 +239,38 @@ impl Lister for CollectionLister {
 }
 
 impl CollectionLister {
-    fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<(), FsError> {
-        let Some(after) = from.after() else { return Ok(()) };
+    fn fetch_collections(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
+        let Some(after) = from.after() else {
+            return Ok(());
+        };
         let (source, kept) = (&self.source, &mut self.kept);
-        mount.db.collections(source, None, after, &mut |(collection, position)| {
-            if let Some(done) = collection.partition.first().and_then(|value| kept.get_mut(value)) {
-                *done = true;
-            }
-            let name = &names::collection_name(&collection.partition);
-            let ino = ino::collection(source, &collection.partition);
-            out.push(Entry { ino, kind: Kind::Directory, name }, Place::After(&position.0));
-            out.next()
-        })?;
+        mount
+            .db
+            .collections(source, None, after, &mut |(collection, position)| {
+                if let Some(done) = collection
+                    .partition
+                    .first()
+                    .and_then(|value| kept.get_mut(value))
+                {
+                    *done = true;
+                }
+                let name = &names::collection_name(&collection.partition);
+                let ino = ino::collection(source, &collection.partition);
+                out.push(
+                    Entry {
+                        ino,
+                        kind: Kind::Directory,
+                        name,
+                    },
+                    Place::After(&position.0),
+                );
+                out.next()
+            })?;
         Ok(())
     }
 
@@ -197,15 +282,26 @@ impl CollectionLister {
             match collection_attr(mount, &self.source, &partition) {
                 Ok(_) => {
                     let name = names::collection_name(&partition);
-                    names.push(listed(&Node::Collection(self.source.clone(), partition), &name));
+                    names.push(listed(
+                        &Node::Collection(self.source.clone(), partition),
+                        &name,
+                    ));
                 }
                 Err(FsError::NotFound) => {}
                 Err(error) => return Err(error),
             }
         }
         for (digest, name) in &self.aliases {
-            let folder = AliasFolder { table: self.source.table.clone(), digest: *digest, name: name.clone() };
-            let exists = mount.folders.lock().alias_since(&folder.table, digest).is_some();
+            let folder = AliasFolder {
+                table: self.source.table.clone(),
+                digest: *digest,
+                name: name.clone(),
+            };
+            let exists = mount
+                .folders
+                .lock()
+                .alias_since(&folder.table, digest)
+                .is_some();
             if exists {
                 names.push(listed(&Node::AliasFolder(Box::new(folder)), name));
             }
@@ -216,30 +312,70 @@ impl CollectionLister {
 }
 
 /// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
-pub fn resolve_entry(mount: &Mount, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {
+pub fn resolve_entry(
+    mount: &Mount,
+    source: &Source,
+    partition: &PartitionKey,
+    name: &str,
+) -> Result<Node, FsError> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, Some(partition), name);
     };
     let schema = mount.source_schema(source)?;
     let index = index_of(&schema, source)?;
-    let (sort, base) = (index.map(|index| &index.sort), schema.key.attributes().skip(usize::from(index.is_none())));
-    let types: Vec<_> = sort.into_iter().flatten().chain(base).map(|attribute| attribute.attribute_type).collect();
+    let (sort, base) = (
+        index.map(|index| &index.sort),
+        schema.key.attributes().skip(usize::from(index.is_none())),
+    );
+    let types: Vec<_> = sort
+        .into_iter()
+        .flatten()
+        .chain(base)
+        .map(|attribute| attribute.attribute_type)
+        .collect();
     let key = match names::parse(stem, &types)? {
         Parsed::Values(values) => {
             let mut values = values.into_iter();
-            let index = sort.map(|sort| (partition.clone(), values.by_ref().take(sort.len()).collect()));
-            let value = if index.is_some() { values.next() } else { partition.first().cloned() };
-            EntryKey { index, base: Key { partition: value.ok_or(FsError::NotFound)?, sort: values.next() } }
+            let index = sort.map(|sort| {
+                (
+                    partition.clone(),
+                    values.by_ref().take(sort.len()).collect(),
+                )
+            });
+            let value = if index.is_some() {
+                values.next()
+            } else {
+                partition.first().cloned()
+            };
+            EntryKey {
+                index,
+                base: Key {
+                    partition: value.ok_or(FsError::NotFound)?,
+                    sort: values.next(),
+                },
+            }
         }
         Parsed::Alias(alias) => {
             // Entries of an index without a sort key begin with the base key, by which they are not in order.
-            let prefix = alias.prefix.filter(|_| sort.is_none_or(|sort| !sort.is_empty()));
+            let prefix = alias
+                .prefix
+                .filter(|_| sort.is_none_or(|sort| !sort.is_empty()));
             match find_alias(mount, (source, partition), alias.digest, prefix)? {
                 Some(key) => key,
                 None => {
-                    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
-                    let key = TargetKey { partition: KeyPart::Value(value.clone()), sort: Some(KeyPart::Digest(alias.digest)) };
-                    return unstored(&source.table, key, suffix, format!("{}/{name}", names::collection_name(partition)));
+                    let (None, Some(value)) = (&source.index, partition.first()) else {
+                        return Err(FsError::NotFound);
+                    };
+                    let key = TargetKey {
+                        partition: KeyPart::Value(value.clone()),
+                        sort: Some(KeyPart::Digest(alias.digest)),
+                    };
+                    return unstored(
+                        &source.table,
+                        key,
+                        suffix,
+                        format!("{}/{name}", names::collection_name(partition)),
+                    );
                 }
             }
         }
@@ -255,7 +391,10 @@ fn find_alias(
     digest: Digest,
     sort_prefix: Option<Vec<u8>>,
 ) -> Result<Option<EntryKey>, FsError> {
-    let range = Entries::Collection { partition: partition.clone(), sort_prefix };
+    let range = Entries::Collection {
+        partition: partition.clone(),
+        sort_prefix,
+    };
     let mut found = None;
     mount.db.entries(source, &range, None, &mut |key, _, _| {
         if names::entry_digest(key) == digest {
@@ -268,16 +407,32 @@ fn find_alias(
 }
 
 /// A shortened name of a base item that is not stored: it can still be created, its body holding the key. `path` is below `items/`.
-fn unstored(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> Result<Node, FsError> {
+fn unstored(
+    table: &TableName,
+    key: TargetKey,
+    suffix: Suffix,
+    path: String,
+) -> Result<Node, FsError> {
     let form = suffix.form().ok_or(FsError::NotFound)?;
-    Ok(Node::Alias(Box::new(AliasNode { table: table.clone(), key, form, path })))
+    Ok(Node::Alias(Box::new(AliasNode {
+        table: table.clone(),
+        key,
+        form,
+        path,
+    })))
 }
 
-pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr, FsError> {
+pub fn collection_attr(
+    mount: &Mount,
+    source: &Source,
+    partition: &PartitionKey,
+) -> Result<Attr, FsError> {
     if let Some(collection) = mount.db.collection(source, partition)? {
         return Ok(Attr::directory(collection.modified_ms));
     }
-    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+    let (None, Some(value)) = (&source.index, partition.first()) else {
+        return Err(FsError::NotFound);
+    };
     // The table may be gone.
     mount.schema(&source.table)?;
     let since_ms = mount.folders.lock().since(&source.table, value);
@@ -301,15 +456,30 @@ impl EntryLister {
     }
 }
 
-pub fn collection_lister(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<EntryLister, FsError> {
+pub fn collection_lister(
+    mount: &Mount,
+    source: &Source,
+    partition: &PartitionKey,
+) -> Result<EntryLister, FsError> {
     mount.source_schema(source)?;
-    let range = Entries::Collection { partition: partition.clone(), sort_prefix: None };
+    let range = Entries::Collection {
+        partition: partition.clone(),
+        sort_prefix: None,
+    };
     Ok(EntryLister::new(source.clone(), range))
 }
 
 impl Lister for EntryLister {
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let Some(after) = from.after() else { return Ok(()) };
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        _wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
+        let Some(after) = from.after() else {
+            return Ok(());
+        };
         let hides = mount.hides_any();
         let source = &self.source;
         if out.wants_items() && source.index.is_none() && !mount.options.pretty {
@@ -317,14 +487,25 @@ impl Lister for EntryLister {
             out.begin_items(Items::new(source.clone(), mount.db.visible_commit_id()?));
         }
         let mut inos = EntryInos::new(source, TextForm::PlainJson);
-        mount.db.entries(source, &self.range, after, &mut |key, stat, place| {
-            if hides && mount.is_hidden(source, key, stat.version) {
-                return ControlFlow::Continue(());
-            }
-            let name = &names::entry_name(key, TextForm::PlainJson);
-            out.push_item(Entry { ino: inos.of(key), kind: Kind::File, name }, Place::After(place), key, stat);
-            out.next()
-        })?;
+        mount
+            .db
+            .entries(source, &self.range, after, &mut |key, stat, place| {
+                if hides && mount.is_hidden(source, key, stat.version) {
+                    return ControlFlow::Continue(());
+                }
+                let name = &names::entry_name(key, TextForm::PlainJson);
+                out.push_item(
+                    Entry {
+                        ino: inos.of(key),
+                        kind: Kind::File,
+                        name,
+                    },
+                    Place::After(place),
+                    key,
+                    stat,
+                );
+                out.next()
+            })?;
         Ok(())
     }
 }

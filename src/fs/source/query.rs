@@ -14,7 +14,11 @@ use crate::fs::{
 /// The `query/` or `scan/` directory of a table or index.
 pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;
-    Ok(Node::Query(Box::new(QueryPath::new(schema, source.index.as_ref(), kind)?)))
+    Ok(Node::Query(Box::new(QueryPath::new(
+        schema,
+        source.index.as_ref(),
+        kind,
+    )?)))
 }
 
 pub fn resolve(path: &QueryPath, name: &str) -> Result<Node, FsError> {
@@ -33,12 +37,20 @@ pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
     Ok(match node {
         Node::QueryResult(..) => Attr::read_only(0, modified_ms),
         Node::QueryLink(path, name) => Attr::symlink(&target(path, name)?, modified_ms),
-        _ => Attr { writable: false, ..Attr::directory(modified_ms) },
+        _ => Attr {
+            writable: false,
+            ..Attr::directory(modified_ms)
+        },
     })
 }
 
 impl Producer for ResultReader {
-    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+    fn advance(
+        &mut self,
+        mount: &Mount,
+        bills: &mut Vec<Bill>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, FsError> {
         Self::advance(self, &*mount.db, bills, out)
     }
 
@@ -63,7 +75,10 @@ pub struct QueryLister {
 
 impl QueryLister {
     pub fn new(path: QueryPath) -> Self {
-        Self { path, live: LiveListing::default() }
+        Self {
+            path,
+            live: LiveListing::default(),
+        }
     }
 }
 
@@ -72,14 +87,35 @@ impl Lister for QueryLister {
         self.live.held_bytes()
     }
 
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let Some(after) = from.after() else { return Ok(()) };
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
+        let Some(after) = from.after() else {
+            return Ok(());
+        };
         let path = &self.path;
-        let listed = path.listing_with(&mut self.live, &*mount.db, after, wanted, &mut |name, position| {
-            let ino = ino::in_query(Tag::QueryLink, path, &name);
-            out.push(Entry { ino, kind: Kind::Symlink, name: &name }, Place::After(&position.0));
-            out.next()
-        });
+        let listed = path.listing_with(
+            &mut self.live,
+            &*mount.db,
+            after,
+            wanted,
+            &mut |name, position| {
+                let ino = ino::in_query(Tag::QueryLink, path, &name);
+                out.push(
+                    Entry {
+                        ino,
+                        kind: Kind::Symlink,
+                        name: &name,
+                    },
+                    Place::After(&position.0),
+                );
+                out.next()
+            },
+        );
         match listed {
             Err(FsError::Interrupted) if !out.is_empty() => Ok(()),
             listed => listed,

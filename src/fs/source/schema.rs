@@ -18,7 +18,9 @@ pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
         // Both from one look: the draft may become a table between two.
         let drafts = mount.drafts.lock();
         let size = drafts.schema_text(&source.table)?.len() as u64;
-        let created_ms = drafts.get(&source.table).map_or(mount.started_ms, |draft| draft.created_ms);
+        let created_ms = drafts
+            .get(&source.table)
+            .map_or(mount.started_ms, |draft| draft.created_ms);
         return Ok(Attr::file(size, created_ms));
     }
     let size = text(mount, source)?.len() as u64;
@@ -37,18 +39,32 @@ pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
     let json = definition(mount, &source.table)?.ok_or(FsError::NotFound)?;
     match &source.index {
         None => Ok(pretty(&json)),
-        Some(index) => Ok(pretty(index_json(&json, &schema, index).ok_or(FsError::NotFound)?)),
+        Some(index) => Ok(pretty(
+            index_json(&json, &schema, index).ok_or(FsError::NotFound)?,
+        )),
     }
 }
 
 /// A table's definition as CreateTable takes it, and its time to live while that is enabled; `None` when there is no table.
 pub fn definition(mount: &Mount, table: &TableName) -> Result<Option<Value>, FsError> {
-    let Some(schema) = mount.db.schema(table)? else { return Ok(None) };
+    let Some(schema) = mount.db.schema(table)? else {
+        return Ok(None);
+    };
     let mut json = wire::tables::definition_to_json(&schema);
-    let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table.clone() })?;
-    let is_on = matches!(described.status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);
-    if let (true, Some(attribute), Some(members)) = (is_on, described.attribute_name, json.as_object_mut()) {
-        members.insert(TIME_TO_LIVE.to_owned(), json!({ "Enabled": true, "AttributeName": attribute }));
+    let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
+        table_name: table.clone(),
+    })?;
+    let is_on = matches!(
+        described.status,
+        TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling
+    );
+    if let (true, Some(attribute), Some(members)) =
+        (is_on, described.attribute_name, json.as_object_mut())
+    {
+        members.insert(
+            TIME_TO_LIVE.to_owned(),
+            json!({ "Enabled": true, "AttributeName": attribute }),
+        );
     }
     Ok(Some(json))
 }
@@ -60,23 +76,47 @@ fn index_json<'a>(table: &'a Value, schema: &TableSchema, index: &IndexName) -> 
         IndexKind::Local => "LocalSecondaryIndexes",
     };
     let indexes = table.get(member)?.as_array()?;
-    indexes.iter().find(|element| element.get("IndexName").and_then(Value::as_str) == Some(index.as_str()))
+    indexes
+        .iter()
+        .find(|element| element.get("IndexName").and_then(Value::as_str) == Some(index.as_str()))
 }
 
 /// `folder` is relative to the draft, empty for the draft itself.
-pub fn resolve_in_draft(mount: &Mount, table: &TableName, folder: &str, name: &str) -> Result<Node, FsError> {
-    let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-    if mount.drafts.lock().get(table).is_some_and(|draft| draft.has_folder(&path)) {
+pub fn resolve_in_draft(
+    mount: &Mount,
+    table: &TableName,
+    folder: &str,
+    name: &str,
+) -> Result<Node, FsError> {
+    let path = if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    };
+    if mount
+        .drafts
+        .lock()
+        .get(table)
+        .is_some_and(|draft| draft.has_folder(&path))
+    {
         return Ok(Node::DraftFolder(table.clone(), path));
     }
-    if folder.is_empty() { scratch::resolve_beside_schema(mount, table, name) } else { Err(FsError::NotFound) }
+    if folder.is_empty() {
+        scratch::resolve_beside_schema(mount, table, name)
+    } else {
+        Err(FsError::NotFound)
+    }
 }
 
 pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr, FsError> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let is_there = folder.is_empty() || draft.has_folder(folder);
-    if is_there { Ok(Attr::directory(draft.created_ms)) } else { Err(FsError::NotFound) }
+    if is_there {
+        Ok(Attr::directory(draft.created_ms))
+    } else {
+        Err(FsError::NotFound)
+    }
 }
 
 /// The attributes of a table's or draft's directory.
@@ -95,7 +135,11 @@ pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<
         names.push(listed(&Node::Schema(base(table)), SCHEMA_NAME));
     }
     for child in draft.children(folder) {
-        let path = if folder.is_empty() { child.to_owned() } else { format!("{folder}/{child}") };
+        let path = if folder.is_empty() {
+            child.to_owned()
+        } else {
+            format!("{folder}/{child}")
+        };
         names.push(listed(&Node::DraftFolder(table.clone(), path), child));
     }
     Ok(names)
@@ -103,7 +147,10 @@ pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<
 
 pub fn stats_attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     let modified_ms = mount.source_time(source)?;
-    Ok(Attr::read_only(stats_text(mount, source)?.len() as u64, modified_ms))
+    Ok(Attr::read_only(
+        stats_text(mount, source)?.len() as u64,
+        modified_ms,
+    ))
 }
 
 pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
@@ -113,7 +160,12 @@ pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
     let mut json = match &source.index {
         None => table_stats(&table, stats.bytes, stats.partition_keys),
         Some(name) => {
-            let place = table.schema.indexes.iter().position(|index| index.name == *name).ok_or(FsError::NotFound)?;
+            let place = table
+                .schema
+                .indexes
+                .iter()
+                .position(|index| index.name == *name)
+                .ok_or(FsError::NotFound)?;
             let description = table.indexes.get(place).ok_or(FsError::NotFound)?;
             index_stats(&table, place, description, stats.bytes)
         }
@@ -139,14 +191,23 @@ fn table_stats(table: &TableDescription, bytes: u64, partition_keys: u64) -> Val
     })
 }
 
-fn index_stats(table: &TableDescription, place: usize, index: &IndexDescription, bytes: u64) -> Value {
+fn index_stats(
+    table: &TableDescription,
+    place: usize,
+    index: &IndexDescription,
+    bytes: u64,
+) -> Value {
     let schema = &table.schema.indexes[place];
     let progress = index.progress.map(|progress| json!({ "done": progress.done, "total": progress.total, "percent": progress.percent(), "write_units": progress.write_units }));
     let lag = table
         .index_lag
         .filter(|_| schema.kind == IndexKind::Global)
         .map(|lag| json!({ "ms": lag.lag_ms, "pending": lag.pending, "paused": lag.is_paused }));
-    let sparsity = if table.item_count == 0 { 0.0 } else { 1.0 - index.item_count as f64 / table.item_count as f64 };
+    let sparsity = if table.item_count == 0 {
+        0.0
+    } else {
+        1.0 - index.item_count as f64 / table.item_count as f64
+    };
     json!({
         "name": schema.name.as_str(),
         "kind": kind_name(schema.kind),

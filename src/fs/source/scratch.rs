@@ -12,8 +12,17 @@ use crate::model::api::table_control::{ParkedChange, ParkedPlace, ParkedStat};
 
 /// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
 /// earlier: `CVS` and `4913` are keys too, and tables.
-pub fn resolve(mount: &Mount, source: &Source, partition: Option<&PartitionKey>, name: &str) -> Result<Node, FsError> {
-    resolve_in(mount, &directory(source, partition).ok_or(FsError::NotFound)?, name)
+pub fn resolve(
+    mount: &Mount,
+    source: &Source,
+    partition: Option<&PartitionKey>,
+    name: &str,
+) -> Result<Node, FsError> {
+    resolve_in(
+        mount,
+        &directory(source, partition).ok_or(FsError::NotFound)?,
+        name,
+    )
 }
 
 /// A scratch file in this directory, if it was made.
@@ -34,17 +43,29 @@ pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, F
 }
 
 /// A file in memory beside `schema.json`, if it was made.
-pub fn resolve_beside_schema(mount: &Mount, table: &TableName, name: &str) -> Result<Node, FsError> {
-    mount.find_scratch(&Node::Table(table.clone()), name).map(Node::Scratch).ok_or(FsError::NotFound)
+pub fn resolve_beside_schema(
+    mount: &Mount,
+    table: &TableName,
+    name: &str,
+) -> Result<Node, FsError> {
+    mount
+        .find_scratch(&Node::Table(table.clone()), name)
+        .map(Node::Scratch)
+        .ok_or(FsError::NotFound)
 }
 
 /// The node of a parked file. It is another than one in memory of the same path.
 #[must_use]
 pub fn parked_node(place: ParkedPlace) -> Node {
-    let folder = folder_name(&directory_of(&place)).map(|folder| folder + "/").unwrap_or_default();
+    let folder = folder_name(&directory_of(&place))
+        .map(|folder| folder + "/")
+        .unwrap_or_default();
     let path = format!("{}/{ITEMS_NAME}/{folder}{}", place.table, place.name);
     let identity = format!("parked {path}");
-    Special::file(path, Some(base(&place.table)), Parked(place)).told_by(identity).writable().into()
+    Special::file(path, Some(base(&place.table)), Parked(place))
+        .told_by(identity)
+        .writable()
+        .into()
 }
 
 /// A parked file: the text of an item that was moved to a name that is no item's, kept in the store for a week. It is read as it is;
@@ -67,24 +88,35 @@ impl Room for Parked {
         Ok(self.read(mount)?.1)
     }
 
-    fn open_writer(&self, _at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        _at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let (stat, text) = self.read(&host.mount)?;
         if !stat.is_placed {
-            return Err(FsError::NotPermitted("its folder is gone; move the file to where it is to be written"));
+            return Err(FsError::NotPermitted(
+                "its folder is gone; move the file to where it is to be written",
+            ));
         }
         // The store's text stays until the copy is moved or removed: it is what a crash leaves.
-        let id = host.mount.fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
+        let id = host
+            .mount
+            .fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
         open(&host.mount, id, flags.truncate)
     }
 
     fn unlink(&self, _at: &SpecialNode, host: &Host, reply: Reply<()>) {
         let (again, place) = (host.clone(), self.0.clone());
         host.run_elsewhere(Box::new(move || {
-            reply(match again.mount.db.change_parked(ParkedChange::Remove(place)) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(FsError::NotFound),
-                Err(error) => Err(error.into()),
-            });
+            reply(
+                match again.mount.db.change_parked(ParkedChange::Remove(place)) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => Err(FsError::NotFound),
+                    Err(error) => Err(error.into()),
+                },
+            );
         }));
     }
 
@@ -120,16 +152,25 @@ fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> 
 pub fn attr(mount: &Mount, id: FileId) -> Result<Attr, FsError> {
     let attributes = mount.scratch.lock().attributes(id)?;
     let links = u32::from(attributes.linked);
-    Ok(Attr { links, ..Attr::file(attributes.size, attributes.modified_ms) })
+    Ok(Attr {
+        links,
+        ..Attr::file(attributes.size, attributes.modified_ms)
+    })
 }
 
 /// When the last file was parked in a folder, if there is one: such a folder exists without items.
-pub fn parked_in_ms(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Option<u64>, FsError> {
+pub fn parked_in_ms(
+    mount: &Mount,
+    source: &Source,
+    partition: &PartitionKey,
+) -> Result<Option<u64>, FsError> {
     let mut newest = None;
-    mount.db.parked(&source.table, Some(partition.first()), &mut |stat| {
-        newest = newest.max(stat.is_placed.then_some(stat.parked_ms));
-        std::ops::ControlFlow::Continue(())
-    })?;
+    mount
+        .db
+        .parked(&source.table, Some(partition.first()), &mut |stat| {
+            newest = newest.max(stat.is_placed.then_some(stat.parked_ms));
+            std::ops::ControlFlow::Continue(())
+        })?;
     Ok(newest)
 }
 
@@ -173,10 +214,17 @@ impl Listing {
 /// Every scratch file, parked ones of all processes among them, by table.
 pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
     let in_memory = mount.scratch.lock().all();
-    let mut found: Vec<Listing> = in_memory.iter().filter_map(|placed| Listing::of_memory(mount, placed)).collect();
+    let mut found: Vec<Listing> = in_memory
+        .iter()
+        .filter_map(|placed| Listing::of_memory(mount, placed))
+        .collect();
     for table in mount.db.tables_with_parked()? {
         mount.db.parked(&table, None, &mut |stat| {
-            let hidden = mount.scratch.lock().find(&directory_of(&stat.place), &stat.place.name).is_some();
+            let hidden = mount
+                .scratch
+                .lock()
+                .find(&directory_of(&stat.place), &stat.place.name)
+                .is_some();
             if !hidden {
                 found.push(Listing::of_parked(&stat));
             }

@@ -23,7 +23,9 @@ pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
         bytes += stats.bytes;
     }
     let now_ms = now_ms();
-    let checkpoint_age = store.checkpoint_at.map(|at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX));
+    let checkpoint_age = store
+        .checkpoint_at
+        .map(|at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX));
     let out = json!({
         "tables": tables.len(),
         "items": items,
@@ -72,8 +74,16 @@ pub fn capacity(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let layout = mount.layout()?;
     let spent = layout.spent();
     // What a service was asked for is counted here as a whole.
-    let metrics = if spent.is_some() { Metrics::default() } else { layout.all_metrics()? };
-    Ok(pretty(&render_all(&metrics, spent.as_ref(), layout.prices())))
+    let metrics = if spent.is_some() {
+        Metrics::default()
+    } else {
+        layout.all_metrics()?
+    };
+    Ok(pretty(&render_all(
+        &metrics,
+        spent.as_ref(),
+        layout.prices(),
+    )))
 }
 
 /// `<Table>/capacity.json` and `<Table>/metrics.ndjson`.
@@ -106,7 +116,11 @@ pub fn control(host: &Host, _at: &Special, data: &[u8]) -> Result<(), FsError> {
             host.mount.journal.clear();
             host.mount.calls.clear();
         }
-        _ => return Err(FsError::Invalid("the commands are: flush, release, clear; cat .ddb/ctl says what they do")),
+        _ => {
+            return Err(FsError::Invalid(
+                "the commands are: flush, release, clear; cat .ddb/ctl says what they do",
+            ));
+        }
     }
     Ok(())
 }

@@ -41,7 +41,11 @@ pub fn line(absence: Absence) -> Value {
     match absence.reason {
         AbsenceReason::Lacks(names) => json!({ "path": path, "lacks": names }),
         AbsenceReason::NotYet => json!({ "path": path, "lacks": [], "comes": true }),
-        AbsenceReason::Refused(KeyViolation { attribute, expected, found }) => {
+        AbsenceReason::Refused(KeyViolation {
+            attribute,
+            expected,
+            found,
+        }) => {
             json!({ "path": path, "attribute": attribute, "expected": expected, "found": found })
         }
     }
@@ -49,9 +53,22 @@ pub fn line(absence: Absence) -> Value {
 
 /// Figures for the whole table; of a very large one by the part of it that was looked at.
 pub fn forecast(forecast: &IndexForecast, prices: &PriceTable) -> Value {
-    let IndexForecast { index, items, looked_at, entries, violations, .. } = forecast;
+    let IndexForecast {
+        index,
+        items,
+        looked_at,
+        entries,
+        violations,
+        ..
+    } = forecast;
     // Counts of what was looked at, for the whole table.
-    let whole = |count: u64| if looked_at == items { count } else { scaled(count, *items, *looked_at) };
+    let whole = |count: u64| {
+        if looked_at == items {
+            count
+        } else {
+            scaled(count, *items, *looked_at)
+        }
+    };
     let (entries_all, entry_bytes) = (whole(*entries), whole(forecast.entry_bytes));
     let billed_bytes = entry_bytes + entries_all * ENTRY_OVERHEAD_BYTES;
     let write_units = (forecast.write_units * *items as f64 / (*looked_at).max(1) as f64).round();
@@ -90,22 +107,47 @@ fn scaled(count: u64, to: u64, from: u64) -> u64 {
 /// Write units a second that the backfill gets, and why.
 fn pace(forecast: &IndexForecast) -> (u64, &'static str) {
     let maximum = forecast.index.settings.on_demand.max_write_request_units;
-    match (forecast.index.throughput, maximum.and_then(|units| u64::try_from(units).ok()).filter(|units| *units > 0)) {
-        (Some(units), _) => (units.write_capacity_units.max(1), "the index's provisioned units; live writes share them"),
+    match (
+        forecast.index.throughput,
+        maximum
+            .and_then(|units| u64::try_from(units).ok())
+            .filter(|units| *units > 0),
+    ) {
+        (Some(units), _) => (
+            units.write_capacity_units.max(1),
+            "the index's provisioned units; live writes share them",
+        ),
         (None, Some(units)) => (units, "the index's maximum on demand; live writes share it"),
-        (None, None) => (ON_DEMAND_WARM.write_capacity_units, "what a new index takes on demand, evenly spread over its keys"),
+        (None, None) => (
+            ON_DEMAND_WARM.write_capacity_units,
+            "what a new index takes on demand, evenly spread over its keys",
+        ),
     }
 }
 
 fn in_words(forecast: &IndexForecast, a_write: f64) -> Vec<String> {
-    let IndexForecast { index, items, looked_at, entries, violations, .. } = forecast;
-    let keys: Vec<&str> = index.attributes().map(|attribute| attribute.name.as_str()).collect();
+    let IndexForecast {
+        index,
+        items,
+        looked_at,
+        entries,
+        violations,
+        ..
+    } = forecast;
+    let keys: Vec<&str> = index
+        .attributes()
+        .map(|attribute| attribute.name.as_str())
+        .collect();
     let keys = keys.join(" and ");
     let mut words = Vec::new();
     if looked_at < items {
-        words.push(format!("estimated from the first {looked_at} of {items} items in hash order"));
+        words.push(format!(
+            "estimated from the first {looked_at} of {items} items in hash order"
+        ));
     }
-    words.push(format!("{entries} of {looked_at} items enter the index: they have {keys} as the keys want it"));
+    words.push(format!(
+        "{entries} of {looked_at} items enter the index: they have {keys} as the keys want it"
+    ));
     if *violations > 0 {
         words.push(format!("{violations} have a value that cannot be its key and stay out until it is corrected; later writes of such values are refused"));
     }
@@ -115,7 +157,11 @@ fn in_words(forecast: &IndexForecast, a_write: f64) -> Vec<String> {
 
 /// To a thousandth.
 fn per(sum: f64, of: u64) -> f64 {
-    if of == 0 { 0.0 } else { (sum / of as f64 * 1e3).round() / 1e3 }
+    if of == 0 {
+        0.0
+    } else {
+        (sum / of as f64 * 1e3).round() / 1e3
+    }
 }
 
 /// To a hundredth of a cent.

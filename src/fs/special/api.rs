@@ -46,18 +46,27 @@ pub enum RequestFile {
 }
 
 fn operation_node(at: &Special, name: &'static str) -> Node {
-    at.child(name, RequestFile::Operation(name)).writable().into()
+    at.child(name, RequestFile::Operation(name))
+        .writable()
+        .into()
 }
 
 impl Room for Directory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        protocol::find(name).map(|operation| operation_node(at, operation.name)).ok_or(FsError::NotFound)
+        protocol::find(name)
+            .map(|operation| operation_node(at, operation.name))
+            .ok_or(FsError::NotFound)
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        let mut names: Vec<&'static str> = protocol::operations().map(|operation| operation.name).collect();
+        let mut names: Vec<&'static str> = protocol::operations()
+            .map(|operation| operation.name)
+            .collect();
         names.sort_unstable();
-        Ok(names.into_iter().map(|name| listed(&operation_node(at, name), name)).collect())
+        Ok(names
+            .into_iter()
+            .map(|name| listed(&operation_node(at, name), name))
+            .collect())
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -77,8 +86,18 @@ impl Room for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
-        let open = OpenApi { file: *self, path: at.path.clone(), opener: host.mount.caller.pid, state: Mutex::default() };
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        _flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        let open = OpenApi {
+            file: *self,
+            path: at.path.clone(),
+            opener: host.mount.caller.pid,
+            state: Mutex::default(),
+        };
         Ok(Handle::Special(Arc::new(open)))
     }
 
@@ -151,29 +170,46 @@ impl Exchange {
     }
 
     fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
-        let first = if self.request.is_empty() { data.trim_ascii_start().first() } else { None };
+        let first = if self.request.is_empty() {
+            data.trim_ascii_start().first()
+        } else {
+            None
+        };
         if first.is_some_and(|&byte| byte != b'{') {
-            return Err(FsError::Body("a request is a JSON object: it begins with {".to_owned()));
+            return Err(FsError::Body(
+                "a request is a JSON object: it begins with {".to_owned(),
+            ));
         }
         if self.request.len() + data.len() > REQUEST_BYTES_MAX {
             self.is_refused = true;
-            return Err(FsError::Body("a request is at most 16 MiB; close the file and write a smaller one".to_owned()));
+            return Err(FsError::Body(
+                "a request is at most 16 MiB; close the file and write a smaller one".to_owned(),
+            ));
         }
         let end = self.brackets.end(data);
         self.request.extend_from_slice(data);
         match end {
             None => Ok(None),
-            Some(end) if data.get(end..).is_some_and(|rest| rest.trim_ascii().is_empty()) => {
+            Some(end)
+                if data
+                    .get(end..)
+                    .is_some_and(|rest| rest.trim_ascii().is_empty()) =>
+            {
                 Ok(Some(std::mem::take(&mut self.request)))
             }
-            Some(_) => {
-                Err(FsError::Body("one request at a time: there is more text behind the object; nothing was done".to_owned()))
-            }
+            Some(_) => Err(FsError::Body(
+                "one request at a time: there is more text behind the object; nothing was done"
+                    .to_owned(),
+            )),
         }
     }
 
     fn read(&mut self, offset: u64, size: usize) -> Vec<u8> {
-        let start = *self.answer_start.get_or_insert(if offset >= self.written { self.written } else { 0 });
+        let start = *self.answer_start.get_or_insert(if offset >= self.written {
+            self.written
+        } else {
+            0
+        });
         self.answer[part(self.answer.len(), offset.saturating_sub(start), size)].to_vec()
     }
 }
@@ -189,7 +225,10 @@ impl OpenApi {
         };
         let (answer, ended) = match Document::parse(text.to_vec()) {
             Ok(request) => call(host, operation(self.file, request.root()), request),
-            Err(error) => (failed(Failure::Wire(WireError::NotAnObject), None).0, Err(FsError::Json(error))),
+            Err(error) => (
+                failed(Failure::Wire(WireError::NotAnObject), None).0,
+                Err(FsError::Json(error)),
+            ),
         };
         // What was read was about as much as is answered: a large permit is given back when the heap is trimmed.
         memory.shrink(bytes_of(text.len(), false) + READ_FACTOR * answer.capacity());
@@ -253,10 +292,19 @@ fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(
     let body = told.json();
     let (exception, text) = (told.exception, told.text.unwrap_or_default());
     let cause = match failure {
-        Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => FsError::Database(error),
+        Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => {
+            FsError::Database(error)
+        }
         Failure::UnknownOperation | Failure::Wire(_) => FsError::Body(text.clone()),
     };
-    (body, Err(FsError::Answered { failure: Box::new(cause), exception, text }))
+    (
+        body,
+        Err(FsError::Answered {
+            failure: Box::new(cause),
+            exception,
+            text,
+        }),
+    )
 }
 
 impl OpenSpecial for OpenApi {
@@ -269,8 +317,14 @@ impl OpenSpecial for OpenApi {
         match call {
             Call::Write { offset, data } => self.write(host, (offset, &data), reply),
             // A child that inherited the descriptor closes its copy before the request is whole.
-            Call::Flush if !self.state.lock().request.is_empty() && same_process(self.opener, host.mount.caller.pid) => {
-                let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
+            Call::Flush
+                if !self.state.lock().request.is_empty()
+                    && same_process(self.opener, host.mount.caller.pid) =>
+            {
+                let cut = FsError::Body(
+                    "the request is incomplete: its last bracket is missing; nothing was done"
+                        .to_owned(),
+                );
                 reply(noted(host, "close", || self.path.clone(), Err(cut)));
             }
             _ => reply(Ok(())),
@@ -298,8 +352,14 @@ mod tests {
         let mut check = |data: &str, expected: Result<Option<&str>, ()>| {
             let offset = state.written;
             let taken = state.take(offset, data.as_bytes());
-            let taken = taken.map(|request| request.map(|text| String::from_utf8(text).unwrap())).map_err(|_| ());
-            assert_eq!(taken, expected.map(|request| request.map(str::to_owned)), "{data}");
+            let taken = taken
+                .map(|request| request.map(|text| String::from_utf8(text).unwrap()))
+                .map_err(|_| ());
+            assert_eq!(
+                taken,
+                expected.map(|request| request.map(str::to_owned)),
+                "{data}"
+            );
         };
         check("", Ok(None));
         check("\n", Ok(None));
@@ -313,9 +373,19 @@ mod tests {
 
     #[test]
     fn the_answer_is_read_where_the_request_ended_or_from_the_beginning() {
-        let mut state = Exchange { answer: Arc::new(b"answer".to_vec()), written: 10, ..Exchange::default() };
-        assert_eq!((state.read(10, 3), state.read(13, 9), state.read(16, 9)), (b"ans".to_vec(), b"wer".to_vec(), Vec::new()));
+        let mut state = Exchange {
+            answer: Arc::new(b"answer".to_vec()),
+            written: 10,
+            ..Exchange::default()
+        };
+        assert_eq!(
+            (state.read(10, 3), state.read(13, 9), state.read(16, 9)),
+            (b"ans".to_vec(), b"wer".to_vec(), Vec::new())
+        );
         state.answer_start = None;
-        assert_eq!((state.read(0, 3), state.read(3, 9), state.read(6, 9)), (b"ans".to_vec(), b"wer".to_vec(), Vec::new()));
+        assert_eq!(
+            (state.read(0, 3), state.read(3, 9), state.read(6, 9)),
+            (b"ans".to_vec(), b"wer".to_vec(), Vec::new())
+        );
     }
 }

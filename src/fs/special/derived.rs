@@ -21,22 +21,39 @@ use crate::model::layout::Window::{Day, Hour, Minute};
 /// In the directory of a table or a draft; listed when the mount shows all.
 pub static OF_TABLE: [Derived; 12] = [
     Derived::text("describe.json", table_files::describe),
-    Derived::text("schema.plan", schema::plan_text).of_drafts_too().opened(schema::open_plan),
-    Derived::text("ctl", |_, _| Ok(table_files::COMMANDS.into())).of_drafts_too().taking(Runs::Long, table_files::command),
+    Derived::text("schema.plan", schema::plan_text)
+        .of_drafts_too()
+        .opened(schema::open_plan),
+    Derived::text("ctl", |_, _| Ok(table_files::COMMANDS.into()))
+        .of_drafts_too()
+        .taking(Runs::Long, table_files::command),
     Derived::text("advice.md", table_files::advice).of_now(),
     Derived::text("shapes.md", |mount, at| {
-        Ok(shapes::markdown(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path).into_bytes())
+        Ok(
+            shapes::markdown(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path)
+                .into_bytes(),
+        )
     })
     .reading(Effort::Table),
-    Derived::text("shapes.json", |mount, at| Ok(pretty(&shapes::json(&*mount.shapes.get(&*mount.db, at.of_table()?)?, item_path))))
-        .reading(Effort::Table),
-    Derived::text("ttl", table_files::time_to_live).taking(Runs::Elsewhere, table_files::set_time_to_live),
+    Derived::text("shapes.json", |mount, at| {
+        Ok(pretty(&shapes::json(
+            &*mount.shapes.get(&*mount.db, at.of_table()?)?,
+            item_path,
+        )))
+    })
+    .reading(Effort::Table),
+    Derived::text("ttl", table_files::time_to_live)
+        .taking(Runs::Elsewhere, table_files::set_time_to_live),
     Derived::text("capacity.json", |mount, at| {
-        about::metrics(mount, at, |metrics, table, layout| pretty(&capacity::render(metrics, table, layout.prices())))
+        about::metrics(mount, at, |metrics, table, layout| {
+            pretty(&capacity::render(metrics, table, layout.prices()))
+        })
     })
     .of_mount(),
     Derived::text("metrics.ndjson", |mount, at| {
-        about::metrics(mount, at, |metrics, table, _| points::render(table, metrics.now_ms).into_bytes())
+        about::metrics(mount, at, |metrics, table, _| {
+            points::render(table, metrics.now_ms).into_bytes()
+        })
     })
     .of_mount(),
     Derived::text("heat.svg", |mount, at| heat::picture(mount, at, Minute)).of_now(),
@@ -46,10 +63,14 @@ pub static OF_TABLE: [Derived; 12] = [
 
 /// In the directory of an index; listed when the mount shows all.
 pub static OF_INDEX: [Derived; 2] = [
-    Derived::text("violations.ndjson", |mount, at| absence::absences(at, |source, visit| mount.db.absences(source, true, visit)))
-        .reading(Effort::Table),
-    Derived::text("missing.ndjson", |mount, at| absence::absences(at, |source, visit| mount.db.absences(source, false, visit)))
-        .reading(Effort::Table),
+    Derived::text("violations.ndjson", |mount, at| {
+        absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
+    })
+    .reading(Effort::Table),
+    Derived::text("missing.ndjson", |mount, at| {
+        absence::absences(at, |source, visit| mount.db.absences(source, false, visit))
+    })
+    .reading(Effort::Table),
 ];
 
 /// In `partitions/`, never listed.
@@ -68,20 +89,41 @@ pub static OF_PARTITIONS: [Derived; 8] = [
 pub static OF_SERVICE: [Derived; 13] = [
     Derived::text(".ddb/capacity.json", about::capacity),
     Derived::text(".ddb/config.json", about::config),
-    Derived::text(".ddb/ctl", |_, _| Ok(about::CONTROL_USAGE.into())).taking(Runs::Here, about::control),
+    Derived::text(".ddb/ctl", |_, _| Ok(about::CONTROL_USAGE.into()))
+        .taking(Runs::Here, about::control),
     Derived::text(".ddb/errors/last", |mount, _| {
-        Ok(mount.journal.last(session_of(mount.caller.pid), now_ms(), |missed| (missed.explain)(mount)).into_bytes())
+        Ok(mount
+            .journal
+            .last(session_of(mount.caller.pid), now_ms(), |missed| {
+                (missed.explain)(mount)
+            })
+            .into_bytes())
     }),
-    Derived::text(".ddb/errors.ndjson", |mount, _| Ok(mount.journal.all().into_bytes())),
-    Derived::text(".ddb/last/capacity.json", |mount, _| Ok(mount.last.capacity_of(mount.caller))),
-    Derived::text(".ddb/last/response.json", |mount, _| Ok(mount.last.of(mount.caller).to_vec())),
+    Derived::text(".ddb/errors.ndjson", |mount, _| {
+        Ok(mount.journal.all().into_bytes())
+    }),
+    Derived::text(".ddb/last/capacity.json", |mount, _| {
+        Ok(mount.last.capacity_of(mount.caller))
+    }),
+    Derived::text(".ddb/last/response.json", |mount, _| {
+        Ok(mount.last.of(mount.caller).to_vec())
+    }),
     Derived::text(".ddb/scratch.ndjson", scratch::lines),
-    Derived::text(".ddb/slowlog.ndjson", |mount, _| Ok(mount.calls.slow_lines().into_bytes())),
+    Derived::text(".ddb/slowlog.ndjson", |mount, _| {
+        Ok(mount.calls.slow_lines().into_bytes())
+    }),
     Derived::text(".ddb/stats.json", about::stats),
-    Derived::text(".ddb/stats.prom", |mount, _| Ok(prometheus::render(&mount.layout()?.all_metrics()?).into_bytes())),
-    Derived::text(".ddb/version", |_, _| Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())),
+    Derived::text(".ddb/stats.prom", |mount, _| {
+        Ok(prometheus::render(&mount.layout()?.all_metrics()?).into_bytes())
+    }),
+    Derived::text(".ddb/version", |_, _| {
+        Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())
+    }),
     Derived::text(".ddb/warnings.ndjson", |mount, _| {
-        Ok((mount.journal.warnings() + &scratch::warnings(mount) + &heat::warnings(mount)).into_bytes())
+        Ok(
+            (mount.journal.warnings() + &scratch::warnings(mount) + &heat::warnings(mount))
+                .into_bytes(),
+        )
     }),
 ];
 
@@ -135,15 +177,27 @@ enum Modified {
 
 impl Derived {
     const fn text(name: &'static str, text: MakeText) -> Self {
-        Self { name, text, written: Written::Nothing, effort: Effort::Small, modified: Modified::Table }
+        Self {
+            name,
+            text,
+            written: Written::Nothing,
+            effort: Effort::Small,
+            modified: Modified::Table,
+        }
     }
 
     const fn taking(self, runs: Runs, run: Run) -> Self {
-        Self { written: Written::Command(runs, run), ..self }
+        Self {
+            written: Written::Command(runs, run),
+            ..self
+        }
     }
 
     const fn opened(self, open: Open) -> Self {
-        Self { written: Written::Open(open), ..self }
+        Self {
+            written: Written::Open(open),
+            ..self
+        }
     }
 
     const fn reading(self, effort: Effort) -> Self {
@@ -151,11 +205,17 @@ impl Derived {
     }
 
     const fn of_drafts_too(self) -> Self {
-        Self { modified: Modified::Draft, ..self }
+        Self {
+            modified: Modified::Draft,
+            ..self
+        }
     }
 
     const fn of_mount(self) -> Self {
-        Self { modified: Modified::Mount, ..self }
+        Self {
+            modified: Modified::Mount,
+            ..self
+        }
     }
 
     /// Made of as much as a table has, and another at each moment.
@@ -173,7 +233,11 @@ impl Derived {
     #[must_use]
     pub fn node(&self, place: impl FnOnce(Feature) -> Special) -> Node {
         let file = place((*self).into()).taking(self.effort);
-        if matches!(self.written, Written::Nothing) { file.into() } else { file.writable().into() }
+        if matches!(self.written, Written::Nothing) {
+            file.into()
+        } else {
+            file.writable().into()
+        }
     }
 }
 
@@ -188,7 +252,9 @@ impl Room for Derived {
         match (&at.source, self.modified) {
             (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
             (Some(source), Modified::Table) => mount.source_time(source),
-            (Some(source), Modified::Draft) => Ok(source::schema::table_attr(mount, &source.table)?.modified_ms),
+            (Some(source), Modified::Draft) => {
+                Ok(source::schema::table_attr(mount, &source.table)?.modified_ms)
+            }
         }
     }
 
@@ -201,10 +267,19 @@ impl Room for Derived {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         match self.written {
             Written::Nothing => Err(FsError::Derived),
-            Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand { at: at.clone(), runs, run }))),
+            Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {
+                at: at.clone(),
+                runs,
+                run,
+            }))),
             Written::Open(open) => open(host, at, flags),
         }
     }
@@ -219,13 +294,17 @@ struct OpenCommand {
 
 impl std::fmt::Debug for OpenCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenCommand").field("at", &self.at).finish_non_exhaustive()
+        f.debug_struct("OpenCommand")
+            .field("at", &self.at)
+            .finish_non_exhaustive()
     }
 }
 
 impl OpenSpecial for OpenCommand {
     fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
-        let Call::Write { data, .. } = call else { return reply(Ok(())) };
+        let Call::Write { data, .. } = call else {
+            return reply(Ok(()));
+        };
         let (again, runs) = (host.clone(), self.runs);
         let work = move || {
             let ended = (self.run)(&again, &self.at, &data);

@@ -12,7 +12,10 @@ fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
 
 fn node(path: String, parent: &Node, kind: Kind, target: &str) -> Node {
     let (source, target) = (parent.table().map(base), target.to_owned());
-    Special::directory(path, source, parent.ino(), Dropped { target }).of_kind(kind).writable().into()
+    Special::directory(path, source, parent.ino(), Dropped { target })
+        .of_kind(kind)
+        .writable()
+        .into()
 }
 
 /// The name in that directory, if it was made and forgotten.
@@ -25,7 +28,10 @@ pub fn find(mount: &Mount, parent: &Node, name: &str) -> Option<Node> {
 /// Makes a name in that directory.
 pub fn make(mount: &Mount, parent: &Node, name: &str, kind: Kind) -> Node {
     let path = path_in(mount, parent, name);
-    mount.dropped.lock().keep(path.clone(), (kind, String::new()), now_ms());
+    mount
+        .dropped
+        .lock()
+        .keep(path.clone(), (kind, String::new()), now_ms());
     node(path, parent, kind, "")
 }
 
@@ -40,23 +46,35 @@ pub fn make_link(mount: &Mount, parent: &Node, name: &str, target: &str) -> Resu
     if matches!(parent, Node::DraftFolder(table, _) if drafts.get(table).is_none()) {
         return Err(FsError::NotFound);
     }
-    mount.dropped.lock().keep(path.clone(), (Kind::Symlink, target.to_owned()), now_ms());
+    mount
+        .dropped
+        .lock()
+        .keep(path.clone(), (Kind::Symlink, target.to_owned()), now_ms());
     Ok(node(path, parent, Kind::Symlink, target))
 }
 
 /// Takes the links that were made in `queries/` of a draft: the name and the target of each.
 pub fn take_links(mount: &Mount, table: &TableName) -> Vec<(String, String)> {
     let folder = format!("{}/{QUERIES_NAME}/", table_name(table));
-    let is_link = |path: &String, (kind, _): &(Kind, String)| *kind == Kind::Symlink && path.starts_with(&folder);
+    let is_link = |path: &String, (kind, _): &(Kind, String)| {
+        *kind == Kind::Symlink && path.starts_with(&folder)
+    };
     let taken = mount.dropped.lock().take_if(is_link);
-    taken.into_iter().map(|(path, (_, target))| (path[folder.len()..].to_owned(), target)).collect()
+    taken
+        .into_iter()
+        .map(|(path, (_, target))| (path[folder.len()..].to_owned(), target))
+        .collect()
 }
 
 /// Keeps the folders of a draft that becomes a table, where they are not items'.
 pub fn keep_folders<'f>(mount: &Mount, table: &TableName, folders: impl Iterator<Item = &'f str>) {
     let mut names = mount.dropped.lock();
     for folder in folders.filter(|folder| *folder != "items" && !folder.starts_with("items/")) {
-        names.keep(format!("{}/{folder}", table_name(table)), (Kind::Directory, String::new()), now_ms());
+        names.keep(
+            format!("{}/{folder}", table_name(table)),
+            (Kind::Directory, String::new()),
+            now_ms(),
+        );
     }
 }
 
@@ -67,7 +85,14 @@ pub fn is_dropped(mount: &Mount, node: &Node) -> bool {
 }
 
 /// Gives one of them another name in that directory, where nothing else has it, or has it change places with another.
-pub fn rename(mount: &Mount, from: &Node, parent: &Node, name: &str, is_exchange: bool, is_taken: bool) {
+pub fn rename(
+    mount: &Mount,
+    from: &Node,
+    parent: &Node,
+    name: &str,
+    is_exchange: bool,
+    is_taken: bool,
+) {
     let Node::Special(from) = from else { return };
     let to = path_in(mount, parent, name);
     let mut names = mount.dropped.lock();
@@ -112,7 +137,11 @@ impl Room for Dropped {
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        if at.kind == Kind::Directory { Ok(Vec::new()) } else { Err(FsError::NotDirectory) }
+        if at.kind == Kind::Directory {
+            Ok(Vec::new())
+        } else {
+            Err(FsError::NotDirectory)
+        }
     }
 
     fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
@@ -123,7 +152,12 @@ impl Room for Dropped {
         Ok(self.target.clone())
     }
 
-    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        _at: &SpecialNode,
+        _host: &Host,
+        _flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         Ok(sink())
     }
 

@@ -16,14 +16,18 @@ use crate::codec::{
 use crate::database::layout::Layout;
 use crate::fs::{node::index_of, open::prelude::*, source::items::is_flat};
 use crate::inspect::violations::cell;
-use crate::model::layout::{BigCollection, Busiest, CollectionWarning, HotKey, Load, SplitCandidate, ThrottleWarning, Window};
+use crate::model::layout::{
+    BigCollection, Busiest, CollectionWarning, HotKey, Load, SplitCandidate, ThrottleWarning,
+    Window,
+};
 
 /// Keys and collections that are told of.
 const ROWS_MAX: usize = 100;
 
 const HEAT_COLUMNS: &str = "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\t\
                             split_candidate\tbusiest_percent\tbusiest_second\tread_throttles\twrite_throttles\tkey_from\tkey_to\n";
-const ITEM_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
+const ITEM_COLUMNS: &str =
+    "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
 
@@ -37,12 +41,21 @@ fn source_of<'s>(mount: &Mount, at: &'s Special) -> Result<&'s Source, FsError> 
 /// `#last hour: 2026-01-02T03:04:00.000Z to 2026-01-02T04:03:05.678Z`, the first line of a table of a window.
 fn window_line(layout: &dyn Layout, window: Window) -> String {
     let span = layout.span(window);
-    format!("#last {}: {} to {}\n", window.name(), iso(span.from_ms), iso(span.to_ms))
+    format!(
+        "#last {}: {} to {}\n",
+        window.name(),
+        iso(span.from_ms),
+        iso(span.to_ms)
+    )
 }
 
 /// A second since the epoch; `-` for none.
 fn second_text(busiest: &Busiest) -> String {
-    if busiest.second == 0 { "-".to_owned() } else { iso(busiest.second * 1000) }
+    if busiest.second == 0 {
+        "-".to_owned()
+    } else {
+        iso(busiest.second * 1000)
+    }
 }
 
 /// Each partition with its heat: percent of its limits over the window, and in the busiest second of it.
@@ -52,8 +65,14 @@ pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsEr
     let mut out = window_line(layout, window) + HEAT_COLUMNS;
     for report in layout.partitions(source, window)? {
         let (content, candidate) = layout.partition_content(source, &report)?;
-        let to = report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound);
-        let key = |place: &[u8]| Ok::<_, FsError>(key_bound(mount, source, place)?.unwrap_or_else(|| "-".to_owned()));
+        let to = report
+            .range
+            .to
+            .as_deref()
+            .map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound);
+        let key = |place: &[u8]| {
+            Ok::<_, FsError>(key_bound(mount, source, place)?.unwrap_or_else(|| "-".to_owned()))
+        };
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
@@ -73,7 +92,11 @@ pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsEr
             report.load.read_throttles,
             report.load.write_throttles,
             key(&report.range.from)?,
-            report.range.to.as_deref().map_or_else(|| Ok("-".to_owned()), key)?,
+            report
+                .range
+                .to
+                .as_deref()
+                .map_or_else(|| Ok("-".to_owned()), key)?,
         );
     }
     Ok(out.into_bytes())
@@ -84,13 +107,27 @@ pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsErr
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let columns = ITEM_COLUMNS.trim_end().replace("minute", window.name());
-    let mut out =
-        window_line(layout, window) + &columns + "\tbusiest_rcu\tbusiest_wcu\tbusiest_second\tread_throttles\twrite_throttles\n";
-    for (rank, key) in layout.hot_keys(source, window, ROWS_MAX)?.into_iter().enumerate() {
-        hot_columns(&mut out, rank, &key, &name_of(mount, source, key.key.as_ref(), &key.digest)?);
+    let mut out = window_line(layout, window)
+        + &columns
+        + "\tbusiest_rcu\tbusiest_wcu\tbusiest_second\tread_throttles\twrite_throttles\n";
+    for (rank, key) in layout
+        .hot_keys(source, window, ROWS_MAX)?
+        .into_iter()
+        .enumerate()
+    {
+        hot_columns(
+            &mut out,
+            rank,
+            &key,
+            &name_of(mount, source, key.key.as_ref(), &key.digest)?,
+        );
         let Load { read, write, .. } = key.busiest.load;
         let (second, load) = (second_text(&key.busiest), &key.load);
-        let _ = writeln!(out, "\t{read:.1}\t{write:.1}\t{second}\t{}\t{}", load.read_throttles, load.write_throttles);
+        let _ = writeln!(
+            out,
+            "\t{read:.1}\t{write:.1}\t{second}\t{}\t{}",
+            load.read_throttles, load.write_throttles
+        );
     }
     Ok(out.into_bytes())
 }
@@ -104,8 +141,16 @@ pub fn hot_items(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
         return Ok(out.into_bytes());
     };
     for (rank, item) in items.into_iter().enumerate() {
-        let path = item.key.as_ref().map(|key| names::entry_path(key, TextForm::PlainJson));
-        hot_columns(&mut out, rank, &item, &path.unwrap_or_else(|| format!("#{}", hex(&item.digest))));
+        let path = item
+            .key
+            .as_ref()
+            .map(|key| names::entry_path(key, TextForm::PlainJson));
+        hot_columns(
+            &mut out,
+            rank,
+            &item,
+            &path.unwrap_or_else(|| format!("#{}", hex(&item.digest))),
+        );
         out.push('\n');
     }
     Ok(out.into_bytes())
@@ -130,13 +175,22 @@ pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;
-    let is_limited = source.index.is_none() && mount.schema(&source.table)?.indexes_of(IndexKind::Local).next().is_some();
+    let is_limited = source.index.is_none()
+        && mount
+            .schema(&source.table)?
+            .indexes_of(IndexKind::Local)
+            .next()
+            .is_some();
     let percent = |bytes: u64| match is_limited {
         true => format!("{:.4}", bytes as f64 / bytes_max * 100.0),
         false => "-".to_owned(),
     };
     let mut out = "#rank\tpartition\tkey\titems\tbytes\tpercent_of_limit\n".to_owned();
-    for (rank, collection) in layout.big_collections(source, ROWS_MAX)?.into_iter().enumerate() {
+    for (rank, collection) in layout
+        .big_collections(source, ROWS_MAX)?
+        .into_iter()
+        .enumerate()
+    {
         let _ = writeln!(
             out,
             "{}\t{}\t{}\t{}\t{}\t{}",
@@ -152,7 +206,12 @@ pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 }
 
 /// The name below `items/`; of a key that has nothing now its digest.
-fn name_of(mount: &Mount, source: &Source, key: Option<&PartitionKey>, digest: &[u8]) -> Result<String, FsError> {
+fn name_of(
+    mount: &Mount,
+    source: &Source,
+    key: Option<&PartitionKey>,
+    digest: &[u8],
+) -> Result<String, FsError> {
     Ok(match key {
         Some(key) => key_name(is_flat(&*mount.schema(&source.table)?, source), key),
         None => format!("#{}", hex(digest)),
@@ -162,28 +221,58 @@ fn name_of(mount: &Mount, source: &Source, key: Option<&PartitionKey>, digest: &
 /// Lines of `.ddb/warnings.ndjson` about throttled requests, and about item collections near their limit.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
-    let throttled = mount.db.layout().map(|layout| layout.throttle_warnings()).unwrap_or_default();
+    let throttled = mount
+        .db
+        .layout()
+        .map(|layout| layout.throttle_warnings())
+        .unwrap_or_default();
     let throttled: String = throttled.iter().map(throttle_line).collect();
     throttled + &collection_warnings(mount)
 }
 
 fn throttle_line(warning: &ThrottleWarning) -> String {
     let throttled = &warning.throttled;
-    let index = throttled.index.as_ref().map(|index| format!("/gsi/{index}")).unwrap_or_default();
-    let path = format!("{}{index}/partitions/{}", throttled.table, partition_name(throttled.at.partition));
-    let text = format!("throttled: {}; {}", throttled.whereabouts(), throttled.hint());
-    format!("{}\n", json!({ "time_ms": warning.time_ms, "path": path, "requests": warning.requests, "text": text }))
+    let index = throttled
+        .index
+        .as_ref()
+        .map(|index| format!("/gsi/{index}"))
+        .unwrap_or_default();
+    let path = format!(
+        "{}{index}/partitions/{}",
+        throttled.table,
+        partition_name(throttled.at.partition)
+    );
+    let text = format!(
+        "throttled: {}; {}",
+        throttled.whereabouts(),
+        throttled.hint()
+    );
+    format!(
+        "{}\n",
+        json!({ "time_ms": warning.time_ms, "path": path, "requests": warning.requests, "text": text })
+    )
 }
 
 fn collection_warnings(mount: &Mount) -> String {
-    let warnings = mount.db.layout().map(|layout| layout.collection_warnings()).unwrap_or_default();
+    let warnings = mount
+        .db
+        .layout()
+        .map(|layout| layout.collection_warnings())
+        .unwrap_or_default();
     let line = |warning: &CollectionWarning| {
-        let path = format!("{}/items/{}", warning.table, names::collection_name(std::slice::from_ref(&warning.partition)));
+        let path = format!(
+            "{}/items/{}",
+            warning.table,
+            names::collection_name(std::slice::from_ref(&warning.partition))
+        );
         let text = format!(
             "this item collection has {} bytes with its local index entries; at {} it takes no more",
             warning.billed_bytes, warning.bytes_max
         );
-        format!("{}\n", json!({ "time_ms": warning.time_ms, "path": path, "text": text }))
+        format!(
+            "{}\n",
+            json!({ "time_ms": warning.time_ms, "path": path, "text": text })
+        )
     };
     warnings.iter().map(line).collect()
 }
@@ -197,7 +286,9 @@ pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
     match candidate {
         SplitCandidate::Single => "no: one item at most",
         SplitCandidate::HeldByLocalIndex => "no: one collection, held together by a local index",
-        SplitCandidate::Sequence => "no: its load follows sort keys in their order, a new partition would have all of it again",
+        SplitCandidate::Sequence => {
+            "no: its load follows sort keys in their order, a new partition would have all of it again"
+        }
         SplitCandidate::Enough => "no: split for load as often as is of use",
         SplitCandidate::NotNeeded => "no",
         SplitCandidate::Because(origin) => origin.name(),
@@ -211,7 +302,9 @@ pub fn hex_bound(place: &[u8]) -> String {
     let bytes = place.len().min(16);
     digest[..bytes].copy_from_slice(&place[..bytes]);
     match place.get(16..) {
-        Some(order) if !order.is_empty() => format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)])),
+        Some(order) if !order.is_empty() => {
+            format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)]))
+        }
         _ => hex(&digest),
     }
 }
@@ -219,7 +312,9 @@ pub fn hex_bound(place: &[u8]) -> String {
 /// A bound in readable keys, as below `items/`: `u3` where the collection begins, `u3/o5` inside it, `after u3` behind it; cut when long.
 /// `None` where no key is at the bound.
 pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<String>, FsError> {
-    let Some(bound) = mount.layout()?.bound_key(source, place)? else { return Ok(None) };
+    let Some(bound) = mount.layout()?.bound_key(source, place)? else {
+        return Ok(None);
+    };
     let after = if bound.is_after { "after " } else { "" };
     let mut text = format!("{after}{}", names::collection_name(&bound.partition));
     if !bound.sort.is_empty() {
@@ -227,7 +322,11 @@ pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<
         text.push_str(&names::collection_name(&bound.sort));
     }
     if text.len() > BOUND_BYTES_MAX {
-        text.truncate((0..=BOUND_BYTES_MAX).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default());
+        text.truncate(
+            (0..=BOUND_BYTES_MAX)
+                .rfind(|end| text.is_char_boundary(*end))
+                .unwrap_or_default(),
+        );
         text.push('…');
     }
     Ok(Some(text))
@@ -237,7 +336,11 @@ pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<
 #[must_use]
 pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
     let name = names::collection_name(key);
-    if is_flat { format!("{name}.json") } else { name }
+    if is_flat {
+        format!("{name}.json")
+    } else {
+        name
+    }
 }
 
 /// Largest collections that are looked at for those of each partition.
@@ -249,19 +352,35 @@ pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, F
     let schema = mount.schema(&source.table)?;
     let mut lanes = vec![lane(mount, source, &schema, window)?];
     for index in schema.indexes_of(IndexKind::Global) {
-        let of_index = Source { table: source.table.clone(), index: Some(index.name.clone()) };
+        let of_index = Source {
+            table: source.table.clone(),
+            index: Some(index.name.clone()),
+        };
         lanes.push(lane(mount, &of_index, &schema, window)?);
     }
     let layout = mount.layout()?;
     let (span, limits) = (layout.span(window), layout.partition_limits());
-    let picture = Picture { table: source.table.as_str().to_owned(), span, limits, lanes };
+    let picture = Picture {
+        table: source.table.as_str().to_owned(),
+        span,
+        limits,
+        lanes,
+    };
     Ok(heat_svg::render(&picture).into_bytes())
 }
 
-fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) -> Result<Lane, FsError> {
+fn lane(
+    mount: &Mount,
+    source: &Source,
+    schema: &TableSchema,
+    window: Window,
+) -> Result<Lane, FsError> {
     let layout = mount.layout()?;
     let index = index_of(schema, source)?;
-    let keys: Vec<&KeyAttribute> = index.map_or_else(|| schema.key.attributes().collect(), |index| index.attributes().collect());
+    let keys: Vec<&KeyAttribute> = index.map_or_else(
+        || schema.key.attributes().collect(),
+        |index| index.attributes().collect(),
+    );
     let keys: Vec<&str> = keys.into_iter().map(|key| key.name.as_str()).collect();
     let provisioned = index.map_or(schema.throughput, |index| index.throughput);
     let mut partitions = Vec::new();
@@ -270,27 +389,47 @@ fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) ->
         partitions.push((report, content));
     }
     Ok(Lane {
-        title: index.map_or_else(|| "items".to_owned(), |index| format!("gsi/{}", index.name.as_str())),
+        title: index.map_or_else(
+            || "items".to_owned(),
+            |index| format!("gsi/{}", index.name.as_str()),
+        ),
         keys: keys.join(", "),
-        units: provisioned.unwrap_or_else(|| schema.effective_warm(index.map(|index| index.name.as_str()))),
+        units: provisioned
+            .unwrap_or_else(|| schema.effective_warm(index.map(|index| index.name.as_str()))),
         is_provisioned: provisioned.is_some(),
         partitions,
-        hot: layout.hot_keys(source, window, KEYS_MAX)?.into_iter().map(named_key).collect(),
+        hot: layout
+            .hot_keys(source, window, KEYS_MAX)?
+            .into_iter()
+            .map(named_key)
+            .collect(),
         // What is gone since it was counted is not large any more.
-        big: layout.big_collections(source, BIG_MAX)?.into_iter().filter_map(named_collection).collect(),
+        big: layout
+            .big_collections(source, BIG_MAX)?
+            .into_iter()
+            .filter_map(named_collection)
+            .collect(),
     })
 }
 
 fn named_key(key: HotKey) -> Named<HotKey> {
     let gone = || format!("gone, hash {}", &hex(&key.digest)[..8]);
     let name = key.key.as_deref().map_or_else(gone, shown);
-    Named { digest: key.digest, name, about: key }
+    Named {
+        digest: key.digest,
+        name,
+        about: key,
+    }
 }
 
 fn named_collection(collection: BigCollection) -> Option<Named<BigCollection>> {
     let values = collection.key.as_deref()?;
     let (digest, name) = (partition_digest(values), shown(values));
-    Some(Named { about: collection, digest, name })
+    Some(Named {
+        about: collection,
+        digest,
+        name,
+    })
 }
 
 /// As people know them; file names have escapes.

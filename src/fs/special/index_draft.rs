@@ -23,14 +23,21 @@ pub fn find(mount: &Mount, table: &TableName, name: &str) -> Option<Node> {
 #[must_use]
 pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
     let drafts = mount.index_drafts.of(table).into_iter();
-    drafts.map(|index| listed(&node(table, index.clone()), index.as_str())).collect()
+    drafts
+        .map(|index| listed(&node(table, index.clone()), index.as_str()))
+        .collect()
 }
 
 /// MKDIR in `gsi/` or `lsi/`.
 ///
 /// # Errors
 /// `Exists`; no index can be made there or of that name.
-pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
+pub fn make(
+    mount: &Mount,
+    table: &TableName,
+    kind: IndexKind,
+    name: &str,
+) -> Result<Node, FsError> {
     let schema = mount.schema(table)?;
     if schema.index(name).is_some() || find(mount, table, name).is_some() {
         return Err(FsError::Exists);
@@ -40,8 +47,9 @@ pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Re
             "local indexes are fixed at creation: they are made with their table, in its schema.json",
         ));
     }
-    let index = IndexName::new(name)
-        .map_err(|_| FsError::Invalid("an index name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'"))?;
+    let index = IndexName::new(name).map_err(|_| {
+        FsError::Invalid("an index name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'")
+    })?;
     mount.index_drafts.make(table, &index)?;
     Ok(node(table, index))
 }
@@ -62,17 +70,25 @@ pub fn drop_index(mount: &Mount, source: &Source) -> Result<(), FsError> {
     let index = source.index.clone().ok_or(FsError::NotFound)?;
     let schema = mount.source_schema(source)?;
     if index_of(&schema, source)?.is_some_and(|index| index.kind == IndexKind::Local) {
-        return Err(FsError::NotPermitted("local indexes are fixed at creation: this one goes with its table"));
+        return Err(FsError::NotPermitted(
+            "local indexes are fixed at creation: this one goes with its table",
+        ));
     }
     let mut request = UpdateTableRequest::new(source.table.clone());
-    request.index_updates = Some(vec![IndexUpdate { delete: Some(index), ..IndexUpdate::default() }]);
+    request.index_updates = Some(vec![IndexUpdate {
+        delete: Some(index),
+        ..IndexUpdate::default()
+    }]);
     Ok(update(mount, request)?)
 }
 
 fn node(table: &TableName, index: IndexName) -> Node {
     let path = format!("{}/{GLOBAL_NAME}/{index}", table_name(table));
     let above = Node::Indexes(table.clone(), IndexKind::Global).ino();
-    let source = Source { table: table.clone(), index: Some(index) };
+    let source = Source {
+        table: table.clone(),
+        index: Some(index),
+    };
     Special::directory(path, Some(source), above, Directory).into()
 }
 
@@ -84,7 +100,10 @@ fn schema_node(at: &Special) -> Node {
 /// The table and the index that it is to have.
 fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
     let source = at.of_source()?;
-    Ok((&source.table, source.index.as_ref().ok_or(FsError::NotFound)?))
+    Ok((
+        &source.table,
+        source.index.as_ref().ok_or(FsError::NotFound)?,
+    ))
 }
 
 /// The index, when it was made meanwhile: whoever is in the directory goes on in it.
@@ -99,7 +118,10 @@ fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
     if made(at, mount)?.is_some() {
         return mount.table_time(table);
     }
-    mount.index_drafts.created_ms(table, index).ok_or(FsError::NotFound)
+    mount
+        .index_drafts
+        .created_ms(table, index)
+        .ok_or(FsError::NotFound)
 }
 
 struct Directory;
@@ -114,7 +136,11 @@ impl Room for Directory {
     }
 
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        if name == SCHEMA_NAME { Ok(schema_node(at)) } else { Err(FsError::NotFound) }
+        if name == SCHEMA_NAME {
+            Ok(schema_node(at))
+        } else {
+            Err(FsError::NotFound)
+        }
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
@@ -122,12 +148,18 @@ impl Room for Directory {
     }
 
     fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node, FsError> {
-        Err(FsError::NotPermitted("this index is a draft: write its schema.json"))
+        Err(FsError::NotPermitted(
+            "this index is a draft: write its schema.json",
+        ))
     }
 
     fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
         let (table, index) = names(at)?;
-        if host.mount.index_drafts.remove(table, index) { Ok(()) } else { Err(FsError::NotFound) }
+        if host.mount.index_drafts.remove(table, index) {
+            Ok(())
+        } else {
+            Err(FsError::NotFound)
+        }
     }
 }
 
@@ -146,17 +178,39 @@ impl Room for SchemaFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let (mount, (table, index)) = (&host.mount, names(at)?);
         let text = self.text(at, mount)?;
-        let target = IndexTarget { table: mount.schema(table)?, index: index.clone() };
-        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, (!flags.truncate).then_some(text)))
+        let target = IndexTarget {
+            table: mount.schema(table)?,
+            index: index.clone(),
+        };
+        Ok(open_text(
+            (at.ino(), at.path.clone()),
+            host.mount.caller,
+            flags,
+            target,
+            (!flags.truncate).then_some(text),
+        ))
     }
 }
 
 impl Execute for IndexTarget {
-    fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
-        let (table, index) = (request.table_name.clone(), open.state.lock().writer.target().index.clone());
+    fn execute(
+        host: &Host,
+        open: &Arc<OpenText<Self>>,
+        request: UpdateTableRequest,
+        done: Outcome,
+    ) {
+        let (table, index) = (
+            request.table_name.clone(),
+            open.state.lock().writer.target().index.clone(),
+        );
         // Answered when the index is defined, not when it is built: that may take as long as reading the table.
         let made = update(&host.mount, request);
         if made.is_ok() {

@@ -45,18 +45,26 @@ pub fn node(mount: &Mount, source: &Source) -> Node {
 }
 
 fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsError> {
-    let partitions = mount.layout()?.partitions(at.of_source()?, Window::Minute)?;
-    partitions.into_iter().find(|partition| partition.id == id).ok_or(FsError::NotFound)
+    let partitions = mount
+        .layout()?
+        .partitions(at.of_source()?, Window::Minute)?;
+    partitions
+        .into_iter()
+        .find(|partition| partition.id == id)
+        .ok_or(FsError::NotFound)
 }
 
 /// `p07/`
 fn partition(at: &Special, id: u32) -> Node {
-    at.child_directory(&partition_name(id), Partition(id)).into()
+    at.child_directory(&partition_name(id), Partition(id))
+        .into()
 }
 
 /// `p07/stats.json`
 fn stats(at: &Special, id: u32) -> Node {
-    at.child(STATS_NAME, StatsFile(id)).taking(Effort::TableNow).into()
+    at.child(STATS_NAME, StatsFile(id))
+        .taking(Effort::TableNow)
+        .into()
 }
 
 /// `p07/keys/`
@@ -71,7 +79,9 @@ fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: Partition
     }
     // It may have been the link, by the same path, until it was cut.
     let identity = format!("{}/{name}/", at.path);
-    at.child_directory(name, Part(id, key)).told_by(identity).into()
+    at.child_directory(name, Part(id, key))
+        .told_by(identity)
+        .into()
 }
 
 /// `p07/keys/K/X.json`: a link to the file of the item.
@@ -80,7 +90,16 @@ fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
 }
 
 fn link(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) -> Node {
-    at.child(name, Link { id, key, is_of_item }).of_kind(Kind::Symlink).into()
+    at.child(
+        name,
+        Link {
+            id,
+            key,
+            is_of_item,
+        },
+    )
+    .of_kind(Kind::Symlink)
+    .into()
 }
 
 struct Directory;
@@ -94,7 +113,10 @@ impl Room for Directory {
         if let Some(row) = row(&OF_PARTITIONS, name) {
             return Ok(row.node(|feature| at.child(name, feature)));
         }
-        let id = name.strip_prefix('p').and_then(|digits| digits.parse().ok()).ok_or(FsError::NotFound)?;
+        let id = name
+            .strip_prefix('p')
+            .and_then(|digits| digits.parse().ok())
+            .ok_or(FsError::NotFound)?;
         if partition_name(id) != name {
             return Err(FsError::NotFound);
         }
@@ -108,7 +130,10 @@ impl Room for Directory {
             Err(Error::Unavailable(_)) => Vec::new(),
             partitions => partitions?,
         };
-        Ok(partitions.iter().map(|found| listed(&partition(at, found.id), &partition_name(found.id))).collect())
+        Ok(partitions
+            .iter()
+            .map(|found| listed(&partition(at, found.id), &partition_name(found.id)))
+            .collect())
     }
 }
 
@@ -136,7 +161,10 @@ impl Room for Partition {
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         report(at, mount, self.0)?;
-        Ok(vec![listed(&stats(at, self.0), STATS_NAME), listed(&keys(at, self.0), KEYS_NAME)])
+        Ok(vec![
+            listed(&stats(at, self.0), STATS_NAME),
+            listed(&keys(at, self.0), KEYS_NAME),
+        ])
     }
 }
 
@@ -150,7 +178,10 @@ impl Room for StatsFile {
 
     /// Without counting what lies in the partition.
     fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
-        Ok(Attr::read_only(STATS_BYTES as u64, self.modified_ms(at, mount)?))
+        Ok(Attr::read_only(
+            STATS_BYTES as u64,
+            self.modified_ms(at, mount)?,
+        ))
     }
 
     fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
@@ -168,13 +199,23 @@ impl Room for Keys {
 
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (name, found) = key_of(at, mount, name)?;
-        Ok(key(at, (self.0, &report(at, mount, self.0)?.range), &name, found))
+        Ok(key(
+            at,
+            (self.0, &report(at, mount, self.0)?.range),
+            &name,
+            found,
+        ))
     }
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
         let (source, range) = (at.of_source()?, report(at, mount, self.0)?.range);
         let is_flat = is_flat(&*mount.schema(&source.table)?, source);
-        Ok(Box::new(KeyLister { keys: at.clone(), id: self.0, range, is_flat }))
+        Ok(Box::new(KeyLister {
+            keys: at.clone(),
+            id: self.0,
+            range,
+            is_flat,
+        }))
     }
 }
 
@@ -188,19 +229,34 @@ struct Link {
 impl Link {
     /// Its own name is that of the folder or file; two of an item.
     fn target(&self, at: &Special) -> String {
-        let (up, names) = if self.is_of_item { ("../../../..", 2) } else { ("../../..", 1) };
-        let start = at.path.rmatch_indices('/').nth(names - 1).map_or(0, |(place, _)| place + 1);
+        let (up, names) = if self.is_of_item {
+            ("../../../..", 2)
+        } else {
+            ("../../..", 1)
+        };
+        let start = at
+            .path
+            .rmatch_indices('/')
+            .nth(names - 1)
+            .map_or(0, |(place, _)| place + 1);
         format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
     }
 }
 
 impl Room for Link {
     fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
-        if self.is_of_item { item_ms(at, mount, self.id, &self.key) } else { collection_ms(at, mount, self.id, &self.key) }
+        if self.is_of_item {
+            item_ms(at, mount, self.id, &self.key)
+        } else {
+            collection_ms(at, mount, self.id, &self.key)
+        }
     }
 
     fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
-        Ok(Attr::symlink(&self.target(at), self.modified_ms(at, mount)?))
+        Ok(Attr::symlink(
+            &self.target(at),
+            self.modified_ms(at, mount)?,
+        ))
     }
 
     fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
@@ -222,9 +278,17 @@ impl Room for Part {
     }
 
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        let range = report(at, mount, self.0)?.range.part_of(partition_digest(&self.1)).ok_or(FsError::NotFound)?;
+        let range = report(at, mount, self.0)?
+            .range
+            .part_of(partition_digest(&self.1))
+            .ok_or(FsError::NotFound)?;
         let entries = EntryLister::new(at.of_source()?.clone(), Entries::Within(range));
-        Ok(Box::new(PartLister { part: at.clone(), id: self.0, key: self.1.clone(), entries }))
+        Ok(Box::new(PartLister {
+            part: at.clone(),
+            id: self.0,
+            key: self.1.clone(),
+            entries,
+        }))
     }
 }
 
@@ -292,27 +356,46 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
     };
     let key = match names::parse(stem, &partition_types(&schema, source)?)? {
         Parsed::Values(values) => values,
-        Parsed::Alias(alias) => mount.db.partition_by_digest(source, alias.digest)?.ok_or(FsError::NotFound)?,
+        Parsed::Alias(alias) => mount
+            .db
+            .partition_by_digest(source, alias.digest)?
+            .ok_or(FsError::NotFound)?,
     };
     Ok((key_name(is_flat, &key), key))
 }
 
 /// The link to an item is there while the item is stored, and lies in the partition.
 fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let (source, name) = (at.of_source()?, at.path.rsplit_once('/').map_or("", |(_, name)| name));
-    let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else { return Err(FsError::NotFound) };
-    let is_inside = found.form == TextForm::PlainJson && mount.layout()?.partition_of_entry(source, &found.key)? == id;
-    if is_inside { Ok(entry::stat(mount, source, &found.key)?.modified_ms) } else { Err(FsError::NotFound) }
+    let (source, name) = (
+        at.of_source()?,
+        at.path.rsplit_once('/').map_or("", |(_, name)| name),
+    );
+    let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else {
+        return Err(FsError::NotFound);
+    };
+    let is_inside = found.form == TextForm::PlainJson
+        && mount.layout()?.partition_of_entry(source, &found.key)? == id;
+    if is_inside {
+        Ok(entry::stat(mount, source, &found.key)?.modified_ms)
+    } else {
+        Err(FsError::NotFound)
+    }
 }
 
 /// A link, or the directory of a part, is there while something of the collection may lie in the partition's range.
 fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
     let range = report(at, mount, id)?.range;
     let digest = partition_digest(key);
-    let first = range.from.first_chunk::<16>().map_or(&range.from[..], |first| &first[..]);
+    let first = range
+        .from
+        .first_chunk::<16>()
+        .map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
     let collection = mount.db.collection(at.of_source()?, key)?;
-    collection.filter(|_| is_inside).map(|collection| collection.modified_ms).ok_or(FsError::NotFound)
+    collection
+        .filter(|_| is_inside)
+        .map(|collection| collection.modified_ms)
+        .ok_or(FsError::NotFound)
 }
 
 /// Lists the collections of a partition: links to those that are whole in it, directories of the others.
@@ -324,14 +407,32 @@ struct KeyLister {
 }
 
 impl Lister for KeyLister {
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let Some(after) = from.after() else { return Ok(()) };
-        mount.db.collections(self.keys.of_source()?, Some(&self.range), after, &mut |(collection, position)| {
-            let name = key_name(self.is_flat, &collection.partition);
-            let node = key(&self.keys, (self.id, &self.range), &name, collection.partition);
-            out.push(listed(&node, &name).entry(), Place::After(&position.0));
-            out.next()
-        })?;
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        _wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
+        let Some(after) = from.after() else {
+            return Ok(());
+        };
+        mount.db.collections(
+            self.keys.of_source()?,
+            Some(&self.range),
+            after,
+            &mut |(collection, position)| {
+                let name = key_name(self.is_flat, &collection.partition);
+                let node = key(
+                    &self.keys,
+                    (self.id, &self.range),
+                    &name,
+                    collection.partition,
+                );
+                out.push(listed(&node, &name).entry(), Place::After(&position.0));
+                out.next()
+            },
+        )?;
         Ok(())
     }
 }
@@ -345,11 +446,20 @@ struct PartLister {
 }
 
 impl Lister for PartLister {
-    fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+    fn fetch(
+        &mut self,
+        mount: &Mount,
+        from: &Cursor,
+        wanted: &Wanted<'_>,
+        out: &mut Found,
+    ) -> Result<(), FsError> {
         let mut entries = Found::default();
         self.entries.fetch(mount, from, wanted, &mut entries)?;
         for (Entry { name, .. }, place) in entries.from(0) {
-            out.push(listed(&item(&self.part, self.id, name, &self.key), name).entry(), place);
+            out.push(
+                listed(&item(&self.part, self.id, name, &self.key), name).entry(),
+                place,
+            );
         }
         Ok(())
     }

@@ -24,7 +24,8 @@ use crate::model::{
 const TARGET_BYTES_MAX: usize = 4095;
 
 /// What is said of a name that can be neither a link's nor a file's.
-const NAMES: &str = "a saved query is a link, ln -s '../query/@pk=u1' queries/u1, or a request in queries/u1.json";
+const NAMES: &str =
+    "a saved query is a link, ln -s '../query/@pk=u1' queries/u1, or a request in queries/u1.json";
 
 /// `queries/` and the saved queries in it, by their names.
 enum SavedFile {
@@ -41,11 +42,15 @@ pub fn node(table: &TableName) -> Node {
 
 /// The file of a request, which need not be there.
 fn request_node(at: &Special, name: &str) -> Node {
-    at.child(name, SavedFile::Request(name.to_owned())).writable().into()
+    at.child(name, SavedFile::Request(name.to_owned()))
+        .writable()
+        .into()
 }
 
 fn link_node(at: &Special, name: &str) -> Node {
-    at.child(name, SavedFile::Link(name.to_owned())).of_kind(Kind::Symlink).into()
+    at.child(name, SavedFile::Link(name.to_owned()))
+        .of_kind(Kind::Symlink)
+        .into()
 }
 
 fn listed_node(at: &Special, name: &str, form: &SavedForm) -> Node {
@@ -69,15 +74,24 @@ impl Room for SavedFile {
 
     /// A link, or what a saved request gives, or else a request's file, which need not be there.
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
-        let (Self::Directory, table) = (self, table_of(at)?) else { return Err(FsError::NotDirectory) };
+        let (Self::Directory, table) = (self, table_of(at)?) else {
+            return Err(FsError::NotDirectory);
+        };
         if name.ends_with(SUFFIX) {
             return Ok(request_node(at, name));
         }
-        if let Some(SavedQuery { form: SavedForm::Link(_), .. }) = saved(mount, table, name)? {
+        if let Some(SavedQuery {
+            form: SavedForm::Link(_),
+            ..
+        }) = saved(mount, table, name)?
+        {
             return Ok(link_node(at, name));
         }
         match saved(mount, table, &format!("{name}{SUFFIX}"))? {
-            Some(SavedQuery { form: SavedForm::Request(text), .. }) => {
+            Some(SavedQuery {
+                form: SavedForm::Request(text),
+                ..
+            }) => {
                 let path = QueryPath::of_request(mount.schema(table)?, name, text.as_bytes())?;
                 Ok(Node::Query(Box::new(path)))
             }
@@ -87,10 +101,15 @@ impl Room for SavedFile {
     }
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        let (Self::Directory, table) = (self, table_of(at)?) else { return Err(FsError::NotDirectory) };
+        let (Self::Directory, table) = (self, table_of(at)?) else {
+            return Err(FsError::NotDirectory);
+        };
         mount.schema(table)?;
         let all = mount.db.saved_queries(table)?;
-        Ok(all.iter().map(|(name, query)| listed(&listed_node(at, name, &query.form), name)).collect())
+        Ok(all
+            .iter()
+            .map(|(name, query)| listed(&listed_node(at, name, &query.form), name))
+            .collect())
     }
 
     fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
@@ -114,12 +133,32 @@ impl Room for SavedFile {
         }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
-        let (Self::Request(name), mount) = (self, &host.mount) else { return Err(FsError::Derived) };
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        let (Self::Request(name), mount) = (self, &host.mount) else {
+            return Err(FsError::Derived);
+        };
         check_name(name)?;
-        let target = RequestTarget { schema: mount.schema(table_of(at)?)?, name: name.clone() };
-        let text = if flags.truncate { None } else { self.text(at, mount).ok() };
-        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, text))
+        let target = RequestTarget {
+            schema: mount.schema(table_of(at)?)?,
+            name: name.clone(),
+        };
+        let text = if flags.truncate {
+            None
+        } else {
+            self.text(at, mount).ok()
+        };
+        Ok(open_text(
+            (at.ino(), at.path.clone()),
+            host.mount.caller,
+            flags,
+            target,
+            text,
+        ))
     }
 
     /// On a thread for what takes long.
@@ -135,19 +174,39 @@ impl Room for SavedFile {
         }));
     }
 
-    fn symlink(&self, at: &SpecialNode, host: &Host, name: &str, target: &str) -> Result<Node, FsError> {
+    fn symlink(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        name: &str,
+        target: &str,
+    ) -> Result<Node, FsError> {
         save_link(host, table_of(at)?, name, target)?;
         Ok(link_node(at, name))
     }
 
     /// Only to a name of its own form.
-    fn rename(&self, at: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<(), FsError> {
-        let (Self::Request(from) | Self::Link(from)) = self else { return Err(FsError::Derived) };
+    fn rename(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        to: &str,
+        replace: bool,
+    ) -> Result<(), FsError> {
+        let (Self::Request(from) | Self::Link(from)) = self else {
+            return Err(FsError::Derived);
+        };
         if from.ends_with(SUFFIX) != to.ends_with(SUFFIX) {
-            return Err(FsError::Invalid("the name of a saved request ends in .json, that of a link does not"));
+            return Err(FsError::Invalid(
+                "the name of a saved request ends in .json, that of a link does not",
+            ));
         }
         check_name(to)?;
-        let change = SavedQueryChange::Rename { from: from.clone(), to: to.to_owned(), replace };
+        let change = SavedQueryChange::Rename {
+            from: from.clone(),
+            to: to.to_owned(),
+            replace,
+        };
         change_saved(&host.mount, table_of(at)?, change)
     }
 
@@ -158,7 +217,9 @@ impl Room for SavedFile {
 
 impl SavedFile {
     fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery, FsError> {
-        let (Self::Request(name) | Self::Link(name)) = self else { return Err(FsError::NotFound) };
+        let (Self::Request(name) | Self::Link(name)) = self else {
+            return Err(FsError::NotFound);
+        };
         saved(mount, table_of(at)?, name)?.ok_or(FsError::NotFound)
     }
 }
@@ -175,7 +236,11 @@ fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQue
 pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Result<(), FsError> {
     check_link_name(name)?;
     check_target(host, table, target)?;
-    let change = SavedQueryChange::Put { name: name.to_owned(), form: SavedForm::Link(target.to_owned()), replace: false };
+    let change = SavedQueryChange::Put {
+        name: name.to_owned(),
+        form: SavedForm::Link(target.to_owned()),
+        replace: false,
+    };
     change_saved(&host.mount, table, change)
 }
 
@@ -184,7 +249,9 @@ fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
         SavedQueryOutcome::Done => Ok(()),
         SavedQueryOutcome::Absent => Err(FsError::NotFound),
         SavedQueryOutcome::Exists => Err(FsError::Exists),
-        SavedQueryOutcome::Full => Err(FsError::NotPermitted("a table keeps at most 200 saved queries; remove some")),
+        SavedQueryOutcome::Full => Err(FsError::NotPermitted(
+            "a table keeps at most 200 saved queries; remove some",
+        )),
     }
 }
 
@@ -192,30 +259,50 @@ fn remove(at: &Special, name: &str, host: &Host) -> Result<(), FsError> {
     let table = table_of(at)?;
     host.rm_guard.may_delete(table, &host.mount)?;
     let saved = saved(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
-    change_saved(&host.mount, table, SavedQueryChange::Remove { name: name.to_owned() })?;
-    host.rm_guard.removed_saved(&host.mount, table, name, saved.form);
+    change_saved(
+        &host.mount,
+        table,
+        SavedQueryChange::Remove {
+            name: name.to_owned(),
+        },
+    )?;
+    host.rm_guard
+        .removed_saved(&host.mount, table, name, saved.form);
     Ok(())
 }
 
 fn check_name(name: &str) -> Result<(), FsError> {
-    let is_good = !name.starts_with(['.', '-', '~']) && !name.contains(char::is_control) && name != SUFFIX;
-    if is_good { Ok(()) } else { Err(FsError::Invalid("the name of a saved query begins with a letter or digit")) }
+    let is_good =
+        !name.starts_with(['.', '-', '~']) && !name.contains(char::is_control) && name != SUFFIX;
+    if is_good {
+        Ok(())
+    } else {
+        Err(FsError::Invalid(
+            "the name of a saved query begins with a letter or digit",
+        ))
+    }
 }
 
 fn check_link_name(name: &str) -> Result<(), FsError> {
     if name.ends_with(SUFFIX) {
-        return Err(FsError::Invalid("a name with .json is that of a saved request; give the link another"));
+        return Err(FsError::Invalid(
+            "a name with .json is that of a saved request; give the link another",
+        ));
     }
     check_name(name)
 }
 
 /// A target is a path to a query of the same table, whose clauses are all right, or to one of its results.
 fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsError> {
-    let fault = |message: String| FsError::Clause {
+    let fault = |message: String| {
+        FsError::Clause {
         message,
         hint: "a saved query points to a query of its own table: ln -s '../query/@pk=u1/desc' queries/latest".to_owned(),
+    }
     };
-    let mut names = target.split('/').filter(|name| !name.is_empty() && *name != ".");
+    let mut names = target
+        .split('/')
+        .filter(|name| !name.is_empty() && *name != ".");
     if target.starts_with('/') || target.len() > TARGET_BYTES_MAX || names.next() != Some("..") {
         return Err(fault(format!("'{target}' does not begin with ../")));
     }
@@ -223,7 +310,9 @@ fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsEr
     for name in names {
         at = match host.resolve(&at, name.as_bytes()) {
             Ok(node) => node,
-            Err(FsError::NotFound | FsError::NotDirectory) => return Err(fault(format!("there is no '{name}' in '{target}'"))),
+            Err(FsError::NotFound | FsError::NotDirectory) => {
+                return Err(fault(format!("there is no '{name}' in '{target}'")));
+            }
             Err(error) => return Err(error),
         };
     }
@@ -247,9 +336,15 @@ struct RequestTarget {
 impl Target for RequestTarget {
     type Request = (TableName, SavedQueryChange);
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<Self::Request>, FsError> {
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<Self::Request>, FsError> {
         if text.len() > SAVED_REQUEST_BYTES_MAX {
-            return Err(FsError::Body("a saved request has at most 16 KiB".to_owned()));
+            return Err(FsError::Body(
+                "a saved request has at most 16 KiB".to_owned(),
+            ));
         }
         let name = self.name.strip_suffix(SUFFIX).unwrap_or(&self.name);
         QueryPath::of_request(Arc::clone(&self.schema), name, text)?;
@@ -257,8 +352,15 @@ impl Target for RequestTarget {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        let change = SavedQueryChange::Put { name: self.name.clone(), form: SavedForm::Request(text), replace: true };
-        Ok(Commit { request: (self.schema.name.clone(), change), warnings: Vec::new() })
+        let change = SavedQueryChange::Put {
+            name: self.name.clone(),
+            form: SavedForm::Request(text),
+            replace: true,
+        };
+        Ok(Commit {
+            request: (self.schema.name.clone(), change),
+            warnings: Vec::new(),
+        })
     }
 
     fn unchanged(&self) -> &'static str {
@@ -267,7 +369,12 @@ impl Target for RequestTarget {
 }
 
 impl Execute for RequestTarget {
-    fn execute(host: &Host, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
+    fn execute(
+        host: &Host,
+        _open: &Arc<OpenText<Self>>,
+        (table, change): Self::Request,
+        done: Outcome,
+    ) {
         let again = host.clone();
         host.run_elsewhere(Box::new(move || {
             done.tell(match again.mount.db.change_saved_queries(&table, change) {

@@ -14,11 +14,15 @@ use crate::fs::{
     source::schema,
     write::{
         Drafts,
-        schema_change::{PlanTarget, PlannedRequest, Reach, Refusal, SchemaChange, SchemaRequest, SchemaTarget},
+        schema_change::{
+            PlanTarget, PlannedRequest, Reach, Refusal, SchemaChange, SchemaRequest, SchemaTarget,
+        },
     },
 };
 use crate::model::{
-    api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest},
+    api::{
+        CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest,
+    },
     schema::KeyType,
 };
 use crate::protocol::{self, Failure};
@@ -43,7 +47,11 @@ impl Execute for PlanTarget {
             let table = open.state.lock().writer.target().0.table.clone();
             let planned = plan(&again.mount, &table, request);
             if let Ok(text) = &planned {
-                again.mount.plans.lock().keep((table.clone(), session_of(open.opener)), text.clone(), now_ms());
+                again.mount.plans.lock().keep(
+                    (table.clone(), session_of(open.opener)),
+                    text.clone(),
+                    now_ms(),
+                );
             }
             done.tell(planned.map(|_| 0));
         }));
@@ -52,26 +60,49 @@ impl Execute for PlanTarget {
 
 /// The target of a `schema.json` as the table is now.
 pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError> {
-    Ok(SchemaTarget { table: table.clone(), stored: schema::definition(mount, table)? })
+    Ok(SchemaTarget {
+        table: table.clone(),
+        stored: schema::definition(mount, table)?,
+    })
 }
 
 /// Performs what a written `schema.json` asks for. A change is checked as a whole before its first step.
 pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
     let mount = &host.mount;
     match request {
-        SchemaRequest::Create { request, expiry, .. } => {
+        SchemaRequest::Create {
+            request, expiry, ..
+        } => {
             create_table(host, *request)?;
-            let Some(attribute_name) = expiry else { return Ok(()) };
-            let specification = TimeToLiveSpecification { enabled: true, attribute_name };
-            mount.db.update_time_to_live(UpdateTimeToLiveRequest { table_name: table.clone(), specification }).map(drop)
+            let Some(attribute_name) = expiry else {
+                return Ok(());
+            };
+            let specification = TimeToLiveSpecification {
+                enabled: true,
+                attribute_name,
+            };
+            mount
+                .db
+                .update_time_to_live(UpdateTimeToLiveRequest {
+                    table_name: table.clone(),
+                    specification,
+                })
+                .map(drop)
         }
         SchemaRequest::Change(SchemaChange { steps, .. }) if steps.is_empty() => Ok(()),
         SchemaRequest::Change(SchemaChange { steps, .. }) => {
-            let requests: Vec<UpdateTableRequest> = steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
+            let requests: Vec<UpdateTableRequest> = steps
+                .iter()
+                .filter_map(update_request)
+                .collect::<Result<_, _>>()?;
             // All of them before the first: a definition is either changed as it says or, short of a race, not at all.
-            mount.db.check_update_table(&requests).map_err(|(_, error)| error)?;
+            mount
+                .db
+                .check_update_table(&requests)
+                .map_err(|(_, error)| error)?;
             for (done, step) in steps.iter().enumerate() {
-                perform_step(mount, step).inspect_err(|_| warn_of_part(mount, table, &steps[..done]))?;
+                perform_step(mount, step)
+                    .inspect_err(|_| warn_of_part(mount, table, &steps[..done]))?;
             }
             Ok(())
         }
@@ -82,8 +113,13 @@ pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
 fn warn_of_part(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
     if !done.is_empty() {
         let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
-        let told = format!("these steps were done before the failure: {}", names.join(", "));
-        mount.journal.warn(&format!("{}/schema.json", table_name(table)), vec![told]);
+        let told = format!(
+            "these steps were done before the failure: {}",
+            names.join(", ")
+        );
+        mount
+            .journal
+            .warn(&format!("{}/schema.json", table_name(table)), vec![told]);
     }
 }
 
@@ -98,9 +134,19 @@ fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
 
 /// What a written `schema.plan` says when it is read.
 fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<u8>, Error> {
-    let items = mount.db.describe(table)?.map_or(0, |description| description.item_count);
+    let items = mount
+        .db
+        .describe(table)?
+        .map_or(0, |description| description.item_count);
     let (would, change) = match request {
-        SchemaRequest::Create { request, json, expiry } => ("create the table", plan_creation(mount, *request, json, expiry)?),
+        SchemaRequest::Create {
+            request,
+            json,
+            expiry,
+        } => (
+            "create the table",
+            plan_creation(mount, *request, json, expiry)?,
+        ),
         SchemaRequest::Change(change) => ("change the table", with_refusals(mount, change)?),
     };
     let would = match (change.refusals.is_empty(), change.steps.is_empty()) {
@@ -110,7 +156,11 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
     };
     let steps = change.steps.iter().enumerate().map(|(place, step)| {
         let mut json = step_json(place + 1, step, items);
-        let forecast = if change.refusals.is_empty() { index_json(mount, step)? } else { None };
+        let forecast = if change.refusals.is_empty() {
+            index_json(mount, step)?
+        } else {
+            None
+        };
         if let Some(index) = forecast {
             json["index"] = index;
         }
@@ -131,42 +181,74 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
 
 /// What the index would come to that a step makes, if it makes one.
 fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
-    let Some(request) = update_request(step).transpose()? else { return Ok(None) };
-    let Some(index) = request.index_creations().next() else { return Ok(None) };
+    let Some(request) = update_request(step).transpose()? else {
+        return Ok(None);
+    };
+    let Some(index) = request.index_creations().next() else {
+        return Ok(None);
+    };
     let (forecast, layout) = (mount.db.forecast_index(&request, index)?, mount.db.layout());
-    Ok(forecast.zip(layout).map(|(forecast, layout)| absence::forecast(&forecast, layout.prices())))
+    Ok(forecast
+        .zip(layout)
+        .map(|(forecast, layout)| absence::forecast(&forecast, layout.prices())))
 }
 
 /// What only the database can say against the steps.
 fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange, Error> {
     if change.refusals.is_empty() {
-        let requests: Vec<UpdateTableRequest> = change.steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
+        let requests: Vec<UpdateTableRequest> = change
+            .steps
+            .iter()
+            .filter_map(update_request)
+            .collect::<Result<_, _>>()?;
         match mount.db.check_update_table(&requests) {
             Ok(()) => {}
             Err((_, Error::Store(error))) => return Err(Error::Store(error)),
-            Err((place, error)) => change.refusals.push(refused(format!("UpdateTable, request {}", place + 1), &error)),
+            Err((place, error)) => change.refusals.push(refused(
+                format!("UpdateTable, request {}", place + 1),
+                &error,
+            )),
         }
     }
     Ok(change)
 }
 
-fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry: Option<String>) -> Result<SchemaChange, Error> {
+fn plan_creation(
+    mount: &Mount,
+    request: CreateTableRequest,
+    json: Value,
+    expiry: Option<String>,
+) -> Result<SchemaChange, Error> {
     let mut change = SchemaChange::default();
     match mount.db.check_create_table(request.clone()) {
         Ok(()) => {}
         Err(Error::Store(error)) => return Err(Error::Store(error)),
         Err(error) => {
-            change.refusals.push(refused("CreateTable".to_owned(), &error));
+            change
+                .refusals
+                .push(refused("CreateTable".to_owned(), &error));
             return Ok(change);
         }
     }
-    let step =
-        |operation, request, effect: &str| PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.to_owned() };
-    change.steps.push(step("CreateTable", json, "the draft becomes a table; its folders stay"));
+    let step = |operation, request, effect: &str| PlannedRequest {
+        operation,
+        request,
+        reach: Reach::Settings,
+        effect: effect.to_owned(),
+    };
+    change.steps.push(step(
+        "CreateTable",
+        json,
+        "the draft becomes a table; its folders stay",
+    ));
     if let Some(attribute) = expiry {
         let specification = json!({ "Enabled": true, "AttributeName": attribute });
         let request = json!({ "TableName": request.table_name.as_str(), "TimeToLiveSpecification": specification });
-        change.steps.push(step("UpdateTimeToLive", request, "items whose time has passed are deleted"));
+        change.steps.push(step(
+            "UpdateTimeToLive",
+            request,
+            "items whose time has passed are deleted",
+        ));
     }
     Ok(change)
 }
@@ -195,20 +277,41 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
     });
     let refused: Vec<String> = refused.collect();
     if !refused.is_empty() {
-        mount.journal.warn(&format!("{}/schema.json", table_name(&table)), refused);
+        mount
+            .journal
+            .warn(&format!("{}/schema.json", table_name(&table)), refused);
     }
     Ok(())
 }
 
 /// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
 fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableRequest) -> bool {
-    if let (true, Some(draft)) = (mount.restores(&request.table_name), drafts.get(&request.table_name)) {
+    if let (true, Some(draft)) = (
+        mount.restores(&request.table_name),
+        drafts.get(&request.table_name),
+    ) {
         dropped::keep_folders(mount, &request.table_name, draft.folders());
     }
-    let key = |kind| request.key_schema.iter().find(|element| element.key_type == kind).map(|element| &element.attribute_name);
-    let (Some(partition), Some(_)) = (key(KeyType::Hash), key(KeyType::Range)) else { return false };
-    let Some(definition) = request.attribute_definitions.iter().find(|one| one.name == *partition) else { return false };
-    let Some(draft) = drafts.get(&request.table_name) else { return false };
+    let key = |kind| {
+        request
+            .key_schema
+            .iter()
+            .find(|element| element.key_type == kind)
+            .map(|element| &element.attribute_name)
+    };
+    let (Some(partition), Some(_)) = (key(KeyType::Hash), key(KeyType::Range)) else {
+        return false;
+    };
+    let Some(definition) = request
+        .attribute_definitions
+        .iter()
+        .find(|one| one.name == *partition)
+    else {
+        return false;
+    };
+    let Some(draft) = drafts.get(&request.table_name) else {
+        return false;
+    };
     let mut kept = mount.folders.lock();
     for name in draft.children("items") {
         if let Some(digest) = file_name::alias_digest(name) {
@@ -237,7 +340,11 @@ fn wire_error(error: wire::WireError) -> Error {
 }
 
 fn refused(member: String, error: &Error) -> Refusal {
-    Refusal { member, why: error.to_string(), hint: "change what it says and plan again".to_owned() }
+    Refusal {
+        member,
+        why: error.to_string(),
+        hint: "change what it says and plan again".to_owned(),
+    }
 }
 
 fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
@@ -251,7 +358,11 @@ fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
 /// The plan that the caller's session made last, or how to make one.
 pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
-    let plan = mount.plans.lock().get(&(table.clone(), session_of(mount.caller.pid)), now_ms()).cloned();
+    let plan = mount
+        .plans
+        .lock()
+        .get(&(table.clone(), session_of(mount.caller.pid)), now_ms())
+        .cloned();
     Ok(plan.unwrap_or_else(|| {
         pretty(&json!({
             "table": table.as_str(),
@@ -266,5 +377,11 @@ pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 /// OPEN of a writer.
 pub fn open_plan(host: &Host, at: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
     let target = PlanTarget(target(&host.mount, at.of_table()?)?);
-    Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, None))
+    Ok(open_text(
+        (at.ino(), at.path.clone()),
+        host.mount.caller,
+        flags,
+        target,
+        None,
+    ))
 }

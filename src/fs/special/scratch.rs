@@ -28,13 +28,18 @@ pub struct Directory;
 fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     let (table, rest) = name.split_once(',').ok_or(FsError::NotFound)?;
     let table = TableName::new(table).map_err(|_| FsError::NotFound)?;
-    let Some(rest) = rest.strip_prefix(ITEMS) else { return Ok((Node::Table(table), rest.to_owned())) };
+    let Some(rest) = rest.strip_prefix(ITEMS) else {
+        return Ok((Node::Table(table), rest.to_owned()));
+    };
     let items = Node::Items(base(&table));
     if mount.schema(&table)?.key.sort.is_none() || rest.starts_with('.') {
         return Ok((items, rest.to_owned()));
     }
     let (folder, rest) = rest.split_once(',').ok_or(FsError::NotFound)?;
-    Ok((items::resolve(mount, &base(&table), folder)?, rest.to_owned()))
+    Ok((
+        items::resolve(mount, &base(&table), folder)?,
+        rest.to_owned(),
+    ))
 }
 
 impl Room for Directory {
@@ -47,12 +52,19 @@ impl Room for Directory {
             return Ok(Node::Scratch(id));
         }
         let place = place_in(&directory, &own).ok_or(FsError::NotFound)?;
-        mount.db.parked_at(&place)?.map(|_| scratch::parked_node(place)).ok_or(FsError::NotFound)
+        mount
+            .db
+            .parked_at(&place)?
+            .map(|_| scratch::parked_node(place))
+            .ok_or(FsError::NotFound)
     }
 
     fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let files = scratch::list(mount)?;
-        Ok(files.iter().map(|file| listed(&file.node, &listed_name(&file.directory, &file.name))).collect())
+        Ok(files
+            .iter()
+            .map(|file| listed(&file.node, &listed_name(&file.directory, &file.name)))
+            .collect())
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -69,13 +81,18 @@ fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
     if !name.contains('~') {
         return Err(FsError::NotFound);
     }
-    let found = scratch::list(mount)?.into_iter().find(|file| listed_name(&file.directory, &file.name) == name);
+    let found = scratch::list(mount)?
+        .into_iter()
+        .find(|file| listed_name(&file.directory, &file.name) == name);
     found.map(|file| file.node).ok_or(FsError::NotFound)
 }
 
 /// `.ddb/scratch.ndjson`
 pub fn lines(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
-    let lines: Vec<String> = scratch::list(mount)?.iter().map(|file| line(mount, file)).collect();
+    let lines: Vec<String> = scratch::list(mount)?
+        .iter()
+        .map(|file| line(mount, file))
+        .collect();
     Ok(lines.concat().into_bytes())
 }
 
@@ -120,8 +137,16 @@ mod tests {
         let table = TableName::new("Orders").unwrap();
         let folder = Node::Collection(base(&table), vec![AttributeValue::S("a,b".to_owned())]);
         let cases = [
-            (Node::Table(table.clone()), "schema.json~", "Orders,schema.json~"),
-            (Node::Items(base(&table)), "o1.json.bak", "Orders,items,o1.json.bak"),
+            (
+                Node::Table(table.clone()),
+                "schema.json~",
+                "Orders,schema.json~",
+            ),
+            (
+                Node::Items(base(&table)),
+                "o1.json.bak",
+                "Orders,items,o1.json.bak",
+            ),
             (folder, "x,y", "Orders,items,a%2Cb,x,y"),
         ];
         for (directory, name, expected) in cases {
@@ -129,6 +154,10 @@ mod tests {
         }
         let long = "é".repeat(127);
         let name = listed_name(&Node::Items(base(&table)), &long);
-        assert!(name.len() <= NAME_BYTES_MAX && name != listed_name(&Node::Items(base(&table)), &long[2..]), "{name}");
+        assert!(
+            name.len() <= NAME_BYTES_MAX
+                && name != listed_name(&Node::Items(base(&table)), &long[2..]),
+            "{name}"
+        );
     }
 }

@@ -14,13 +14,33 @@ use crate::fs::{
 
 /// What is in `.ddb/` beside the rows of [`OF_SERVICE`].
 const ROOT: Names<Special> = Names(&[
-    ("accesslog", false, |_, at| Ok(at.child("accesslog", AccessLog).taking(Effort::Waits).into())),
-    ("api", true, |_, at| Ok(at.child_directory("api", api::Directory).into())),
-    ("errors", true, |_, at| Ok(at.child_directory("errors", Service(NONE)).into())),
-    (HELP_NAME, true, |_, at| Ok(at.child_directory(HELP_NAME, help::Topics).into())),
-    ("last", true, |_, at| Ok(at.child_directory("last", Service(NONE)).into())),
-    ("scratch", true, |_, at| Ok(at.child_directory("scratch", scratch::Directory).into())),
-    ("transact", true, |_, at| Ok(at.child("transact", api::RequestFile::Transact).writable().into())),
+    ("accesslog", false, |_, at| {
+        Ok(at
+            .child("accesslog", AccessLog)
+            .taking(Effort::Waits)
+            .into())
+    }),
+    ("api", true, |_, at| {
+        Ok(at.child_directory("api", api::Directory).into())
+    }),
+    ("errors", true, |_, at| {
+        Ok(at.child_directory("errors", Service(NONE)).into())
+    }),
+    (HELP_NAME, true, |_, at| {
+        Ok(at.child_directory(HELP_NAME, help::Topics).into())
+    }),
+    ("last", true, |_, at| {
+        Ok(at.child_directory("last", Service(NONE)).into())
+    }),
+    ("scratch", true, |_, at| {
+        Ok(at.child_directory("scratch", scratch::Directory).into())
+    }),
+    ("transact", true, |_, at| {
+        Ok(at
+            .child("transact", api::RequestFile::Transact)
+            .writable()
+            .into())
+    }),
 ]);
 const NONE: Names<Special> = Names(&[]);
 
@@ -43,7 +63,10 @@ impl Room for Service {
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let mut names = self.0.list(mount, at);
-        for (row, name) in OF_SERVICE.iter().filter_map(|row| Some((row, name_in(at, row.name)?))) {
+        for (row, name) in OF_SERVICE
+            .iter()
+            .filter_map(|row| Some((row, name_in(at, row.name)?)))
+        {
             names.push(listed(&row.node(|feature| at.child(name, feature)), name));
         }
         // Two tables, one listing: by name, as `ls` would show it.
@@ -54,14 +77,18 @@ impl Room for Service {
 
 /// The name of what has this path, if it is in that directory.
 fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
-    path.strip_prefix(directory.path.as_str())?.strip_prefix('/').filter(|name| !name.contains('/'))
+    path.strip_prefix(directory.path.as_str())?
+        .strip_prefix('/')
+        .filter(|name| !name.contains('/'))
 }
 
 struct AccessLog;
 
 impl Room for AccessLog {
     fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
-        Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: host.mount.calls.watch() })))
+        Ok(Handle::Special(Arc::new(OpenAccessLog {
+            ahead: host.mount.calls.watch(),
+        })))
     }
 }
 

@@ -24,10 +24,19 @@ const PAGE_RECORDS: u32 = 1_000;
 const AHEAD_RECORDS_MAX: u32 = 100;
 
 const NAMES: Names<Special> = Names(&[
-    (LOG_NAME, true, |mount, at| Ok(log_at(at, of_table(mount, at.of_table()?)?, now_ms()))),
-    ("follow", false, |mount, at| of_table(mount, at.of_table()?).map(|_| at.child("follow", Follow).taking(Effort::Waits).into())),
-    ("since", false, |_, at| Ok(at.child_directory("since", SinceDirectory).into())),
-    (HELP_NAME, false, |_, at| Ok(help::node(&at.path, help::STREAM, at.source.clone()))),
+    (LOG_NAME, true, |mount, at| {
+        Ok(log_at(at, of_table(mount, at.of_table()?)?, now_ms()))
+    }),
+    ("follow", false, |mount, at| {
+        of_table(mount, at.of_table()?)
+            .map(|_| at.child("follow", Follow).taking(Effort::Waits).into())
+    }),
+    ("since", false, |_, at| {
+        Ok(at.child_directory("since", SinceDirectory).into())
+    }),
+    (HELP_NAME, false, |_, at| {
+        Ok(help::node(&at.path, help::STREAM, at.source.clone()))
+    }),
 ]);
 
 /// `stream/` of that table.
@@ -40,7 +49,10 @@ pub fn node(table: &TableName) -> Node {
 fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
     match description.latest_stream_label {
-        Some(label) => Ok(StreamName { table_name: table.clone(), label }),
+        Some(label) => Ok(StreamName {
+            table_name: table.clone(),
+            label,
+        }),
         None => Err(FsError::Clause {
             message: format!("the table {table} has no stream: its changes are not recorded"),
             hint: format!(
@@ -70,7 +82,11 @@ struct LogFile(LogName);
 fn log_at(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
     let day = now_ms / DAY_MS;
     let identity = format!("{}/{}/{}/{day}", directory.path, LOG_NAME, stream.label);
-    directory.child(LOG_NAME, LogFile(LogName { stream, day })).told_by(identity).taking(Effort::TableNow).into()
+    directory
+        .child(LOG_NAME, LogFile(LogName { stream, day }))
+        .told_by(identity)
+        .taking(Effort::TableNow)
+        .into()
 }
 
 impl LogFile {
@@ -89,7 +105,10 @@ impl Room for LogFile {
     }
 
     fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
-        Ok(Handle::Special(Arc::new(OpenLog { path: at.path.clone(), log: self.look(&host.mount)? })))
+        Ok(Handle::Special(Arc::new(OpenLog {
+            path: at.path.clone(),
+            log: self.look(&host.mount)?,
+        })))
     }
 }
 
@@ -103,7 +122,11 @@ impl OpenSpecial for OpenLog {
     fn read(self: Arc<Self>, host: &Host, offset: u64, size: usize, reply: Reply<Bytes>) {
         let again = host.clone();
         host.run_long(Box::new(move || {
-            let read = self.log.lock().read(&*again.mount.db, offset, size).map(Bytes::own);
+            let read = self
+                .log
+                .lock()
+                .read(&*again.mount.db, offset, size)
+                .map(Bytes::own);
             reply(noted(&again, "read", || self.path.clone(), read));
         }));
     }
@@ -114,7 +137,10 @@ struct SinceDirectory;
 impl Room for SinceDirectory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
         let position = after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
-        Ok(at.child(name, Since(position)).taking(Effort::Computed).into())
+        Ok(at
+            .child(name, Since(position))
+            .taking(Effort::Computed)
+            .into())
     }
 
     fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
@@ -131,7 +157,11 @@ impl Room for Since {
     }
 
     fn producer(&self, at: &Special, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
-        Ok(Box::new(Reading(Records::at(&*mount.db, of_table(mount, at.of_table()?)?, self.0)?)))
+        Ok(Box::new(Reading(Records::at(
+            &*mount.db,
+            of_table(mount, at.of_table()?)?,
+            self.0,
+        )?)))
     }
 }
 
@@ -140,7 +170,12 @@ impl Room for Since {
 struct Reading(Records);
 
 impl Producer for Reading {
-    fn advance(&mut self, mount: &Mount, _bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+    fn advance(
+        &mut self,
+        mount: &Mount,
+        _bills: &mut Vec<Bill>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, FsError> {
         let page = self.0.next(&*mount.db, PAGE_RECORDS)?;
         page.iter().for_each(|record| write_line(record, out));
         Ok(!page.is_empty())
@@ -157,8 +192,14 @@ impl Room for Follow {
     fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
         let (mount, table) = (&host.mount, at.of_table()?);
         let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
-        let ahead = Mutex::new(Ahead { records, bytes: Vec::new() });
-        Ok(Handle::Special(Arc::new(OpenFollow { table: table.clone(), ahead })))
+        let ahead = Mutex::new(Ahead {
+            records,
+            bytes: Vec::new(),
+        });
+        Ok(Handle::Special(Arc::new(OpenFollow {
+            table: table.clone(),
+            ahead,
+        })))
     }
 }
 
@@ -227,13 +268,28 @@ mod tests {
     #[test]
     fn another_day_and_another_stream_are_other_files() {
         let table = TableName::new("Log").unwrap();
-        let stream = StreamName { table_name: table.clone(), label: "2026-01-02T03:04:05.678".to_owned() };
-        let Node::Special(directory) = node(&table) else { panic!("stream/ is special") };
-        let ino = |stream: &StreamName, now_ms: u64| log_at(&directory, stream.clone(), now_ms).ino();
+        let stream = StreamName {
+            table_name: table.clone(),
+            label: "2026-01-02T03:04:05.678".to_owned(),
+        };
+        let Node::Special(directory) = node(&table) else {
+            panic!("stream/ is special")
+        };
+        let ino =
+            |stream: &StreamName, now_ms: u64| log_at(&directory, stream.clone(), now_ms).ino();
         let today = now_ms() / DAY_MS;
-        assert_eq!(ino(&stream, today * DAY_MS), ino(&stream, (today + 1) * DAY_MS - 1));
-        assert_ne!(ino(&stream, today * DAY_MS), ino(&stream, (today + 1) * DAY_MS));
-        let renewed = StreamName { label: "2030-01-01T00:00:00.000".to_owned(), ..stream.clone() };
+        assert_eq!(
+            ino(&stream, today * DAY_MS),
+            ino(&stream, (today + 1) * DAY_MS - 1)
+        );
+        assert_ne!(
+            ino(&stream, today * DAY_MS),
+            ino(&stream, (today + 1) * DAY_MS)
+        );
+        let renewed = StreamName {
+            label: "2030-01-01T00:00:00.000".to_owned(),
+            ..stream.clone()
+        };
         assert_ne!(ino(&stream, today * DAY_MS), ino(&renewed, today * DAY_MS));
     }
 }

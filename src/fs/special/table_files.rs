@@ -16,7 +16,8 @@ use crate::inspect::{
 use crate::model::{
     Word,
     api::{
-        DeleteTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest,
+        DeleteTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse,
+        TimeToLiveSpecification, UpdateTimeToLiveRequest,
     },
 };
 use crate::store::budget::PATIENCE;
@@ -52,7 +53,9 @@ pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
             let request = index_draft::of_words(&*mount.schema(table)?, words)?;
             Ok(super::index_draft::update(mount, request)?)
         }
-        ["gsi-propagation", change @ ("pause" | "resume")] => Ok(mount.db.pause_index_propagation(table, *change == "pause")?),
+        ["gsi-propagation", change @ ("pause" | "resume")] => Ok(mount
+            .db
+            .pause_index_propagation(table, *change == "pause")?),
         _ => Err(FsError::Invalid(
             "the commands are: create pk:S [sk:N], drop, gsi NAME key:S [sort:N] [keys | all | include=a,b], gsi-propagation pause | resume",
         )),
@@ -65,15 +68,17 @@ pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(pretty(&wire::table_description::described(&description)))
 }
 
-const NOT_COUNTED: &str =
-    "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
+const NOT_COUNTED: &str = "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
 
 pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
     if mount.db.charges_looks() {
         return Err(Error::Unavailable(NOT_COUNTED).into());
     }
-    let _memory = mount.requests.wait_blocking(SAMPLE_HELD_BYTES_MAX, PATIENCE).map_err(|_| Error::TooManyValues)?;
+    let _memory = mount
+        .requests
+        .wait_blocking(SAMPLE_HELD_BYTES_MAX, PATIENCE)
+        .map_err(|_| Error::TooManyValues)?;
     let facts = Facts::read(&*mount.db, table)?.ok_or(FsError::NotFound)?;
     Ok(markdown(&facts).into_bytes())
 }
@@ -90,17 +95,22 @@ pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
         Err(Error::Unavailable(_)) => None,
         next => Some(next?.into_iter().map(shown).collect()),
     };
-    Ok(pretty(&json!({"status": described.status.word(), "attribute": described.attribute_name, "next": next})))
+    Ok(pretty(
+        &json!({"status": described.status.word(), "attribute": described.attribute_name, "next": next}),
+    ))
 }
 
 fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse, FsError> {
-    Ok(mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table.clone() })?)
+    Ok(mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
+        table_name: table.clone(),
+    })?)
 }
 
 /// Does what one write says.
 pub fn set_time_to_live(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
-    const USAGE: FsError =
-        FsError::Invalid("write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable");
+    const USAGE: FsError = FsError::Invalid(
+        "write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable",
+    );
     let (mount, table) = (&host.mount, at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| USAGE)?.trim();
     let (enabled, attribute_name) = match text.split_once(char::is_whitespace) {
@@ -108,11 +118,20 @@ pub fn set_time_to_live(host: &Host, at: &Special, data: &[u8]) -> Result<(), Fs
         Some(("enable", attribute)) => (true, attribute.trim().to_owned()),
         None if text == "disable" => {
             let current = described(mount, table)?.attribute_name;
-            (false, current.ok_or(FsError::Invalid("time to live is not enabled"))?)
+            (
+                false,
+                current.ok_or(FsError::Invalid("time to live is not enabled"))?,
+            )
         }
         _ => return Err(USAGE),
     };
-    let specification = TimeToLiveSpecification { enabled, attribute_name };
-    mount.db.update_time_to_live(UpdateTimeToLiveRequest { table_name: table.clone(), specification })?;
+    let specification = TimeToLiveSpecification {
+        enabled,
+        attribute_name,
+    };
+    mount.db.update_time_to_live(UpdateTimeToLiveRequest {
+        table_name: table.clone(),
+        specification,
+    })?;
     Ok(())
 }

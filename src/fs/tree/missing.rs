@@ -5,7 +5,9 @@
 //! with is told rather than what the same program missed right after.
 
 use super::directories;
-use crate::fs::{mount::journal::Failed, open::prelude::*, path::is_refused_probe, query::spelling::misspelt};
+use crate::fs::{
+    mount::journal::Failed, open::prelude::*, path::is_refused_probe, query::spelling::misspelt,
+};
 
 /// Names told at most.
 const NAMES_MAX: usize = 12;
@@ -32,7 +34,10 @@ const PROBED: [&str; 16] = [
 /// May a name that is not in this directory be a person's mistake? Asked at every name that is missed: looks at nothing else.
 #[must_use]
 pub fn is_worth_telling(parent: &Node, name: &str) -> bool {
-    let is_word = !name.starts_with('.') && !name.ends_with('~') && !is_refused_probe(name) && !PROBED.contains(&name);
+    let is_word = !name.starts_with('.')
+        && !name.ends_with('~')
+        && !is_refused_probe(name)
+        && !PROBED.contains(&name);
     is_word
         && match parent {
             Node::Root => !name.contains('.') && TableName::new(name).is_ok(),
@@ -45,7 +50,12 @@ pub fn is_worth_telling(parent: &Node, name: &str) -> bool {
 
 /// What is wrong with a name that a process missed; `None` when it is there by now.
 #[must_use]
-pub fn explain(mount: &Mount, parent: &Node, name: &str, (time_ms, thread): (u64, u32)) -> Option<Failed> {
+pub fn explain(
+    mount: &Mount,
+    parent: &Node,
+    name: &str,
+    (time_ms, thread): (u64, u32),
+) -> Option<Failed> {
     let node = super::resolve(mount, parent, name.as_bytes());
     if node.and_then(|node| super::attr(mount, &node)).is_ok() {
         return None;
@@ -71,50 +81,100 @@ fn sentences(mount: &Mount, parent: &Node, name: &str) -> (String, String) {
         Node::Items(source) => explain_folder(mount, &source.table, name),
         Node::Table(table) if mount.is_draft(table).unwrap_or(false) => (
             format!("{table} is no table yet, and has no {name}"),
-            format!("write {table}/schema.json first (cat it: it is a template), or: echo create pk:S sk:S > {table}/ctl"),
+            format!(
+                "write {table}/schema.json first (cat it: it is a template), or: echo create pk:S sk:S > {table}/ctl"
+            ),
         ),
-        Node::Table(table) => {
-            (format!("a table has no {name}"), near(name, &words(directories::names(true)), &format!("cat {table}/help")))
-        }
+        Node::Table(table) => (
+            format!("a table has no {name}"),
+            near(
+                name,
+                &words(directories::names(true)),
+                &format!("cat {table}/help"),
+            ),
+        ),
         Node::Index(source) => {
             let help = format!("cat {}/help", mount.source_path(source));
-            (format!("an index has no {name}"), near(name, &words(directories::names(false)), &help))
+            (
+                format!("an index has no {name}"),
+                near(name, &words(directories::names(false)), &help),
+            )
         }
         _ => {
             let tables = mount.db.table_names().unwrap_or_default();
             let tables: Vec<String> = tables.iter().map(ToString::to_string).collect();
-            let make = format!("mkdir '{name}@pk:S,sk:S' makes it; {}", list("the tables are", &tables));
-            (format!("there is no table {name}"), near(name, &tables, &make))
+            let make = format!(
+                "mkdir '{name}@pk:S,sk:S' makes it; {}",
+                list("the tables are", &tables)
+            );
+            (
+                format!("there is no table {name}"),
+                near(name, &tables, &make),
+            )
         }
     }
 }
 
-fn explain_index(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> (String, String) {
+fn explain_index(
+    mount: &Mount,
+    table: &TableName,
+    kind: IndexKind,
+    name: &str,
+) -> (String, String) {
     let schema = mount.schema(table).ok();
     let of = |kind| -> Vec<String> {
-        schema.iter().flat_map(|schema| schema.indexes_of(kind)).map(|index| index.name.to_string()).collect()
+        schema
+            .iter()
+            .flat_map(|schema| schema.indexes_of(kind))
+            .map(|index| index.name.to_string())
+            .collect()
     };
-    let other = if kind == IndexKind::Global { IndexKind::Local } else { IndexKind::Global };
+    let other = if kind == IndexKind::Global {
+        IndexKind::Local
+    } else {
+        IndexKind::Global
+    };
     let here = kind_name(kind);
     let what = format!("table {table} has no index {name} in {here}/");
     if of(other).iter().any(|index| index == name) {
-        return (what, format!("it is in {table}/{}/{name}", kind_name(other)));
+        return (
+            what,
+            format!("it is in {table}/{}/{name}", kind_name(other)),
+        );
     }
     let make = match kind {
-        IndexKind::Global => format!("mkdir {table}/gsi/{name} and writing its schema.json makes it"),
+        IndexKind::Global => {
+            format!("mkdir {table}/gsi/{name} and writing its schema.json makes it")
+        }
         IndexKind::Local => "local indexes are made with their table".to_owned(),
     };
     let indexes = of(kind);
-    (what, near(name, &indexes, &format!("{make}; {}", list(&format!("in {here}/ are"), &indexes))))
+    (
+        what,
+        near(
+            name,
+            &indexes,
+            &format!("{make}; {}", list(&format!("in {here}/ are"), &indexes)),
+        ),
+    )
 }
 
 fn explain_folder(mount: &Mount, table: &TableName, name: &str) -> (String, String) {
-    if mount.schema(table).is_ok_and(|schema| schema.key.sort.is_none()) {
+    if mount
+        .schema(table)
+        .is_ok_and(|schema| schema.key.sort.is_none())
+    {
         let what = format!("table {table} has no sort key: its items are files here, in no folder");
-        return (what, format!("the item of the key {name} is {table}/items/{name}.json"));
+        return (
+            what,
+            format!("the item of the key {name} is {table}/items/{name}.json"),
+        );
     }
     let what = format!("there is no item of the partition key {name} yet, and no folder for them");
-    (what, format!("mkdir -p '{table}/items/{name}' makes the folder; then write the items in it"))
+    (
+        what,
+        format!("mkdir -p '{table}/items/{name}' makes the folder; then write the items in it"),
+    )
 }
 
 fn words<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
@@ -123,8 +183,10 @@ fn words<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 
 /// The hint, with the name that was meant before it if one looks like it.
 fn near(name: &str, names: &[String], hint: &str) -> String {
-    misspelt(name, names.iter().map(String::as_str))
-        .map_or_else(|| hint.to_owned(), |near| format!("did you mean {near}? Else: {hint}"))
+    misspelt(name, names.iter().map(String::as_str)).map_or_else(
+        || hint.to_owned(),
+        |near| format!("did you mean {near}? Else: {hint}"),
+    )
 }
 
 fn list(what: &str, names: &[String]) -> String {
@@ -132,7 +194,15 @@ fn list(what: &str, names: &[String]) -> String {
         [] => format!("{what} none"),
         names => {
             let more = if names.len() > NAMES_MAX { ", …" } else { "" };
-            format!("{what} {}{more}", names.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(", "))
+            format!(
+                "{what} {}{more}",
+                names
+                    .iter()
+                    .take(NAMES_MAX)
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         }
     }
 }

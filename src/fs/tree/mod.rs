@@ -32,8 +32,14 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node, FsErro
         return resolved;
     }
     // What is there wins over what was dropped under the same name: an index made later is not hidden by a forgotten folder.
-    let is_there = resolved.as_ref().is_ok_and(|node| quick_attr(mount, node).is_ok());
-    if is_there { resolved } else { dropped::find(mount, parent, name).map_or(resolved, Ok) }
+    let is_there = resolved
+        .as_ref()
+        .is_ok_and(|node| quick_attr(mount, node).is_ok());
+    if is_there {
+        resolved
+    } else {
+        dropped::find(mount, parent, name).map_or(resolved, Ok)
+    }
 }
 
 fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node, FsError> {
@@ -59,14 +65,20 @@ fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node, FsErro
 ///
 /// # Errors
 /// The table has no such folder, or the database failed.
-pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Option<Node>, FsError> {
+pub fn created_folder(
+    mount: &Mount,
+    table: &TableName,
+    path: &str,
+) -> Result<Option<Node>, FsError> {
     if mount.db.schema(table)?.is_none() {
         return Ok(None);
     }
     let start = Node::Table(table.clone());
     let step = |parent: Node, name: &str| match resolve(mount, &parent, name.as_bytes()) {
         // What was made in the draft and is nothing in the table.
-        Err(FsError::NotFound) if mount.restores_in(&parent) => Ok(dropped::make(mount, &parent, name, Kind::Directory)),
+        Err(FsError::NotFound) if mount.restores_in(&parent) => {
+            Ok(dropped::make(mount, &parent, name, Kind::Directory))
+        }
         Ok(node) if mount.restores_in(&parent) && quick_attr(mount, &node).is_err() => {
             Ok(dropped::make(mount, &parent, name, Kind::Directory))
         }
@@ -91,7 +103,10 @@ fn became(mount: &Mount, directory: &Node) -> Result<Option<Node>, FsError> {
 pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
     let attr = match node {
         Node::Root => Ok(Attr::directory(mount.started_ms)),
-        Node::Readme => Ok(Attr::read_only(directories::readme(mount)?.len() as u64, mount.started_ms)),
+        Node::Readme => Ok(Attr::read_only(
+            directories::readme(mount)?.len() as u64,
+            mount.started_ms,
+        )),
         Node::Table(table) => schema::table_attr(mount, table),
         Node::DraftFolder(table, path) => schema::draft_attr(mount, table, path),
         Node::Schema(source) => schema::attr(mount, source),
@@ -136,14 +151,27 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
         return lister(mount, &now);
     }
     Ok(match node {
-        Node::Root => with_hidden(mount, node, directories::list_root(mount)?, directories::ROOT_HIDDEN),
-        Node::Table(table) if mount.is_draft(table)? => Box::new(FixedLister::new(schema::list_draft(mount, table, "")?)),
+        Node::Root => with_hidden(
+            mount,
+            node,
+            directories::list_root(mount)?,
+            directories::ROOT_HIDDEN,
+        ),
+        Node::Table(table) if mount.is_draft(table)? => {
+            Box::new(FixedLister::new(schema::list_draft(mount, table, "")?))
+        }
         Node::Table(table) => of_source(mount, node, &base(table))?,
-        Node::DraftFolder(table, path) => Box::new(FixedLister::new(schema::list_draft(mount, table, path)?)),
-        Node::Indexes(table, kind) => Box::new(FixedLister::new(directories::list_indexes(mount, table, *kind)?)),
+        Node::DraftFolder(table, path) => {
+            Box::new(FixedLister::new(schema::list_draft(mount, table, path)?))
+        }
+        Node::Indexes(table, kind) => Box::new(FixedLister::new(directories::list_indexes(
+            mount, table, *kind,
+        )?)),
         Node::Index(source) => of_source(mount, node, source)?,
         Node::Items(source) => items::lister(mount, source)?,
-        Node::Collection(source, partition) => Box::new(items::collection_lister(mount, source, partition)?),
+        Node::Collection(source, partition) => {
+            Box::new(items::collection_lister(mount, source, partition)?)
+        }
         Node::AliasFolder(_) => Box::new(FixedLister::default()),
         Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
         Node::Special(special) => room(special)?.lister(special, mount)?,
@@ -195,11 +223,21 @@ pub fn link_target(mount: &Mount, node: &Node) -> Result<String, FsError> {
 
 /// Lists the directory of a table or an index.
 fn of_source(mount: &Mount, node: &Node, source: &Source) -> Result<Box<dyn Lister>, FsError> {
-    Ok(with_hidden(mount, node, directories::list(mount, source)?, &directories::hidden(source.index.is_none())))
+    Ok(with_hidden(
+        mount,
+        node,
+        directories::list(mount, source)?,
+        &directories::hidden(source.index.is_none()),
+    ))
 }
 
 /// Lists `names`, and those of `hidden` that are in this directory when the mount shows all.
-fn with_hidden(mount: &Mount, directory: &Node, mut names: Vec<Listed>, hidden: &[&str]) -> Box<dyn Lister> {
+fn with_hidden(
+    mount: &Mount,
+    directory: &Node,
+    mut names: Vec<Listed>,
+    hidden: &[&str],
+) -> Box<dyn Lister> {
     if mount.options.show_all {
         names.extend(hidden.iter().filter_map(|name| {
             let node = resolve(mount, directory, name.as_bytes()).ok()?;

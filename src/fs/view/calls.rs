@@ -25,7 +25,13 @@ pub struct TimedCall {
 impl View {
     /// A call on an inode, or on a name in it.
     #[must_use]
-    pub fn begin(&self, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
+    pub fn begin(
+        &self,
+        caller: Caller,
+        operation: &'static str,
+        ino: u64,
+        name: Option<&[u8]>,
+    ) -> TimedCall {
         TimedCall {
             view: self.called_by(caller),
             operation,
@@ -50,12 +56,23 @@ impl TimedCall {
         }
         let node = self.view.inodes.get(self.ino);
         // Who waits is not slow, and a log of reading the log would have no end.
-        if matches!(node.as_deref(), Some(Node::Special(special)) if special.effort == Effort::Waits) {
+        if matches!(node.as_deref(), Some(Node::Special(special)) if special.effort == Effort::Waits)
+        {
             return outcome;
         }
         let path = self.path(node.as_deref());
-        let result = outcome.as_ref().err().map_or("OK", |error| error.errno().name());
-        calls.note(Ended { time_ms: now_ms(), pid: self.view.caller().pid, operation: self.operation, path, result, took });
+        let result = outcome
+            .as_ref()
+            .err()
+            .map_or("OK", |error| error.errno().name());
+        calls.note(Ended {
+            time_ms: now_ms(),
+            pid: self.view.caller().pid,
+            operation: self.operation,
+            path,
+            result,
+            took,
+        });
         outcome
     }
 
@@ -72,16 +89,31 @@ impl TimedCall {
         let (view, thread) = (&self.view, self.view.caller().pid);
         let is_remarkable = error.is_remarkable();
         // What a look at a name says is for `View::missed`.
-        if error.is_quiet() || (self.operation == "lookup" && !is_remarkable) || view.host.mount.journal.has_kept(thread, self.kept)
+        if error.is_quiet()
+            || (self.operation == "lookup" && !is_remarkable)
+            || view.host.mount.journal.has_kept(thread, self.kept)
         {
             return;
         }
         let path = self.path(view.inodes.get(self.ino).as_deref());
         if is_remarkable {
-            view.host.record(self.operation, path, Failure { error: error.clone(), report: error.explanation() });
+            view.host.record(
+                self.operation,
+                path,
+                Failure {
+                    error: error.clone(),
+                    report: error.explanation(),
+                },
+            );
             return;
         }
-        let failed = Failed::new(view.caller(), self.operation, path, error, error.explanation());
+        let failed = Failed::new(
+            view.caller(),
+            self.operation,
+            path,
+            error,
+            error.explanation(),
+        );
         let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
         let missed = Missed {
             parent: self.ino,
@@ -90,6 +122,9 @@ impl TimedCall {
             thread,
             explain: Arc::new(move |_: &Mount| Some(failed.clone())),
         };
-        view.host.mount.journal.miss(view.host.mount.last.session(thread), missed);
+        view.host
+            .mount
+            .journal
+            .miss(view.host.mount.last.session(thread), missed);
     }
 }

@@ -15,7 +15,9 @@ use crate::fs::{
     write::KeyPart,
 };
 use crate::model::api::Call;
-use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, table_control::ParkedChange};
+use crate::model::api::{
+    DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, Done, table_control::ParkedChange,
+};
 
 impl View {
     /// MKDIR: a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an item collection.
@@ -29,7 +31,14 @@ impl View {
             Some(node) => Ok(node),
             None => self.make_directory(parent, text),
         };
-        let instead = |parent: &Node| Ok(dropped::make(&self.host.mount, parent, text, Kind::Directory));
+        let instead = |parent: &Node| {
+            Ok(dropped::make(
+                &self.host.mount,
+                parent,
+                text,
+                Kind::Directory,
+            ))
+        };
         self.make(parent, name, make, instead)
     }
 
@@ -45,7 +54,11 @@ impl View {
             self.may_change(parent)?;
             self.attr_of(parent)?;
             let node = match make(parent) {
-                Err(FsError::Derived | FsError::NotPermitted(_)) if self.host.mount.restores_in(parent) => instead(parent)?,
+                Err(FsError::Derived | FsError::NotPermitted(_))
+                    if self.host.mount.restores_in(parent) =>
+                {
+                    instead(parent)?
+                }
                 made => made?,
             };
             let attr = self.attr_of(&node)?;
@@ -68,20 +81,30 @@ impl View {
         let name = text.as_bytes();
         Ok(match parent {
             Node::Root => self.make_table(text)?,
-            Node::Table(table) | Node::DraftFolder(table, _) if self.host.mount.is_draft(table)? => {
+            Node::Table(table) | Node::DraftFolder(table, _)
+                if self.host.mount.is_draft(table)? =>
+            {
                 self.make_draft_folder(parent, table, text)?
             }
             Node::Items(source) if source.index.is_none() => {
                 if self.host.mount.schema(&source.table)?.key.sort.is_none() {
-                    return Err(FsError::NotPermitted("this table has no sort key: its items are files here, in no folder"));
+                    return Err(FsError::NotPermitted(
+                        "this table has no sort key: its items are files here, in no folder",
+                    ));
                 }
                 self.make_collection(parent, text)?
             }
             Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_) => {
-                return Err(FsError::NotPermitted("an item collection holds items, not folders"));
+                return Err(FsError::NotPermitted(
+                    "an item collection holds items, not folders",
+                ));
             }
             Node::Table(_) | Node::DraftFolder(..) => {
-                return Err(self.existing_or(parent, name, FsError::NotPermitted("a table has its own folders only")));
+                return Err(self.existing_or(
+                    parent,
+                    name,
+                    FsError::NotPermitted("a table has its own folders only"),
+                ));
             }
             Node::Special(special) => room(special)?.mkdir(special, &self.host, text)?,
             Node::Indexes(table, kind) => index_draft::make(&self.host.mount, table, *kind, text)?,
@@ -91,8 +114,9 @@ impl View {
 
     /// A directory that is there by itself, made by a caller for whom it was not.
     fn made_by_itself(&self, parent: &Node, name: &str) -> Option<Node> {
-        let node =
-            tree::resolve(&self.host.mount, parent, name.as_bytes()).ok().filter(|_| self.host.mount.in_progress.any(now_ms()))?;
+        let node = tree::resolve(&self.host.mount, parent, name.as_bytes())
+            .ok()
+            .filter(|_| self.host.mount.in_progress.any(now_ms()))?;
         let is_there = node.kind() == Kind::Directory
             && self.attr_of(&node).is_ok()
             && self.host.rm_guard.is_gone_for(&self.host.mount, &node);
@@ -104,8 +128,13 @@ impl View {
 
     /// `mkdir -p` asks for what is there.
     fn existing_or(&self, parent: &Node, name: &[u8], error: FsError) -> FsError {
-        let there = tree::resolve(&self.host.mount, parent, name).and_then(|node| self.attr_of(&node));
-        if there.is_ok() { FsError::Exists } else { error }
+        let there =
+            tree::resolve(&self.host.mount, parent, name).and_then(|node| self.attr_of(&node));
+        if there.is_ok() {
+            FsError::Exists
+        } else {
+            error
+        }
     }
 
     fn make_table(&self, name: &str) -> Result<Node, FsError> {
@@ -121,7 +150,9 @@ impl View {
             // The name the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
-        if let Ok(Node::Readme | Node::Special(_)) = tree::resolve(&self.host.mount, &Node::Root, name.as_bytes()) {
+        if let Ok(Node::Readme | Node::Special(_)) =
+            tree::resolve(&self.host.mount, &Node::Root, name.as_bytes())
+        {
             return Err(FsError::Exists);
         }
         if let Ok(table) = TableName::new(name)
@@ -134,8 +165,16 @@ impl View {
         Ok(Node::Table(table))
     }
 
-    fn make_draft_folder(&self, parent: &Node, table: &TableName, name: &str) -> Result<Node, FsError> {
-        if tree::resolve(&self.host.mount, parent, name.as_bytes()).and_then(|node| self.attr_of(&node)).is_ok() {
+    fn make_draft_folder(
+        &self,
+        parent: &Node,
+        table: &TableName,
+        name: &str,
+    ) -> Result<Node, FsError> {
+        if tree::resolve(&self.host.mount, parent, name.as_bytes())
+            .and_then(|node| self.attr_of(&node))
+            .is_ok()
+        {
             return Err(FsError::Exists);
         }
         let path = match parent {
@@ -152,7 +191,9 @@ impl View {
             // A hidden name is a file's in memory.
             Ok(_) => return Err(FsError::Exists),
             Err(FsError::NotFound) if name.starts_with('.') => {
-                return Err(FsError::NotPermitted("here are folders named by a partition key"));
+                return Err(FsError::NotPermitted(
+                    "here are folders named by a partition key",
+                ));
             }
             Err(FsError::NotFound) => return Err(FsError::Invalid(super::NO_KEY)),
             Err(error) => return Err(error),
@@ -162,14 +203,18 @@ impl View {
         }
         let mut folders = self.host.mount.folders.lock();
         let made = match &node {
-            Node::Collection(source, partition) => {
-                partition.first().is_none_or(|value| folders.make(&source.table, value.clone(), now_ms()))
+            Node::Collection(source, partition) => partition
+                .first()
+                .is_none_or(|value| folders.make(&source.table, value.clone(), now_ms())),
+            Node::AliasFolder(folder) => {
+                folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms())
             }
-            Node::AliasFolder(folder) => folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms()),
             _ => true,
         };
         if !made {
-            return Err(FsError::NotPermitted("too many empty folders; write items into them or remove some"));
+            return Err(FsError::NotPermitted(
+                "too many empty folders; write items into them or remove some",
+            ));
         }
         Ok(node)
     }
@@ -179,12 +224,20 @@ impl View {
     /// # Errors
     /// `Exists`, a bad clause in the target, or no link can be made there.
     pub fn symlink(&self, parent: u64, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
-        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"));
-        let make = |parent: &Node| match parent {
-            Node::Special(special) => room(special)?.symlink(special, &self.host, text(name)?, text(target)?),
-            _ => Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1")),
+        let text = |bytes| {
+            std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"))
         };
-        let instead = |parent: &Node| dropped::make_link(&self.host.mount, parent, text(name)?, text(target)?);
+        let make = |parent: &Node| match parent {
+            Node::Special(special) => {
+                room(special)?.symlink(special, &self.host, text(name)?, text(target)?)
+            }
+            _ => Err(FsError::NotPermitted(
+                "links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1",
+            )),
+        };
+        let instead = |parent: &Node| {
+            dropped::make_link(&self.host.mount, parent, text(name)?, text(target)?)
+        };
         self.make(parent, name, make, instead)
     }
 
@@ -201,15 +254,28 @@ impl View {
             Ok(ref node @ Node::Entry(ref entry)) if entry.source.index.is_none() => {
                 // The kernel drops the name that is unlinked, which is the one that it may keep.
                 let is_kept_name = item_of(node).is_some() && is_own_name(&parent, node, name);
-                let wait = if is_kept_name { WaitPolicy::Settled } else { self.caller().wait };
+                let wait = if is_kept_name {
+                    WaitPolicy::Settled
+                } else {
+                    self.caller().wait
+                };
                 self.waiting(wait).delete_item(entry, reply);
             }
-            Ok(node) if self.host.rm_guard.goes_with_table(&self.host.mount, &node) => reply(Ok(())),
-            Ok(Node::Scratch(id)) => self.host.deletes.unlink_scratch(&self.host.mount, id, reply),
+            Ok(node) if self.host.rm_guard.goes_with_table(&self.host.mount, &node) => {
+                reply(Ok(()))
+            }
+            Ok(Node::Scratch(id)) => self
+                .host
+                .deletes
+                .unlink_scratch(&self.host.mount, id, reply),
             Ok(Node::Special(special)) => {
                 let (host, node) = (self.host.clone(), Node::Special(special.clone()));
                 let reply: Reply<()> =
-                    Box::new(move |ended| reply(ended.or_else(|error| host.rm_guard.unlink_derived(&host.mount, &node, error))));
+                    Box::new(move |ended| {
+                        reply(ended.or_else(|error| {
+                            host.rm_guard.unlink_derived(&host.mount, &node, error)
+                        }))
+                    });
                 match room(&special) {
                     Ok(room) => room.unlink(&special, &self.host, reply),
                     Err(error) => reply(Err(error)),
@@ -221,7 +287,11 @@ impl View {
                 reply(if is_definition {
                     ended
                 } else {
-                    ended.or_else(|error| self.host.rm_guard.unlink_derived(&self.host.mount, &node, error))
+                    ended.or_else(|error| {
+                        self.host
+                            .rm_guard
+                            .unlink_derived(&self.host.mount, &node, error)
+                    })
                 });
             }
             Err(error) => reply(Err(error)),
@@ -234,7 +304,9 @@ impl View {
                 if self.host.mount.is_draft(&source.table)? {
                     return self.host.mount.drafts.lock().unlink_schema(&source.table);
                 }
-                self.host.rm_guard.unlink_definition(&self.host.mount, node, &source.table)
+                self.host
+                    .rm_guard
+                    .unlink_definition(&self.host.mount, node, &source.table)
             }
             Node::Stats(_) | Node::Schema(_) => {
                 self.host.rm_guard.veto_after(&self.host.mount, node);
@@ -271,23 +343,35 @@ impl View {
         let view = self.clone();
         let session = view.host.mount.last.session(caller.pid);
         let context = on_behalf_of(&self.host, caller.pid, caller.wait);
-        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
-            let answer = outcome.as_ref().map(|response| calls::of_write(&table, response));
-            view.host.mount.last.keep_write(session, "DeleteItem", answer);
-            match outcome {
-                Ok(response) if response.existed => {
-                    // In memory from here on: the store knows no empty collections, and `rm u1/*; rmdir u1` is two calls.
-                    if composite {
-                        view.host.mount.folders.lock().keep(&table, &key.partition, now_ms());
+        let done = Done::new(
+            context,
+            move |outcome: Result<DeleteItemResponse, Error>| {
+                let answer = outcome
+                    .as_ref()
+                    .map(|response| calls::of_write(&table, response));
+                view.host
+                    .mount
+                    .last
+                    .keep_write(session, "DeleteItem", answer);
+                match outcome {
+                    Ok(response) if response.existed => {
+                        // In memory from here on: the store knows no empty collections, and `rm u1/*; rmdir u1` is two calls.
+                        if composite {
+                            view.host
+                                .mount
+                                .folders
+                                .lock()
+                                .keep(&table, &key.partition, now_ms());
+                        }
+                        reply(Ok(()));
                     }
-                    reply(Ok(()));
+                    // Nothing was written to it so far, nor will it be an item without.
+                    Ok(_) if view.creations.unlinked(ino) => reply(Ok(())),
+                    Ok(_) => reply(Err(FsError::NotFound)),
+                    Err(error) => reply(Err(error.into())),
                 }
-                // Nothing was written to it so far, nor will it be an item without.
-                Ok(_) if view.creations.unlinked(ino) => reply(Ok(())),
-                Ok(_) => reply(Err(FsError::NotFound)),
-                Err(error) => reply(Err(error.into())),
-            }
-        });
+            },
+        );
         self.host.mount.db.start(Call::DeleteItem(request, done));
     }
 
@@ -297,7 +381,9 @@ impl View {
     /// `NotEmpty`, `NotFound`, or the directory is part of the tree.
     pub fn rmdir(&self, parent: u64, name: &[u8]) -> Result<(), FsError> {
         let parent = self.node(parent)?;
-        let found = self.may_change(&parent).and_then(|()| tree::resolve(&self.host.mount, &parent, name));
+        let found = self
+            .may_change(&parent)
+            .and_then(|()| tree::resolve(&self.host.mount, &parent, name));
         let removed = found.and_then(|node| {
             self.attr_of(&node)?;
             if !self.host.rm_guard.goes_with_table(&self.host.mount, &node) {
@@ -317,10 +403,19 @@ impl View {
                 Ok(())
             }
             Node::Table(table) => self.delete_table(table),
-            Node::DraftFolder(table, path) => self.host.mount.drafts.lock().remove_folder(table, path),
-            Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(node, (source, partition)),
+            Node::DraftFolder(table, path) => {
+                self.host.mount.drafts.lock().remove_folder(table, path)
+            }
+            Node::Collection(source, partition) if source.index.is_none() => {
+                self.remove_collection(node, (source, partition))
+            }
             Node::AliasFolder(folder) => {
-                let removed = self.host.mount.folders.lock().remove_alias(&folder.table, &folder.digest);
+                let removed = self
+                    .host
+                    .mount
+                    .folders
+                    .lock()
+                    .remove_alias(&folder.table, &folder.digest);
                 self.host.mount.scratch.lock().remove_directory(node);
                 removed.map(drop).ok_or(FsError::NotFound)
             }
@@ -329,7 +424,9 @@ impl View {
                 Err(FsError::NotPermitted("this folder is part of its table"))
             }
             Node::Index(source) => {
-                self.host.rm_guard.may_delete(&source.table, &self.host.mount)?;
+                self.host
+                    .rm_guard
+                    .may_delete(&source.table, &self.host.mount)?;
                 index_draft::drop_index(&self.host.mount, source)
             }
             Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
@@ -342,28 +439,48 @@ impl View {
         self.host.mount.schema(table)?;
         self.host.rm_guard.may_delete(table, &self.host.mount)?;
         // What was renamed away is not seen, and would be in the way.
-        self.host.deletes.settle(&self.host.mount, |(of, _)| of == table);
+        self.host
+            .deletes
+            .settle(&self.host.mount, |(of, _)| of == table);
         let only_if_empty = !self.host.mount.options.allow_drop;
-        self.host.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty })
+        self.host.drop_table(DeleteTableRequest {
+            table_name: table.clone(),
+            only_if_empty,
+        })
     }
 
     /// The scratch files in it go with it, and what is created there and has no text; what is parked is only in `.ddb/scratch/` from
     /// now on.
-    fn remove_collection(&self, node: &Node, (source, partition): (&Source, &PartitionKey)) -> Result<(), FsError> {
+    fn remove_collection(
+        &self,
+        node: &Node,
+        (source, partition): (&Source, &PartitionKey),
+    ) -> Result<(), FsError> {
         let value = partition.first().ok_or(FsError::NotFound)?;
         // What was renamed away is not seen, and would be in the way.
-        self.host.deletes.settle(&self.host.mount, |(table, key)| *table == source.table && key.partition == *value);
+        self.host.deletes.settle(&self.host.mount, |(table, key)| {
+            *table == source.table && key.partition == *value
+        });
         if self.host.mount.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }
         let was_kept = self.host.mount.folders.lock().remove(&source.table, value);
         let had_parked = scratch::parked_in_ms(&self.host.mount, source, partition)?.is_some() && {
             let folder = Some(value.clone());
-            self.host.mount.db.change_parked(ParkedChange::Leave { table: source.table.clone(), folder })?
+            self.host.mount.db.change_parked(ParkedChange::Leave {
+                table: source.table.clone(),
+                folder,
+            })?
         };
         self.host.mount.scratch.lock().remove_directory(node);
         let partition = KeyPart::Value(value.clone());
-        self.creations.folder_removed(|target| target.table == source.table && target.key.partition == partition);
-        if was_kept || had_parked { Ok(()) } else { Err(FsError::NotFound) }
+        self.creations.folder_removed(|target| {
+            target.table == source.table && target.key.partition == partition
+        });
+        if was_kept || had_parked {
+            Ok(())
+        } else {
+            Err(FsError::NotFound)
+        }
     }
 }

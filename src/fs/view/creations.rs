@@ -33,7 +33,13 @@ impl Creations {
         let (mut by_ino, ino) = (self.by_ino.lock(), handle.ino);
         match unstored(&mut by_ino, ino) {
             Some(creation) => creation.handles.push(handle),
-            None => drop(by_ino.insert(ino, Creation { handles: vec![handle], since_ms: now_ms() })),
+            None => drop(by_ino.insert(
+                ino,
+                Creation {
+                    handles: vec![handle],
+                    since_ms: now_ms(),
+                },
+            )),
         }
     }
 
@@ -49,7 +55,9 @@ impl Creations {
 
     /// Is this the only handle of a created file, and nothing written to it?
     pub fn is_untouched(&self, handle: &Arc<OpenText<ItemTarget>>) -> bool {
-        match unstored(&mut self.by_ino.lock(), handle.ino).map(|creation| creation.handles.as_slice()) {
+        match unstored(&mut self.by_ino.lock(), handle.ino)
+            .map(|creation| creation.handles.as_slice())
+        {
             Some([only]) => Arc::ptr_eq(only, handle) && only.state.lock().writer.is_untouched(),
             _ => false,
         }
@@ -63,7 +71,12 @@ impl Creations {
 
     /// A folder was removed, and with it the names of those items: as if each had been unlinked.
     pub fn folder_removed(&self, holds: impl Fn(&ItemTarget) -> bool) {
-        let is_held = |creation: &Creation| creation.handles.last().is_some_and(|last| holds(last.state.lock().writer.target()));
+        let is_held = |creation: &Creation| {
+            creation
+                .handles
+                .last()
+                .is_some_and(|last| holds(last.state.lock().writer.target()))
+        };
         self.by_ino.lock().retain(|_, creation| !is_held(creation));
     }
 
@@ -85,18 +98,27 @@ impl Creations {
 
     /// The handle is closed.
     pub fn remove_special(&self, handle: &Arc<dyn OpenSpecial>) {
-        self.special.lock().retain(|_, (open, _)| !Arc::ptr_eq(open, handle));
+        self.special
+            .lock()
+            .retain(|_, (open, _)| !Arc::ptr_eq(open, handle));
     }
 
     /// A handle of that file.
     pub fn get(&self, ino: u64) -> Option<Arc<OpenText<ItemTarget>>> {
-        unstored(&mut self.by_ino.lock(), ino)?.handles.last().cloned()
+        unstored(&mut self.by_ino.lock(), ino)?
+            .handles
+            .last()
+            .cloned()
     }
 
     /// Attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
-        let of_item =
-            |creation: &mut Creation| Some((creation.handles.last()?.state.lock().writer.len() as u64, creation.since_ms));
+        let of_item = |creation: &mut Creation| {
+            Some((
+                creation.handles.last()?.state.lock().writer.len() as u64,
+                creation.since_ms,
+            ))
+        };
         let known = unstored(&mut self.by_ino.lock(), ino).and_then(of_item);
         let (size, since_ms) = match known {
             Some(known) => known,
@@ -112,7 +134,9 @@ impl Creations {
 /// The file that is being created, without the handles that have stored something: through them it is an item.
 fn unstored(by_ino: &mut HashMap<u64, Creation>, ino: u64) -> Option<&mut Creation> {
     let creation = by_ino.get_mut(&ino)?;
-    creation.handles.retain(|handle| !handle.state.lock().writer.has_stored());
+    creation
+        .handles
+        .retain(|handle| !handle.state.lock().writer.has_stored());
     if creation.handles.is_empty() {
         by_ino.remove(&ino);
     }

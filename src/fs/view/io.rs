@@ -32,7 +32,12 @@ const FREE_PART_MIN: u64 = 16;
 impl View {
     /// A call that has reserved what it may make its handle hold: what it holds is counted before `reply`. When it could not, the call is
     /// answered.
-    fn reserved<T: 'static>(&self, number: u64, reserved: Result<(), FsError>, reply: Reply<T>) -> Option<Reply<T>> {
+    fn reserved<T: 'static>(
+        &self,
+        number: u64,
+        reserved: Result<(), FsError>,
+        reply: Reply<T>,
+    ) -> Option<Reply<T>> {
         if let Err(error) = reserved {
             reply(Err(error));
             return None;
@@ -46,9 +51,14 @@ impl View {
 
     /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
     pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
-        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        let Some(handle) = self.handles.get(number) else {
+            return reply(Err(FsError::BadHandle));
+        };
         let reply = if handle.reads_ahead() {
-            let Some(reply) = self.reserved(number, self.handles.reserve_read(number), reply) else { return };
+            let Some(reply) = self.reserved(number, self.handles.reserve_read(number), reply)
+            else {
+                return;
+            };
             reply
         } else {
             reply
@@ -64,7 +74,13 @@ impl View {
         let bytes = match &**handle {
             Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
             Handle::Item(open) => self.read_text(open, offset, size),
-            Handle::Scratch(id) => self.host.mount.scratch.lock().read(*id, offset, size, now_ms())?,
+            Handle::Scratch(id) => {
+                self.host
+                    .mount
+                    .scratch
+                    .lock()
+                    .read(*id, offset, size, now_ms())?
+            }
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
@@ -76,31 +92,66 @@ impl View {
         let state = open.state.lock();
         let target = state.writer.target();
         if let (Some(version), Some(key)) = (state.writer.snapshot(), target.known_key()) {
-            self.host.read_versions.note(item_number(&target.table, &key), self.caller().pid, version);
+            self.host.read_versions.note(
+                item_number(&target.table, &key),
+                self.caller().pid,
+                version,
+            );
         }
         state.writer.read(offset, size).to_vec()
     }
 
     /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
     pub fn write(&self, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
-        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        let Some(handle) = self.handles.get(number) else {
+            return reply(Err(FsError::BadHandle));
+        };
         // Before the text is copied: what is refused must not have been held for a moment.
-        let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply) else { return };
+        let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply)
+        else {
+            return;
+        };
         match &*handle {
             Handle::Item(open) => {
                 let reply = self.host.keeping_whole(open, reply);
-                let host = if is_of_plain_text(open) { self.host.clone() } else { self.host.waiting(WaitPolicy::Short) };
-                run(&host, open, Call::Write { offset, data: data.to_vec() }, reply);
+                let host = if is_of_plain_text(open) {
+                    self.host.clone()
+                } else {
+                    self.host.waiting(WaitPolicy::Short)
+                };
+                run(
+                    &host,
+                    open,
+                    Call::Write {
+                        offset,
+                        data: data.to_vec(),
+                    },
+                    reply,
+                );
             }
             Handle::Special(open) => {
                 let host = self.host.waiting(WaitPolicy::Short);
-                Arc::clone(open).call(&host, Call::Write { offset, data: data.to_vec() }, reply);
+                Arc::clone(open).call(
+                    &host,
+                    Call::Write {
+                        offset,
+                        data: data.to_vec(),
+                    },
+                    reply,
+                );
             }
             Handle::Scratch(id) => {
-                let written = self.host.mount.scratch.lock().write(*id, offset, data, now_ms());
+                let written = self
+                    .host
+                    .mount
+                    .scratch
+                    .lock()
+                    .write(*id, offset, data, now_ms());
                 reply(written);
             }
-            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
+            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
+                reply(Err(FsError::BadHandle))
+            }
         }
     }
 
@@ -116,7 +167,9 @@ impl View {
 
     fn settle(&self, handle: u64, call: Call, reply: Reply<()>) {
         let caller = self.caller();
-        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+        let Some(handle) = self.handles.get(handle) else {
+            return reply(Err(FsError::BadHandle));
+        };
         match &*handle {
             // Not so before the first write of `echo >`, which has it open as another number then.
             Handle::Item(open)
@@ -137,7 +190,9 @@ impl View {
 
     /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
     pub fn release(&self, handle: u64, reply: Reply<()>) {
-        let Some(handle) = self.handles.remove(handle) else { return reply(Err(FsError::BadHandle)) };
+        let Some(handle) = self.handles.remove(handle) else {
+            return reply(Err(FsError::BadHandle));
+        };
         match &*handle {
             Handle::Item(open) => {
                 let (view, again) = (self.clone(), Arc::clone(open));
@@ -178,14 +233,17 @@ impl View {
             Ok(asked) => asked,
             Err(error) => return ended(Err(error)),
         };
-        let done = Outcome::new(on_behalf_of(&self.host, caller.pid, caller.wait), move |outcome| {
-            ended(match outcome {
-                Ok(version) => Ok(Some(version)),
-                // Somebody else was first: the name exists, as it should.
-                Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
-                Err(error) => Err(FsError::Database(error)),
-            });
-        });
+        let done = Outcome::new(
+            on_behalf_of(&self.host, caller.pid, caller.wait),
+            move |outcome| {
+                ended(match outcome {
+                    Ok(version) => Ok(Some(version)),
+                    // Somebody else was first: the name exists, as it should.
+                    Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
+                    Err(error) => Err(FsError::Database(error)),
+                });
+            },
+        );
         self.host.put(request, Some(key), caller.pid, done);
     }
 
@@ -207,13 +265,23 @@ impl View {
             self.opens(&node, ino);
         }
         let view = self.clone();
-        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(ino, handle))));
+        let answer: Reply<()> =
+            Box::new(move |set| reply(set.and_then(|()| view.getattr(ino, handle))));
         let answer = match (new.size, handle) {
             (Some(size), Some(number)) => {
-                let grown = usize::try_from(size).unwrap_or(usize::MAX).min(TEXT_BYTES_MAX);
+                let grown = usize::try_from(size)
+                    .unwrap_or(usize::MAX)
+                    .min(TEXT_BYTES_MAX);
                 let reserved = self.handles.reserve(number, grown);
-                let reserved = noted(&self.host, "truncate", || self.host.mount.path(&node), reserved);
-                let Some(answer) = self.reserved(number, reserved, answer) else { return };
+                let reserved = noted(
+                    &self.host,
+                    "truncate",
+                    || self.host.mount.path(&node),
+                    reserved,
+                );
+                let Some(answer) = self.reserved(number, reserved, answer) else {
+                    return;
+                };
                 answer
             }
             _ => answer,
@@ -221,16 +289,26 @@ impl View {
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(opened)) => match &*opened {
                 Handle::Item(open) => run(&self.host, open, Call::Truncate(size), answer),
-                Handle::Special(open) => Arc::clone(open).call(&self.host, Call::Truncate(size), answer),
+                Handle::Special(open) => {
+                    Arc::clone(open).call(&self.host, Call::Truncate(size), answer)
+                }
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },
             (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
             // A truncated item would be no item; the writer that follows opens it itself.
             (Some(0), None) => answer(Ok(())),
-            (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
-            (None, _) => match self.creations.get(ino).filter(|open| self.creations.is_untouched(open)) {
-                Some(open) if new.touched || new.modified_ms.is_some() => self.make_untouched(&open, answer),
+            (Some(_), None) => answer(Err(FsError::Invalid(
+                "an item has the size of its text; write it as a whole",
+            ))),
+            (None, _) => match self
+                .creations
+                .get(ino)
+                .filter(|open| self.creations.is_untouched(open))
+            {
+                Some(open) if new.touched || new.modified_ms.is_some() => {
+                    self.make_untouched(&open, answer)
+                }
                 _ => answer(Ok(())),
             },
         }
@@ -251,16 +329,28 @@ impl View {
         if let Some(size) = new.size {
             scratch.truncate(id, size, now_ms())?;
         }
-        let modified_ms = if new.touched { Some(now_ms()) } else { new.modified_ms };
+        let modified_ms = if new.touched {
+            Some(now_ms())
+        } else {
+            new.modified_ms
+        };
         scratch.set_attributes(id, new.mode, modified_ms)
     }
 
     /// GETATTR, whose size may have to be computed.
     pub fn getattr_then(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
-        let asked = self.node(ino).and_then(|node| Ok((self.getattr_of(&node, ino, handle)?, node)));
+        let asked = self
+            .node(ino)
+            .and_then(|node| Ok((self.getattr_of(&node, ino, handle)?, node)));
         let (attr, node) = match asked {
             Ok((attr, node)) if node.is_computed() => (attr, node),
-            asked => return reply(asked.map(|(attr, _)| attr).or_else(|error| self.removed_attr(ino).ok_or(error))),
+            asked => {
+                return reply(
+                    asked
+                        .map(|(attr, _)| attr)
+                        .or_else(|error| self.removed_attr(ino).ok_or(error)),
+                );
+            }
         };
         let computation = match self.computation_of(&node, handle) {
             Ok(computation) => computation,
@@ -278,7 +368,11 @@ impl View {
 
     /// The computation that a call is about: the handle's; else that of what the process opened last, since the kernel does not say
     /// through which descriptor fstat came; else the file's as it is now.
-    fn computation_of(&self, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>, FsError> {
+    fn computation_of(
+        &self,
+        node: &Node,
+        handle: Option<u64>,
+    ) -> Result<Arc<Computation>, FsError> {
         let open = handle.and_then(|handle| self.handles.get(handle));
         let open = open.or_else(|| self.handles.of_process(node.ino(), self.caller().pid));
         match open.as_deref() {
@@ -295,7 +389,10 @@ impl View {
         }
         // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
         let commit_id = self.host.mount.db.visible_commit_id()?;
-        let computation = Arc::new(Computation::new(tree::producer(&self.host.mount, node)?, &self.kept.spools));
+        let computation = Arc::new(Computation::new(
+            tree::producer(&self.host.mount, node)?,
+            &self.kept.spools,
+        ));
         self.kept.insert(ino, commit_id, Arc::clone(&computation));
         Ok(computation)
     }
@@ -305,7 +402,12 @@ impl View {
         let current = self.kept.get(ino, self.host.mount.db.commit_id());
         let known = current.and_then(|computation| computation.size());
         // A mapping of an open file must not shrink because somebody looks up its name.
-        let known = known.or_else(|| self.handles.last_of(ino, 0).and_then(|(open, _)| open.size()).map(Ok));
+        let known = known.or_else(|| {
+            self.handles
+                .last_of(ino, 0)
+                .and_then(|(open, _)| open.size())
+                .map(Ok)
+        });
         known.and_then(Result::ok).unwrap_or(0)
     }
 
@@ -314,12 +416,23 @@ impl View {
         let computation = self.current_computation(node)?;
         let again = node.clone();
         let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
-        Ok(Handle::Computed(Box::new(OpenComputed::new(computation, make, self.host.mount.path(node)))))
+        Ok(Handle::Computed(Box::new(OpenComputed::new(
+            computation,
+            make,
+            self.host.mount.path(node),
+        ))))
     }
 
     /// READ of a computed file.
-    pub(super) fn read_computed(&self, handle: Arc<Handle>, (offset, size): (u64, usize), reply: Reply<Bytes>) {
-        let Handle::Computed(open) = &*handle else { return reply(Err(FsError::BadHandle)) };
+    pub(super) fn read_computed(
+        &self,
+        handle: Arc<Handle>,
+        (offset, size): (u64, usize),
+        reply: Reply<Bytes>,
+    ) {
+        let Handle::Computed(open) = &*handle else {
+            return reply(Err(FsError::BadHandle));
+        };
         let computation = Arc::clone(&open.computation);
         let view = self.clone();
         let wake = Box::new(move |woken: Result<(), FsError>| {
@@ -334,9 +447,15 @@ impl View {
         }
     }
 
-    fn read_ready(&self, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>, FsError> {
+    fn read_ready(
+        &self,
+        handle: &Handle,
+        (offset, size): (u64, usize),
+    ) -> Result<Vec<u8>, FsError> {
         let caller = self.caller();
-        let Handle::Computed(open) = handle else { return Err(FsError::BadHandle) };
+        let Handle::Computed(open) = handle else {
+            return Err(FsError::BadHandle);
+        };
         let wanted = || has_signal(caller.pid) != Some(true);
         let answer = open.read(&self.host.mount, (offset, size), &wanted)?;
         if let Some(consumed) = answer.consumed {
@@ -350,7 +469,9 @@ impl View {
     fn compute(&self, computation: Arc<Computation>) {
         let view = self.clone();
         self.host.run_long(move || {
-            let (began, has_room) = (Instant::now(), |bytes| has_room(view.host.mount.db.store_info(), bytes));
+            let (began, has_room) = (Instant::now(), |bytes| {
+                has_room(view.host.mount.db.store_info(), bytes)
+            });
             // In turns: a thread that made all of one result would let other readers wait for as long as a table takes.
             while computation.step(&view.host.mount, has_room) {
                 if began.elapsed() > TURN {
@@ -364,20 +485,34 @@ impl View {
     ///
     /// `NotSupported` of all but a whole item onto an empty one: the kernel then reads and writes.
     pub fn copy_file_range(&self, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
-        let Some(handle) = self.handles.get(to.handle) else { return reply(Err(FsError::BadHandle)) };
-        let Handle::Item(open) = &*handle else { return reply(Err(FsError::NotSupported)) };
+        let Some(handle) = self.handles.get(to.handle) else {
+            return reply(Err(FsError::BadHandle));
+        };
+        let Handle::Item(open) = &*handle else {
+            return reply(Err(FsError::NotSupported));
+        };
         let target = {
             let state = open.state.lock();
             // A text that is begun, or under way, is for the state machine: the kernel then copies by read and write.
-            (state.writer.len() == 0 && !state.turns.is_taken()).then(|| state.writer.target().clone())
+            (state.writer.len() == 0 && !state.turns.is_taken())
+                .then(|| state.writer.target().clone())
         };
-        let (Some(target), 0, 0) = (target, from.offset, to.offset) else { return reply(Err(FsError::NotSupported)) };
-        let copied = self.whole_item(from, length).map(|(item, bytes)| (text_for(&target, item), bytes));
+        let (Some(target), 0, 0) = (target, from.offset, to.offset) else {
+            return reply(Err(FsError::NotSupported));
+        };
+        let copied = self
+            .whole_item(from, length)
+            .map(|(item, bytes)| (text_for(&target, item), bytes));
         let (data, bytes) = match copied {
             Ok(copied) => copied,
             Err(error) => return reply(Err(error)),
         };
-        run(&self.host, open, Call::Write { offset: 0, data }, Box::new(move |ended| reply(ended.map(|()| bytes))));
+        run(
+            &self.host,
+            open,
+            Call::Write { offset: 0, data },
+            Box::new(move |ended| reply(ended.map(|()| bytes))),
+        );
     }
 
     /// The item as the source's handle has it, and the length of its text.

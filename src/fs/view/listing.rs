@@ -33,24 +33,41 @@ impl View {
     pub fn opendir(&self, ino: u64) -> Result<u64, FsError> {
         let caller = self.caller();
         let node = self.node(ino)?;
-        self.attr_of(&node).map_err(|error| self.gone_or(ino, error))?;
+        self.attr_of(&node)
+            .map_err(|error| self.gone_or(ino, error))?;
         // Each name in it would be one more line of what `rm -r` failed to remove.
-        if let Some(table) = node.table().filter(|table| *node != Node::Table(TableName::clone(table))) {
+        if let Some(table) = node
+            .table()
+            .filter(|table| *node != Node::Table(TableName::clone(table)))
+        {
             self.host.rm_guard.may_delete(table, &self.host.mount)?;
         }
         if let Node::Table(table) = &*node
             && self.host.mount.in_progress.any(now_ms())
         {
-            self.host.mount.in_progress.listed(table, process_of(caller.pid));
+            self.host
+                .mount
+                .in_progress
+                .listed(table, process_of(caller.pid));
         }
         let dots = self.host.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
-        let stream = DirectoryStream::new(dots, self.make_lister(&node)).slow(is_slow).of(node);
-        self.handles.insert(Handle::Directory(Box::new(Mutex::new(stream))), ino, caller, now_ms())
+        let stream = DirectoryStream::new(dots, self.make_lister(&node))
+            .slow(is_slow)
+            .of(node);
+        self.handles.insert(
+            Handle::Directory(Box::new(Mutex::new(stream))),
+            ino,
+            caller,
+            now_ms(),
+        )
     }
 
     fn make_lister(&self, node: &Arc<Node>) -> MakeLister {
-        let (is_emptied, node) = (self.host.rm_guard.is_emptied_for(&self.host.mount, node), Arc::clone(node));
+        let (is_emptied, node) = (
+            self.host.rm_guard.is_emptied_for(&self.host.mount, node),
+            Arc::clone(node),
+        );
         Box::new(move |mount: &Mount| match is_emptied {
             true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
             false => tree::lister(mount, &node),
@@ -59,7 +76,10 @@ impl View {
 
     /// Who begins anew with a directory that was renamed since it was opened lists it under its new name.
     fn follow_rename(&self, handle: u64, stream: &mut DirectoryStream) {
-        let now = self.handles.ino(handle).and_then(|ino| self.inodes.get(ino));
+        let now = self
+            .handles
+            .ino(handle)
+            .and_then(|ino| self.inodes.get(ino));
         if let Some(now) = now.filter(|now| stream.is_of_another(now)) {
             stream.renamed(self.make_lister(&now), now);
         }
@@ -69,24 +89,48 @@ impl View {
     /// the handle is under way.
     pub fn run_listing(&self, handle: u64, work: impl FnOnce() + Send + 'static) {
         let is_slow = match self.handles.get(handle).as_deref() {
-            Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
+            Some(Handle::Directory(stream)) => {
+                stream.try_lock().is_none_or(|stream| stream.is_slow())
+            }
             _ => false,
         };
-        if is_slow { self.host.run_long(work) } else { work() }
+        if is_slow {
+            self.host.run_long(work)
+        } else {
+            work()
+        }
     }
 
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
     ///
     /// # Errors
     /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
-    pub fn readdir(&self, handle: u64, offset: u64, emit: &mut dyn FnMut(Entry<'_>, u64) -> bool) -> Result<(), FsError> {
+    pub fn readdir(
+        &self,
+        handle: u64,
+        offset: u64,
+        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
+    ) -> Result<(), FsError> {
         let caller = self.caller();
         self.with_stream((handle, offset), |stream| {
             if stream.want_items(false) {
                 self.kernel_cache.name_readers.reads_names(caller.pid);
             }
-            let emit = &mut |entry: Entry<'_>, offset| emit(Entry { ino: self.number(entry.ino, entry.kind), ..entry }, offset);
-            stream.read(&self.host.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
+            let emit = &mut |entry: Entry<'_>, offset| {
+                emit(
+                    Entry {
+                        ino: self.number(entry.ino, entry.kind),
+                        ..entry
+                    },
+                    offset,
+                )
+            };
+            stream.read(
+                &self.host.mount,
+                offset,
+                &|| has_signal(caller.pid) != Some(true),
+                emit,
+            )
         })
     }
 
@@ -94,7 +138,13 @@ impl View {
     ///
     /// # Errors
     /// As of [`View::readdir`].
-    pub fn readdirplus(&self, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
+    pub fn readdirplus(
+        &self,
+        ino: u64,
+        handle: u64,
+        offset: u64,
+        emit: &mut EmitPlus<'_>,
+    ) -> Result<(), FsError> {
         let caller = self.caller();
         self.with_stream((handle, offset), |stream| {
             if offset > 0 {
@@ -102,7 +152,13 @@ impl View {
             }
             let cache = &self.kernel_cache;
             stream.want_items(cache.is_on() && !cache.name_readers.is_reader_of_names(caller.pid));
-            let mut plus = Plus { view: self, ino, next: offset, has_given: false, emit };
+            let mut plus = Plus {
+                view: self,
+                ino,
+                next: offset,
+                has_given: false,
+                emit,
+            };
             match plus.list(stream, offset) {
                 // What was given stands; the next call meets the error again.
                 Err(_) if plus.has_given => Ok(()),
@@ -113,7 +169,11 @@ impl View {
 
     /// The inode number that is shown of a node.
     fn number(&self, ino: u64, kind: Kind) -> u64 {
-        if kind == Kind::Directory { self.inodes.number(ino) } else { ino }
+        if kind == Kind::Directory {
+            self.inodes.number(ino)
+        } else {
+            ino
+        }
     }
 
     /// RELEASEDIR.
@@ -127,8 +187,15 @@ impl View {
         work: impl FnOnce(&mut DirectoryStream) -> Result<(), FsError>,
     ) -> Result<(), FsError> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
-        let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
-        noted(&self.host, "readdir", String::new, self.handles.reserve_read(handle))?;
+        let Handle::Directory(stream) = &*opened else {
+            return Err(FsError::NotDirectory);
+        };
+        noted(
+            &self.host,
+            "readdir",
+            String::new,
+            self.handles.reserve_read(handle),
+        )?;
         let read = {
             let mut stream = stream.lock();
             if offset == 0 {
@@ -139,7 +206,11 @@ impl View {
                 return Ok(());
             }
             let read = work(&mut stream);
-            stream.failed_at = read.as_ref().err().filter(|error| !matches!(error, FsError::Interrupted)).map(|_| offset);
+            stream.failed_at = read
+                .as_ref()
+                .err()
+                .filter(|error| !matches!(error, FsError::Interrupted))
+                .map(|_| offset);
             read
         };
         self.handles.settle(handle);
@@ -162,7 +233,11 @@ impl Plus<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
         for (entry, after) in stream.begin(offset) {
             // The kernel takes nothing but the name of these.
-            if !self.give(entry.name, after, &Attr::directory(0).of(self.view.number(entry.ino, entry.kind))) {
+            if !self.give(
+                entry.name,
+                after,
+                &Attr::directory(0).of(self.view.number(entry.ino, entry.kind)),
+            ) {
                 return Ok(());
             }
         }
@@ -170,10 +245,17 @@ impl Plus<'_, '_> {
         let wanted = || has_signal(pid) != Some(true);
         while let Some((found, at)) = stream.after(&view.host.mount, self.next, &wanted)? {
             let is_full = match found.items() {
-                Some(items) => self.give_items(items, &found.items_from(items, at).take(MARKED_AT_ONCE).collect::<Vec<_>>())?,
+                Some(items) => self.give_items(
+                    items,
+                    &found
+                        .items_from(items, at)
+                        .take(MARKED_AT_ONCE)
+                        .collect::<Vec<_>>(),
+                )?,
                 None => {
                     let next = found.from(at).zip(found.offsets().skip(at)).next();
-                    self.has_given || next.is_none_or(|((entry, _), after)| self.give_one(entry.name, after))
+                    self.has_given
+                        || next.is_none_or(|((entry, _), after)| self.give_one(entry.name, after))
                 }
             };
             if is_full {
@@ -218,13 +300,25 @@ impl Plus<'_, '_> {
         let view = self.view;
         view.kernel_cache.bound_known();
         let source = view.inodes.share(&items.source);
-        let marked: Vec<_> = listed.iter().map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed)).collect();
+        let marked: Vec<_> = listed
+            .iter()
+            .map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed))
+            .collect();
         // What is hidden is not gone yet, and no commit tells of it.
-        let holds =
-            !view.host.mount.hides_any() && view.host.mount.db.visible_commit_id().is_ok_and(|commit| commit == items.commit);
+        let holds = !view.host.mount.hides_any()
+            && view
+                .host
+                .mount
+                .db
+                .visible_commit_id()
+                .is_ok_and(|commit| commit == items.commit);
         let (mut rest, mut is_full) = (listed.iter().zip(marked), Ok(false));
         for (item, marked) in rest.by_ref() {
-            let given = if marked.is_some() { self.give_item(item, holds) } else { Ok(Given::Left) };
+            let given = if marked.is_some() {
+                self.give_item(item, holds)
+            } else {
+                Ok(Given::Left)
+            };
             if let (Some(ino), Err(_) | Ok(Given::Left | Given::Full)) = (marked, &given) {
                 view.kernel_cache.unmark(ino);
             }
@@ -237,7 +331,8 @@ impl Plus<'_, '_> {
                 }
             }
         }
-        rest.filter_map(|(_, marked)| marked).for_each(|ino| view.kernel_cache.unmark(ino));
+        rest.filter_map(|(_, marked)| marked)
+            .for_each(|ino| view.kernel_cache.unmark(ino));
         is_full
     }
 
@@ -246,15 +341,24 @@ impl Plus<'_, '_> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
             _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),
-            Some(Node::Entry(found)) => entry::attr(&view.host.mount, found).map(|attr| attr.of(ino)),
+            Some(Node::Entry(found)) => {
+                entry::attr(&view.host.mount, found).map(|attr| attr.of(ino))
+            }
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {
             Err(FsError::NotFound) => return Ok(Given::Left),
             attr => attr?,
         };
-        let attr = Attr { lasts: view.kernel_cache.unmoved_lasting(view.caller(), &attr), ..attr };
-        Ok(if self.give(item.entry.name, item.offset, &attr) { Given::Yes } else { Given::Full })
+        let attr = Attr {
+            lasts: view.kernel_cache.unmoved_lasting(view.caller(), &attr),
+            ..attr
+        };
+        Ok(if self.give(item.entry.name, item.offset, &attr) {
+            Given::Yes
+        } else {
+            Given::Full
+        })
     }
 }
 

@@ -130,20 +130,47 @@ impl View {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
         let mount = Mount::new(db, options);
-        let handles = Arc::new(Handles::new(mount.budget.clone(), mount.options.allow_other));
-        let (inodes, host) = (Arc::<InodeTable>::default(), Host::new(mount.clone(), tree::resolve));
-        let kernel_cache = KernelCache::new(host.clone(), Arc::clone(&inodes), Arc::clone(&handles));
+        let handles = Arc::new(Handles::new(
+            mount.budget.clone(),
+            mount.options.allow_other,
+        ));
+        let (inodes, host) = (
+            Arc::<InodeTable>::default(),
+            Host::new(mount.clone(), tree::resolve),
+        );
+        let kernel_cache =
+            KernelCache::new(host.clone(), Arc::clone(&inodes), Arc::clone(&handles));
         // Weak: the cache holds the mount.
         let of_stats = Arc::downgrade(&kernel_cache);
-        let stats = move || of_stats.upgrade().map(|cache| cache.stats()).unwrap_or_default();
+        let stats = move || {
+            of_stats
+                .upgrade()
+                .map(|cache| cache.stats())
+                .unwrap_or_default()
+        };
         let _ = mount.kept.set(Box::new(stats));
         let (creations, kept) = (Creations::default(), Kept::default());
-        let state = ViewState { own_host: host.clone(), inodes, handles, creations, kept, kernel_cache };
-        let view = Self { state: Arc::new(state), host };
+        let state = ViewState {
+            own_host: host.clone(),
+            inodes,
+            handles,
+            creations,
+            kept,
+            kernel_cache,
+        };
+        let view = Self {
+            state: Arc::new(state),
+            host,
+        };
         let (weak, mut most_inodes) = (Arc::downgrade(&view.state), 0);
         view.host.deletes.start(move || {
-            let Some(state) = weak.upgrade() else { return false };
-            let view = Self { host: state.own_host.clone(), state };
+            let Some(state) = weak.upgrade() else {
+                return false;
+            };
+            let view = Self {
+                host: state.own_host.clone(),
+                state,
+            };
             view.drop_what_is_over();
             most_inodes = give_memory_back(most_inodes, view.known_inodes());
             true
@@ -154,12 +181,18 @@ impl View {
     /// The same filesystem, called by another program.
     #[must_use]
     pub fn called_by(&self, caller: Caller) -> Self {
-        Self { state: Arc::clone(&self.state), host: self.host.called_by(caller) }
+        Self {
+            state: Arc::clone(&self.state),
+            host: self.host.called_by(caller),
+        }
     }
 
     /// The same call, that may be let wait so long.
     fn waiting(&self, wait: WaitPolicy) -> Self {
-        Self { host: self.host.waiting(wait), ..self.clone() }
+        Self {
+            host: self.host.waiting(wait),
+            ..self.clone()
+        }
     }
 
     /// Which program calls.
@@ -181,7 +214,10 @@ impl View {
         let dropped = self.host.mount.scratch.lock().all();
         if let Some(first) = dropped.first() {
             let path = format!("{}/{}", self.host.mount.path(&first.directory), first.name);
-            log::info!("dropped with the mount: {} scratch files in memory, the first {path}", dropped.len());
+            log::info!(
+                "dropped with the mount: {} scratch files in memory, the first {path}",
+                dropped.len()
+            );
         }
     }
 
@@ -214,11 +250,21 @@ impl View {
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
-        let unknown = || if self.inodes.is_removed(ino) { FsError::NotFound } else { FsError::Forgotten };
+        let unknown = || {
+            if self.inodes.is_removed(ino) {
+                FsError::NotFound
+            } else {
+                FsError::Forgotten
+            }
+        };
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
         match &*node {
-            Node::DraftFolder(table, path) => Ok(tree::created_folder(&self.host.mount, table, path)?.map_or(node, Arc::new)),
-            Node::AliasFolder(folder) => Ok(tree::known_folder(&self.host.mount, folder)?.map_or(node, Arc::new)),
+            Node::DraftFolder(table, path) => {
+                Ok(tree::created_folder(&self.host.mount, table, path)?.map_or(node, Arc::new))
+            }
+            Node::AliasFolder(folder) => {
+                Ok(tree::known_folder(&self.host.mount, folder)?.map_or(node, Arc::new))
+            }
             _ => Ok(node),
         }
     }
@@ -234,15 +280,21 @@ impl View {
 
     /// Is more than a bounded number of records read, or a commit waited for, and with it all those before it?
     fn takes_long(&self, place: Place<'_>) -> bool {
-        let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place else { return false };
-        let Some(node) = self.inodes.get_other(ino) else { return false };
+        let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place else {
+            return false;
+        };
+        let Some(node) = self.inodes.get_other(ino) else {
+            return false;
+        };
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
                 tree::resolve(&self.host.mount, &node, name).is_ok_and(|child| child.reads_many())
             }
             (Place::Name(..) | Place::Commit, _) => false,
-            (Place::Directory(_), node) => matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_)),
+            (Place::Directory(_), node) => {
+                matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_))
+            }
         }
     }
 
@@ -259,7 +311,10 @@ impl View {
     fn or_created(&self, node: &Node, attr: Result<Attr, FsError>) -> Result<Attr, FsError> {
         match attr {
             Err(FsError::NotFound) => self.creations.attr(node.ino()).ok_or(FsError::NotFound),
-            Ok(attr) if node.is_computed() => Ok(Attr { size: self.known_size(node.ino()), ..attr }),
+            Ok(attr) if node.is_computed() => Ok(Attr {
+                size: self.known_size(node.ino()),
+                ..attr
+            }),
             attr => attr,
         }
     }
@@ -280,7 +335,11 @@ impl View {
 
     fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
         let caller = self.caller();
-        let name_bytes_max = if matches!(parent, Node::Query(_)) { CLAUSE_BYTES_MAX } else { NAME_BYTES_MAX };
+        let name_bytes_max = if matches!(parent, Node::Query(_)) {
+            CLAUSE_BYTES_MAX
+        } else {
+            NAME_BYTES_MAX
+        };
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
@@ -292,7 +351,11 @@ impl View {
         let mut found = self.found(&node);
         if let Ok(attr) = &mut found {
             let lasts = self.kernel_cache.lasting_name(caller, &node, attr, marked);
-            attr.lasts = if is_own_name(parent, &node, name) { lasts } else { Lasting::NOT };
+            attr.lasts = if is_own_name(parent, &node, name) {
+                lasts
+            } else {
+                Lasting::NOT
+            };
         }
         match (marked, found) {
             (None, found) => self.remember(node, found?),
@@ -308,11 +371,19 @@ impl View {
     /// it, which is over when it has been told. Not of what is being created, whose name it would find again.
     fn gone(&self, ino: u64) -> FsError {
         let is_believed = self.inodes.marked(ino).is_some() && self.creations.get(ino).is_none();
-        if is_believed { FsError::Stale } else { FsError::NotFound }
+        if is_believed {
+            FsError::Stale
+        } else {
+            FsError::NotFound
+        }
     }
 
     fn gone_or(&self, ino: u64, error: FsError) -> FsError {
-        if error == FsError::NotFound { self.gone(ino) } else { error }
+        if error == FsError::NotFound {
+            self.gone(ino)
+        } else {
+            error
+        }
     }
 
     fn found(&self, node: &Node) -> Result<Attr, FsError> {
@@ -331,15 +402,28 @@ impl View {
     /// What a person may have misspelt, or believed to be there, is kept for `.ddb/errors/last`.
     fn missed(&self, parent: &Arc<Node>, name: &[u8]) {
         let caller = self.caller();
-        let Ok(name) = std::str::from_utf8(name) else { return };
+        let Ok(name) = std::str::from_utf8(name) else {
+            return;
+        };
         if !is_worth_telling(parent, name) {
             return;
         }
         let (time_ms, thread) = (now_ms(), caller.pid);
         let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
-        let explain = Arc::new(move |mount: &Mount| explain(mount, &directory, &of_explain, (time_ms, thread)));
-        let missed = Missed { parent: parent.ino(), name: name.to_owned(), time_ms, thread, explain };
-        self.host.mount.journal.miss(self.host.mount.last.session(caller.pid), missed);
+        let explain = Arc::new(move |mount: &Mount| {
+            explain(mount, &directory, &of_explain, (time_ms, thread))
+        });
+        let missed = Missed {
+            parent: parent.ino(),
+            name: name.to_owned(),
+            time_ms,
+            thread,
+            explain,
+        };
+        self.host
+            .mount
+            .journal
+            .miss(self.host.mount.last.session(caller.pid), missed);
     }
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
@@ -349,7 +433,12 @@ impl View {
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
         }
-        known.map(|known| Attr { ino: known.ino, ..attr }).ok_or(FsError::Internal)
+        known
+            .map(|known| Attr {
+                ino: known.ino,
+                ..attr
+            })
+            .ok_or(FsError::Internal)
     }
 
     /// FORGET: gives back `count` references.
@@ -370,13 +459,18 @@ impl View {
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
-        let attr = self.node(ino).and_then(|node| self.getattr_of(&node, ino, handle));
+        let attr = self
+            .node(ino)
+            .and_then(|node| self.getattr_of(&node, ino, handle));
         attr.or_else(|error| self.removed_attr(ino).ok_or(error))
     }
 
     /// What fstat shows of a directory that was removed and is held.
     fn removed_attr(&self, ino: u64) -> Option<Attr> {
-        self.inodes.is_removed(ino).then(|| Attr { links: 0, ..Attr::directory(self.host.mount.started_ms).of(ino) })
+        self.inodes.is_removed(ino).then(|| Attr {
+            links: 0,
+            ..Attr::directory(self.host.mount.started_ms).of(ino)
+        })
     }
 
     /// [`View::getattr`] of the node that has this inode number.
@@ -398,26 +492,50 @@ impl View {
             return Ok(scratch::attr(&self.host.mount, id)?.of(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
-        let attr = if size.is_some() { self.attr_of(node) } else { self.whole_attr_of(node) };
+        let attr = if size.is_some() {
+            self.attr_of(node)
+        } else {
+            self.whole_attr_of(node)
+        };
         let attr = match attr {
             // Parked since it was looked up: the kernel looks the name up again.
-            Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => return Err(FsError::Stale),
+            Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => {
+                return Err(FsError::Stale);
+            }
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
                 let gone = || self.gone(ino);
                 let (open, since_ms) = self.handles.last_of(ino, caller.pid).ok_or_else(gone)?;
-                Attr { links: 0, ..Attr::file(open.size().ok_or_else(gone)?, since_ms).of(ino) }
+                Attr {
+                    links: 0,
+                    ..Attr::file(open.size().ok_or_else(gone)?, since_ms).of(ino)
+                }
             }
             attr => attr?,
         };
         // What the caller is shown is what is noted, so that a change since still refuses its write. Of what is not stored there is no
         // version.
         if let Some(item) = tracked(node, attr.ino).filter(|_| attr.version != 0) {
-            self.host.read_versions.looked_at(item, caller.pid, attr.version);
+            self.host
+                .read_versions
+                .looked_at(item, caller.pid, attr.version);
         }
-        let lasts = if is_marked { self.kernel_cache.unmoved_lasting(caller, &attr) } else { Lasting::NOT };
-        let ino = if attr.kind == Kind::Directory { ino } else { attr.ino };
-        Ok(Attr { ino, size: size.unwrap_or(attr.size), lasts, ..attr })
+        let lasts = if is_marked {
+            self.kernel_cache.unmoved_lasting(caller, &attr)
+        } else {
+            Lasting::NOT
+        };
+        let ino = if attr.kind == Kind::Directory {
+            ino
+        } else {
+            attr.ino
+        };
+        Ok(Attr {
+            ino,
+            size: size.unwrap_or(attr.size),
+            lasts,
+            ..attr
+        })
     }
 
     /// The copy in memory that somebody who opened a parked file writes.
@@ -443,7 +561,10 @@ impl View {
         let info = self.host.mount.db.store_info();
         let block = u64::from(STATFS_BLOCK_BYTES);
         // Never zero: `df` hides such a filesystem and installers refuse it.
-        let total = info.total_bytes.max(info.used_bytes + info.free_bytes).max(block);
+        let total = info
+            .total_bytes
+            .max(info.used_bytes + info.free_bytes)
+            .max(block);
         FilesystemStat {
             block_bytes: STATFS_BLOCK_BYTES,
             blocks: total.div_ceil(block),
@@ -454,7 +575,12 @@ impl View {
     }
 
     /// The name in this directory was made or taken away, if that succeeded: whoever missed it need not be told any more.
-    fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T, FsError>) -> Result<T, FsError> {
+    fn made<T>(
+        &self,
+        parent: &Node,
+        name: &[u8],
+        result: Result<T, FsError>,
+    ) -> Result<T, FsError> {
         if result.is_ok() {
             self.host.mount.journal.made(parent.ino(), name);
         }
@@ -472,13 +598,21 @@ impl View {
             Node::Special(special) => room(special)?.is_judged_by_request(),
             _ => false,
         };
-        if is_judged_elsewhere || self.host.mount.db.is_writable() { Ok(()) } else { Err(Error::ReadOnly.into()) }
+        if is_judged_elsewhere || self.host.mount.db.is_writable() {
+            Ok(())
+        } else {
+            Err(Error::ReadOnly.into())
+        }
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {
         let parent = self.host.mount.path(parent);
         let name = String::from_utf8_lossy(name);
-        if parent.is_empty() { name.into_owned() } else { format!("{parent}/{name}") }
+        if parent.is_empty() {
+            name.into_owned()
+        } else {
+            format!("{parent}/{name}")
+        }
     }
 
     /// GETXATTR. `user.ddb.*` of an item tell what is known of it, to who asks by name: they are not listed, since `cp -a`,
@@ -489,11 +623,19 @@ impl View {
     /// `NoAttribute`; `NotSupported` of access control lists and of what security modules keep.
     pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
         let Some(fact) = name.strip_prefix(PREFIX) else {
-            return Err(if has_none(name) { FsError::NotSupported } else { FsError::NoAttribute });
+            return Err(if has_none(name) {
+                FsError::NotSupported
+            } else {
+                FsError::NoAttribute
+            });
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.host.mount.journal.last_at(session_of(self.caller().pid), &self.host.mount.path(&node), now_ms()),
+            b"error" => self.host.mount.journal.last_at(
+                session_of(self.caller().pid),
+                &self.host.mount.path(&node),
+                now_ms(),
+            ),
             fact => Facts::of_node(&self.host.mount, &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
@@ -503,9 +645,9 @@ impl View {
     pub fn setxattr(&self, name: &[u8]) -> FsError {
         match name {
             name if name.starts_with(PREFIX) => FsError::Derived,
-            name if name.starts_with(b"user.") => {
-                FsError::Unsupported("files here keep no extended attributes; what is to be kept is an attribute of the item")
-            }
+            name if name.starts_with(b"user.") => FsError::Unsupported(
+                "files here keep no extended attributes; what is to be kept is an attribute of the item",
+            ),
             _ => FsError::NotSupported,
         }
     }

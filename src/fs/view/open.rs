@@ -31,8 +31,17 @@ impl View {
     pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
         let node = self.node(ino)?;
         let _opening = self.handles.opening(ino);
-        let opened = if flags.write { self.open_for_writing(&node, flags) } else { self.open_for_reading(&node, flags) };
-        self.handles.insert(opened.map_err(|error| self.gone_or(ino, error))?, ino, self.caller(), now_ms())
+        let opened = if flags.write {
+            self.open_for_writing(&node, flags)
+        } else {
+            self.open_for_reading(&node, flags)
+        };
+        self.handles.insert(
+            opened.map_err(|error| self.gone_or(ino, error))?,
+            ino,
+            self.caller(),
+            now_ms(),
+        )
     }
 
     fn open_for_reading(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
@@ -46,11 +55,16 @@ impl View {
                 let (text, stat) = entry::counted_text(&self.host.mount, entry)?;
                 let text = Text::new(text, &self.host.mount.budget)?;
                 if !self.host.mount.options.last_writer_wins {
-                    self.host.read_versions.read(caller.pid, entry, stat.version, &text);
+                    self.host
+                        .read_versions
+                        .read(caller.pid, entry, stat.version, &text);
                 }
                 Ok(Handle::Text(text))
             }
-            _ => Ok(Handle::Text(Text::new(tree::text(&self.host.mount, node)?, &self.host.mount.budget)?)),
+            _ => Ok(Handle::Text(Text::new(
+                tree::text(&self.host.mount, node)?,
+                &self.host.mount.budget,
+            )?)),
         }
     }
 
@@ -58,16 +72,26 @@ impl View {
         self.may_change(node)?;
         self.opens(node, node.ino());
         match self.open_writer(node, flags) {
-            Err(FsError::Derived) if node.table().is_some_and(|table| self.host.mount.restores(table)) => Ok(dropped::sink()),
+            Err(FsError::Derived)
+                if node
+                    .table()
+                    .is_some_and(|table| self.host.mount.restores(table)) =>
+            {
+                Ok(dropped::sink())
+            }
             opened => opened,
         }
     }
 
     fn open_writer(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
-            Node::Entry(entry) if entry.source.index.is_none() => self.open_item(node, entry, flags),
+            Node::Entry(entry) if entry.source.index.is_none() => {
+                self.open_item(node, entry, flags)
+            }
             Node::Alias(_) => self.create_item(node, flags),
-            Node::Schema(source) if source.index.is_none() => self.open_schema(node, &source.table, flags),
+            Node::Schema(source) if source.index.is_none() => {
+                self.open_schema(node, &source.table, flags)
+            }
             Node::Scratch(id) => scratch::open(&self.host.mount, *id, flags.truncate),
             Node::Special(special) => self.open_special(special, flags),
             directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
@@ -76,11 +100,20 @@ impl View {
     }
 
     /// An item that may be stored, or be being created.
-    fn open_item(&self, node: &Node, entry: &EntryNode, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_item(
+        &self,
+        node: &Node,
+        entry: &EntryNode,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         if flags.truncate {
             let stored = entry::stat(&self.host.mount, &entry.source, &entry.key);
             return match stored {
-                Ok(_) => Ok(Handle::Item(self.item_handle(node, flags, ItemWriter::stream)?)),
+                Ok(_) => Ok(Handle::Item(self.item_handle(
+                    node,
+                    flags,
+                    ItemWriter::stream,
+                )?)),
                 Err(FsError::NotFound) => self.create_again(node, flags),
                 Err(error) => Err(error),
             };
@@ -91,9 +124,15 @@ impl View {
                 Ok(Handle::Item(self.item_handle(node, flags, made)?))
             }
             Ok((text, stat)) => {
-                let unchanged = (!self.host.mount.options.last_writer_wins).then_some(Precondition::Version(stat.version));
+                let unchanged = (!self.host.mount.options.last_writer_wins)
+                    .then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
-                    self.host.read_versions.keep_text(&self.host.mount, stat.version, entry.form, &text);
+                    self.host.read_versions.keep_text(
+                        &self.host.mount,
+                        stat.version,
+                        entry.form,
+                        &text,
+                    );
                 }
                 let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
                 Ok(Handle::Item(self.item_handle(node, flags, edit)?))
@@ -114,17 +153,23 @@ impl View {
     fn create_exclusive(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         let caller = self.caller();
         let target = entry::target(&self.host.mount, node)?;
-        let is_hidden =
-            |key| self.host.mount.with_deferred(|deferred| deferred.hidden_version(&(target.table.clone(), key)).is_some());
-        if target
-            .known_key()
-            .is_none_or(|key| self.host.mount.restores(&target.table) || (self.host.mount.hides_any() && is_hidden(key)))
-        {
+        let is_hidden = |key| {
+            self.host.mount.with_deferred(|deferred| {
+                deferred
+                    .hidden_version(&(target.table.clone(), key))
+                    .is_some()
+            })
+        };
+        if target.known_key().is_none_or(|key| {
+            self.host.mount.restores(&target.table)
+                || (self.host.mount.hides_any() && is_hidden(key))
+        }) {
             return self.create_item(node, flags);
         }
         let (request, key) = target.key_request()?;
-        let made =
-            wait(on_behalf_of(&self.host, caller.pid, caller.wait), |done| self.host.put(request, Some(key), caller.pid, done));
+        let made = wait(on_behalf_of(&self.host, caller.pid, caller.wait), |done| {
+            self.host.put(request, Some(key), caller.pid, done)
+        });
         let version = made.map_err(|error| match error {
             Error::ConditionalCheckFailed { .. } => FsError::Exists,
             error => error.into(),
@@ -136,7 +181,11 @@ impl View {
 
     /// An item that is not stored.
     fn create_item(&self, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
-        let writer = if flags.exclusive { ItemWriter::stream_exclusive } else { ItemWriter::stream };
+        let writer = if flags.exclusive {
+            ItemWriter::stream_exclusive
+        } else {
+            ItemWriter::stream
+        };
         let open = self.item_handle(node, flags, writer)?;
         // By the inode number, not by the handle: a second open of the name finds the file that is being made.
         self.creations.add(Arc::clone(&open));
@@ -151,14 +200,40 @@ impl View {
     ) -> Result<Arc<OpenText<ItemTarget>>, FsError> {
         let caller = self.caller();
         let target = entry::target(&self.host.mount, node)?;
-        let writer = writer(target, Opener { pid: caller.pid, append: flags.append });
-        Ok(Arc::new(OpenText::new(node.ino(), self.host.mount.path(node), caller.pid, writer)))
+        let writer = writer(
+            target,
+            Opener {
+                pid: caller.pid,
+                append: flags.append,
+            },
+        );
+        Ok(Arc::new(OpenText::new(
+            node.ino(),
+            self.host.mount.path(node),
+            caller.pid,
+            writer,
+        )))
     }
 
-    fn open_schema(&self, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_schema(
+        &self,
+        node: &Node,
+        table: &TableName,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let target = schema::target(&self.host.mount, table)?;
-        let text = if flags.truncate { None } else { tree::text(&self.host.mount, node).ok() };
-        Ok(open_text((node.ino(), self.host.mount.path(node)), self.caller(), flags, target, text))
+        let text = if flags.truncate {
+            None
+        } else {
+            tree::text(&self.host.mount, node).ok()
+        };
+        Ok(open_text(
+            (node.ino(), self.host.mount.path(node)),
+            self.caller(),
+            flags,
+            target,
+            text,
+        ))
     }
 
     fn open_special(&self, special: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
@@ -174,17 +249,31 @@ impl View {
     ///
     /// # Errors
     /// `Exists` with O_EXCL, or the name can be no file there.
-    pub fn create(&self, parent: u64, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created, FsError> {
+    pub fn create(
+        &self,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        flags: OpenFlags,
+    ) -> Result<Created, FsError> {
         let parent = self.node(parent)?;
         let created = self.create_in(&parent, name, mode, flags);
         let created = created.and_then(|(attr, handle)| {
-            let handle = self.handles.insert(handle, attr.ino, self.caller(), now_ms())?;
+            let handle = self
+                .handles
+                .insert(handle, attr.ino, self.caller(), now_ms())?;
             Ok(Created { attr, handle })
         });
         self.made(&parent, name, created)
     }
 
-    fn create_in(&self, parent: &Node, name: &[u8], mode: u32, flags: OpenFlags) -> Result<(Attr, Handle), FsError> {
+    fn create_in(
+        &self,
+        parent: &Node,
+        name: &[u8],
+        mode: u32,
+        flags: OpenFlags,
+    ) -> Result<(Attr, Handle), FsError> {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
@@ -199,20 +288,31 @@ impl View {
                 Err(error) => self.create_dropped(parent, name, error)?,
             },
             Ok(Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)) => {
-                return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
+                return Err(FsError::NotPermitted(
+                    "items of this table are in folders, items/<partition key>/<sort key>.json",
+                ));
             }
             Ok(Node::Collection(..)) => return Err(FsError::Derived),
-            Ok(Node::Table(_)) => return Err(FsError::NotPermitted("here are only tables; mkdir makes one")),
+            Ok(Node::Table(_)) => {
+                return Err(FsError::NotPermitted(
+                    "here are only tables; mkdir makes one",
+                ));
+            }
             node => node?,
         };
-        let exists = !is_new && self.attr_of(&node).is_ok() && !self.host.rm_guard.is_gone_for(&self.host.mount, &node);
+        let exists = !is_new
+            && self.attr_of(&node).is_ok()
+            && !self.host.rm_guard.is_gone_for(&self.host.mount, &node);
         // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
         // again.
         self.host.rm_guard.made_anew(&self.host.mount, node.ino());
         if flags.exclusive
             && let Node::Schema(Source { table, index: None }) = &node
         {
-            self.host.mount.in_progress.insists(table, process_of(self.caller().pid));
+            self.host
+                .mount
+                .in_progress
+                .insists(table, process_of(self.caller().pid));
         }
         if exists && flags.exclusive {
             return Err(FsError::Exists);
@@ -222,17 +322,27 @@ impl View {
             Ok(name)
                 if node.kind() == Kind::Symlink
                     && !exists
-                    && parent.table().is_some_and(|table| self.host.mount.restores(table)) =>
+                    && parent
+                        .table()
+                        .is_some_and(|table| self.host.mount.restores(table)) =>
             {
                 dropped::make(&self.host.mount, parent, name, Kind::File)
             }
             _ => node,
         };
-        let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
+        let flags = OpenFlags {
+            write: true,
+            truncate: flags.truncate || !exists,
+            ..flags
+        };
         let handle = match &node {
             Node::Entry(entry) if !exists && entry.source.index.is_none() => {
                 self.opens(&node, node.ino());
-                if flags.exclusive { self.create_exclusive(&node, flags)? } else { self.create_item(&node, flags)? }
+                if flags.exclusive {
+                    self.create_exclusive(&node, flags)?
+                } else {
+                    self.create_item(&node, flags)?
+                }
             }
             node => self.open_for_writing(node, flags)?,
         };
@@ -254,9 +364,14 @@ impl View {
     /// # Errors
     /// As of an exclusive [`View::create`].
     pub fn mknod(&self, parent: u64, name: &[u8], mode: u32) -> Result<Attr, FsError> {
-        let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };
+        let flags = OpenFlags {
+            write: true,
+            exclusive: true,
+            ..OpenFlags::default()
+        };
         let parent = self.node(parent)?;
-        let (attr, handle) = self.made(&parent, name, self.create_in(&parent, name, mode, flags))?;
+        let (attr, handle) =
+            self.made(&parent, name, self.create_in(&parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) if self.creations.is_untouched(&open) => {
                 let (sender, made) = sync_channel(1);
@@ -274,7 +389,9 @@ impl View {
     /// A file that is forgotten, where the mount restores and there can be none.
     fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node, FsError> {
         match (std::str::from_utf8(name), &error) {
-            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.host.mount.restores_in(parent) => {
+            (Ok(name), FsError::Derived | FsError::NotPermitted(_))
+                if self.host.mount.restores_in(parent) =>
+            {
                 Ok(dropped::make(&self.host.mount, parent, name, Kind::File))
             }
             _ => Err(error),
@@ -288,19 +405,27 @@ impl View {
             return Err(FsError::NotFound);
         }
         match parent {
-            Node::Items(Source { index: None, .. }) | Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_) => {
+            Node::Items(Source { index: None, .. })
+            | Node::Collection(Source { index: None, .. }, _)
+            | Node::AliasFolder(_) => {
                 if split_suffix(name).is_some() {
                     return Err(FsError::Invalid(super::NO_KEY));
                 }
                 if !is_scratch_name(name) {
-                    return Err(FsError::Unsupported("an item's file is its key and .json; no other file has such a name"));
+                    return Err(FsError::Unsupported(
+                        "an item's file is its key and .json; no other file has such a name",
+                    ));
                 }
                 self.host.mount.create_scratch(parent, name, mode, now_ms())
             }
-            Node::Table(_) if is_schema_scratch_name(name) => self.host.mount.create_scratch(parent, name, mode, now_ms()),
+            Node::Table(_) if is_schema_scratch_name(name) => {
+                self.host.mount.create_scratch(parent, name, mode, now_ms())
+            }
             Node::DraftFolder(..) => Err(Draft::file_refused()),
             Node::Table(table) if self.host.mount.is_draft(table)? => Err(Draft::file_refused()),
-            Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
+            Node::Root | Node::Table(_) => {
+                Err(FsError::NotPermitted("files of data are below items/"))
+            }
             Node::Special(special) => Err(room(special)?.create_refused()),
             _ => Err(FsError::Derived),
         }

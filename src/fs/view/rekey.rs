@@ -9,7 +9,9 @@ use crate::database::Entries;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
 use crate::fs::{open::host::on_behalf_of, write::Failure};
-use crate::model::api::{Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
+use crate::model::api::{
+    Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
+};
 use crate::model::api::{Done, ReturnConsumedCapacity};
 use std::ops::ControlFlow;
 
@@ -25,9 +27,19 @@ const UNCHANGED: &str = "Nothing is changed.";
 /// What is renamed.
 #[derive(Debug, Clone)]
 enum Rekey {
-    Item { from: Key, to: Key, no_replace: bool },
-    Exchange { one: Key, other: Key },
-    Folder { from: AttributeValue, to: AttributeValue },
+    Item {
+        from: Key,
+        to: Key,
+        no_replace: bool,
+    },
+    Exchange {
+        one: Key,
+        other: Key,
+    },
+    Folder {
+        from: AttributeValue,
+        to: AttributeValue,
+    },
 }
 
 /// The actions of a transaction, and the keys that have items by it.
@@ -38,16 +50,33 @@ struct Plan {
 }
 
 impl Plan {
-    fn put(&mut self, schema: &TableSchema, mut item: Item, key: Key, precondition: Option<Precondition>) {
+    fn put(
+        &mut self,
+        schema: &TableSchema,
+        mut item: Item,
+        key: Key,
+        precondition: Option<Precondition>,
+    ) {
         item.0.append(&mut key.to_item(&schema.key).0);
         let action = TransactWrite::new(schema.name.clone(), TransactAction::Put { item });
-        self.actions.push(TransactWrite { precondition, ..action });
+        self.actions.push(TransactWrite {
+            precondition,
+            ..action
+        });
         self.stored.push(key);
     }
 
     fn delete(&mut self, schema: &TableSchema, key: &Key, version: Version) {
-        let action = TransactWrite::new(schema.name.clone(), TransactAction::Delete { key: key.to_item(&schema.key) });
-        self.actions.push(TransactWrite { precondition: Some(Precondition::Version(version)), ..action });
+        let action = TransactWrite::new(
+            schema.name.clone(),
+            TransactAction::Delete {
+                key: key.to_item(&schema.key),
+            },
+        );
+        self.actions.push(TransactWrite {
+            precondition: Some(Precondition::Version(version)),
+            ..action
+        });
     }
 }
 
@@ -61,7 +90,13 @@ struct Attempt {
 
 impl View {
     /// An item onto the name of another, or in exchange for it.
-    pub(super) fn rekey_item(&self, old: &EntryNode, new: &EntryNode, flags: RenameFlags, reply: Moved) {
+    pub(super) fn rekey_item(
+        &self,
+        old: &EntryNode,
+        new: &EntryNode,
+        flags: RenameFlags,
+        reply: Moved,
+    ) {
         if old.source != new.source {
             return reply(Err(FsError::CrossDevice.into()));
         }
@@ -71,10 +106,22 @@ impl View {
             return reply(Ok(()));
         }
         let rekey = match flags.exchange {
-            true => Rekey::Exchange { one: from, other: to },
-            false => Rekey::Item { from, to, no_replace: flags.no_replace },
+            true => Rekey::Exchange {
+                one: from,
+                other: to,
+            },
+            false => Rekey::Item {
+                from,
+                to,
+                no_replace: flags.no_replace,
+            },
         };
-        self.attempt(Attempt { source: old.source.clone(), rekey, tries: TRIES_MAX, reply });
+        self.attempt(Attempt {
+            source: old.source.clone(),
+            rekey,
+            tries: TRIES_MAX,
+            reply,
+        });
     }
 
     /// A collection onto the name of one that has no items.
@@ -92,8 +139,16 @@ impl View {
         if let Err(error) = self.attr_of(old) {
             return reply(Err(error.into()));
         }
-        let rekey = Rekey::Folder { from: from.clone(), to: to.clone() };
-        self.attempt(Attempt { source: source.clone(), rekey, tries: TRIES_MAX, reply });
+        let rekey = Rekey::Folder {
+            from: from.clone(),
+            to: to.clone(),
+        };
+        self.attempt(Attempt {
+            source: source.clone(),
+            rekey,
+            tries: TRIES_MAX,
+            reply,
+        });
     }
 
     fn attempt(&self, attempt: Attempt) {
@@ -115,33 +170,66 @@ impl View {
         };
         let view = self.clone();
         let context = on_behalf_of(&self.host, self.caller().pid, self.caller().wait);
-        let done = Done::new(context, move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
-            Ok(_) => {
-                view.moved_names(&attempt, &plan);
-                (attempt.reply)(Ok(()));
-            }
-            Err(error) => match refusal(&plan, error) {
-                None if attempt.tries > 1 => {
-                    let next = view.clone();
-                    view.host.run_elsewhere(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt }));
+        let done = Done::new(
+            context,
+            move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
+                Ok(_) => {
+                    view.moved_names(&attempt, &plan);
+                    (attempt.reply)(Ok(()));
                 }
-                None => (attempt.reply)(Err(FsError::Stale.into())),
-                Some(failure) => (attempt.reply)(Err(failure)),
+                Err(error) => match refusal(&plan, error) {
+                    None if attempt.tries > 1 => {
+                        let next = view.clone();
+                        view.host.run_elsewhere(move || {
+                            next.attempt(Attempt {
+                                tries: attempt.tries - 1,
+                                ..attempt
+                            })
+                        });
+                    }
+                    None => (attempt.reply)(Err(FsError::Stale.into())),
+                    Some(failure) => (attempt.reply)(Err(failure)),
+                },
             },
-        });
-        self.host.mount.db.start(Call::TransactWriteItems(request, done));
+        );
+        self.host
+            .mount
+            .db
+            .start(Call::TransactWriteItems(request, done));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
-        let (schema, mut plan) = (self.host.mount.schema(&attempt.source.table)?, Plan::default());
+        let (schema, mut plan) = (
+            self.host.mount.schema(&attempt.source.table)?,
+            Plan::default(),
+        );
         let load = |key: &Key| {
-            let (source, key) = (attempt.source.clone(), EntryKey { index: None, base: key.clone() });
-            entry::load(&self.host.mount, &EntryNode { source, key, form: TextForm::DynamoDbJson })
+            let (source, key) = (
+                attempt.source.clone(),
+                EntryKey {
+                    index: None,
+                    base: key.clone(),
+                },
+            );
+            entry::load(
+                &self.host.mount,
+                &EntryNode {
+                    source,
+                    key,
+                    form: TextForm::DynamoDbJson,
+                },
+            )
         };
         match &attempt.rekey {
-            Rekey::Item { from, to, no_replace } => {
+            Rekey::Item {
+                from,
+                to,
+                no_replace,
+            } => {
                 let (item, stat) = load(from)?;
-                let hidden = self.host.mount.with_deferred(|deferred| deferred.hidden_version(&(schema.name.clone(), to.clone())));
+                let hidden = self.host.mount.with_deferred(|deferred| {
+                    deferred.hidden_version(&(schema.name.clone(), to.clone()))
+                });
                 let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
                 let precondition = no_replace.then_some(absent);
                 plan.put(&schema, item, to.clone(), precondition);
@@ -149,11 +237,27 @@ impl View {
             }
             Rekey::Exchange { one, other } => {
                 let ((first, first_stat), (second, second_stat)) = (load(one)?, load(other)?);
-                plan.put(&schema, second, one.clone(), Some(Precondition::Version(first_stat.version)));
-                plan.put(&schema, first, other.clone(), Some(Precondition::Version(second_stat.version)));
+                plan.put(
+                    &schema,
+                    second,
+                    one.clone(),
+                    Some(Precondition::Version(first_stat.version)),
+                );
+                plan.put(
+                    &schema,
+                    first,
+                    other.clone(),
+                    Some(Precondition::Version(second_stat.version)),
+                );
             }
             Rekey::Folder { from, to } => {
-                if self.host.mount.db.collection(&attempt.source, &vec![to.clone()])?.is_some() {
+                if self
+                    .host
+                    .mount
+                    .db
+                    .collection(&attempt.source, &vec![to.clone()])?
+                    .is_some()
+                {
                     return Err(FsError::NotEmpty);
                 }
                 for key in self.keys_of(&attempt.source, from)? {
@@ -162,7 +266,10 @@ impl View {
                         Err(FsError::NotFound) => continue,
                         loaded => loaded?,
                     };
-                    let new = Key { partition: to.clone(), sort: key.sort.clone() };
+                    let new = Key {
+                        partition: to.clone(),
+                        sort: key.sort.clone(),
+                    };
                     plan.put(&schema, item, new, Some(Precondition::Absent));
                     plan.delete(&schema, &key, stat.version);
                 }
@@ -173,13 +280,27 @@ impl View {
 
     /// The keys of a collection.
     fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>, FsError> {
-        let range = Entries::Collection { partition: vec![partition.clone()], sort_prefix: None };
+        let range = Entries::Collection {
+            partition: vec![partition.clone()],
+            sort_prefix: None,
+        };
         let mut keys = Vec::new();
-        self.host.mount.db.entries(source, &range, None, &mut |entry, _, _| {
-            keys.push(entry.base.clone());
-            if keys.len() > FOLDER_ITEMS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        if keys.len() > FOLDER_ITEMS_MAX { Err(FsError::CrossDevice) } else { Ok(keys) }
+        self.host
+            .mount
+            .db
+            .entries(source, &range, None, &mut |entry, _, _| {
+                keys.push(entry.base.clone());
+                if keys.len() > FOLDER_ITEMS_MAX {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
+        if keys.len() > FOLDER_ITEMS_MAX {
+            Err(FsError::CrossDevice)
+        } else {
+            Ok(keys)
+        }
     }
 
     /// The items have their new names: folders, notes and files in memory follow.
@@ -190,16 +311,34 @@ impl View {
             self.host.item_stored(table, key);
         }
         match &attempt.rekey {
-            Rekey::Item { from, to: _, no_replace: _ } if from.sort.is_some() => {
-                self.host.mount.folders.lock().keep(table, &from.partition, now_ms());
+            Rekey::Item {
+                from,
+                to: _,
+                no_replace: _,
+            } if from.sort.is_some() => {
+                self.host
+                    .mount
+                    .folders
+                    .lock()
+                    .keep(table, &from.partition, now_ms());
             }
-            Rekey::Folder { from, to } => self.moved_folder(table, from, to, plan.stored.is_empty()),
+            Rekey::Folder { from, to } => {
+                self.moved_folder(table, from, to, plan.stored.is_empty())
+            }
             Rekey::Item { .. } | Rekey::Exchange { .. } => {}
         }
     }
 
-    fn moved_folder(&self, table: &TableName, from: &AttributeValue, to: &AttributeValue, is_empty: bool) {
-        let folder = |value: &AttributeValue| Node::Collection(crate::fs::node::base(table), vec![value.clone()]);
+    fn moved_folder(
+        &self,
+        table: &TableName,
+        from: &AttributeValue,
+        to: &AttributeValue,
+        is_empty: bool,
+    ) {
+        let folder = |value: &AttributeValue| {
+            Node::Collection(crate::fs::node::base(table), vec![value.clone()])
+        };
         let (old, new) = (folder(from), folder(to));
         let mut folders = self.host.mount.folders.lock();
         folders.remove(table, from);
@@ -218,22 +357,34 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
         return Some(match error {
             Error::Transaction(TransactionError::TooLarge) => FsError::CrossDevice.into(),
             // A service without transactions: mv copies and removes then.
-            Error::Remote(error) if error.cause() == RemoteCause::Unserved => FsError::CrossDevice.into(),
+            Error::Remote(error) if error.cause() == RemoteCause::Unserved => {
+                FsError::CrossDevice.into()
+            }
             error => moved(error.into(), &[], UNCHANGED),
         });
     };
     for (reason, action) in cancellation.0.into_iter().zip(&plan.actions) {
         match reason {
-            CancellationReason::ConditionalCheckFailed { .. } if action.precondition == Some(Precondition::Absent) => {
+            CancellationReason::ConditionalCheckFailed { .. }
+                if action.precondition == Some(Precondition::Absent) =>
+            {
                 return Some(FsError::Exists.into());
             }
-            CancellationReason::ValidationError(error) => return Some(moved((*error).into(), &[], UNCHANGED)),
+            CancellationReason::ValidationError(error) => {
+                return Some(moved((*error).into(), &[], UNCHANGED));
+            }
             CancellationReason::ItemCollectionSizeLimitExceeded => {
                 return Some(FsError::from(Error::ItemCollectionSizeLimitExceeded).into());
             }
-            CancellationReason::Throttled(throttled) => return Some(FsError::from(Error::Throttled(throttled)).into()),
-            CancellationReason::Remote(error) => return Some(FsError::from(Error::Remote(error)).into()),
-            CancellationReason::None | CancellationReason::ConditionalCheckFailed { .. } | CancellationReason::DuplicateItem => {}
+            CancellationReason::Throttled(throttled) => {
+                return Some(FsError::from(Error::Throttled(throttled)).into());
+            }
+            CancellationReason::Remote(error) => {
+                return Some(FsError::from(Error::Remote(error)).into());
+            }
+            CancellationReason::None
+            | CancellationReason::ConditionalCheckFailed { .. }
+            | CancellationReason::DuplicateItem => {}
         }
     }
     None

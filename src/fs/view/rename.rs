@@ -40,14 +40,25 @@ pub struct RenameFlags {
 
 impl View {
     /// RENAME, answered after its commit.
-    pub fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), flags: RenameFlags, reply: Reply<()>) {
+    pub fn rename(
+        &self,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: RenameFlags,
+        reply: Reply<()>,
+    ) {
         let pid = self.caller().pid;
-        let parents = self.node(from.0).and_then(|old| Ok((old, self.node(to.0)?)));
+        let parents = self
+            .node(from.0)
+            .and_then(|old| Ok((old, self.node(to.0)?)));
         let (old_parent, new_parent) = match parents {
             Ok(parents) => parents,
             Err(error) => return reply(Err(error)),
         };
-        if let Err(error) = self.may_change(&old_parent).and_then(|()| self.may_change(&new_parent)) {
+        if let Err(error) = self
+            .may_change(&old_parent)
+            .and_then(|()| self.may_change(&new_parent))
+        {
             return reply(Err(error));
         }
         let resolved = tree::resolve(&self.host.mount, &old_parent, from.1);
@@ -55,7 +66,11 @@ impl View {
         if !self.kernel_cache.begin_rename(&believed, pid) {
             return reply(Err(FsError::Stale));
         }
-        let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
+        let path = format!(
+            "{} to {}",
+            self.child_path(&old_parent, from.1),
+            self.child_path(&new_parent, to.1)
+        );
         let view = self.clone();
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), to.1.to_owned());
@@ -66,14 +81,20 @@ impl View {
                     view.host.mount.journal.made(made_in, &made);
                     Ok(())
                 }
-                Err(Failure { error, report }) if report.is_empty() => noted(&view.host, "rename", || path, Err(error)),
+                Err(Failure { error, report }) if report.is_empty() => {
+                    noted(&view.host, "rename", || path, Err(error))
+                }
                 Err(failure) => Err(view.host.record("rename", again, failure)),
             });
         });
         match resolved {
             Ok(old) => {
                 // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
-                let view = if old.kind() == Kind::Directory { self.waiting(WaitPolicy::Short) } else { self.clone() };
+                let view = if old.kind() == Kind::Directory {
+                    self.waiting(WaitPolicy::Short)
+                } else {
+                    self.clone()
+                };
                 view.move_node((&old_parent, &old), (&new_parent, to.1), flags, reply);
             }
             Err(error) => reply(Err(error.into())),
@@ -83,28 +104,54 @@ impl View {
     /// The items that the kernel may believe in of what a rename takes from its name, and carry over to another. It takes no answer about
     /// them that lasts while the rename has the locks of both directories ([`super::kernel_cache`]). A folder keeps its inode number.
     fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
-        let new = flags.exchange.then(|| tree::resolve(&self.host.mount, to.0, to.1).ok()).flatten();
-        let items = old.into_iter().chain(&new).filter(|node| item_of(node).is_some());
-        items.map(Node::ino).filter(|ino| self.inodes.marked(*ino).is_some()).collect()
+        let new = flags
+            .exchange
+            .then(|| tree::resolve(&self.host.mount, to.0, to.1).ok())
+            .flatten();
+        let items = old
+            .into_iter()
+            .chain(&new)
+            .filter(|node| item_of(node).is_some());
+        items
+            .map(Node::ino)
+            .filter(|ino| self.inodes.marked(*ino).is_some())
+            .collect()
     }
 
     /// Moves a node of the directory `parent`; a report that is empty is made from the error.
-    fn move_node(&self, (parent, old): (&Node, &Node), to: (&Node, &[u8]), flags: RenameFlags, reply: Moved) {
+    fn move_node(
+        &self,
+        (parent, old): (&Node, &Node),
+        to: (&Node, &[u8]),
+        flags: RenameFlags,
+        reply: Moved,
+    ) {
         let new = match self.replaced(old, to, flags) {
             Ok(Some(new)) => new,
             Ok(None) => return reply(Ok(())),
             Err(error) => return reply(Err(error.into())),
         };
         let ended = match (old, new) {
-            (Node::Entry(old), Ok(Node::Entry(new))) if old.source.index.is_none() && new.source.index.is_none() => {
+            (Node::Entry(old), Ok(Node::Entry(new)))
+                if old.source.index.is_none() && new.source.index.is_none() =>
+            {
                 return self.rekey_item(old, &new, flags, reply);
             }
             (Node::Entry(old), Ok(Node::Alias(_))) if old.source.index.is_none() => {
                 let problem = "the new name is a shortened one, which does not say the key; write the item with its key in it";
-                Err(moved(FsError::Body(problem.to_owned()), &[], "Nothing is changed."))
+                Err(moved(
+                    FsError::Body(problem.to_owned()),
+                    &[],
+                    "Nothing is changed.",
+                ))
             }
-            (_, Ok(_)) if flags.exchange => Err(FsError::Invalid("only two items of a table are exchanged").into()),
-            (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
+            (_, Ok(_)) if flags.exchange => {
+                Err(FsError::Invalid("only two items of a table are exchanged").into())
+            }
+            (
+                old @ Node::Collection(Source { index: None, .. }, _),
+                Ok(new @ Node::Collection(Source { index: None, .. }, _)),
+            ) => {
                 return self.rekey_folder(old, &new, reply);
             }
             (old, new) if parked(old).is_some() => {
@@ -114,7 +161,9 @@ impl View {
                 let (host, special, name) = (self.host.clone(), special.clone(), to.1.to_vec());
                 return self.host.run_elsewhere(move || {
                     let name = name_text(&name);
-                    let renamed = name.and_then(|name| room(&special)?.rename(&special, &host, name, !flags.no_replace));
+                    let renamed = name.and_then(|name| {
+                        room(&special)?.rename(&special, &host, name, !flags.no_replace)
+                    });
                     reply(renamed.map_err(Failure::from));
                 });
             }
@@ -122,12 +171,20 @@ impl View {
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
                 return self.put_scratch(Moving::Memory(*id), &new, flags.no_replace, reply);
             }
-            (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => self.put_schema(*id, &source.table),
-            (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => return self.move_scratch(*id, to, reply),
-            (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
+            (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => {
+                self.put_schema(*id, &source.table)
+            }
+            (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
+                return self.move_scratch(*id, to, reply);
+            }
+            (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound))
+                if old.source.index.is_none() =>
+            {
                 self.hide_item(old, to).map_err(Failure::from)
             }
-            (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => Err(error.into()),
+            (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => {
+                Err(error.into())
+            }
             (old, _) => Err(self.cannot_move(old).into()),
         };
         reply(ended);
@@ -135,7 +192,12 @@ impl View {
 
     /// What the new name means to a rename: what is there, or why nothing can be. `None` when all is done, as of what is forgotten
     /// anyway.
-    fn replaced(&self, old: &Node, to: (&Node, &[u8]), flags: RenameFlags) -> Result<Option<Result<Node, FsError>>, FsError> {
+    fn replaced(
+        &self,
+        old: &Node,
+        to: (&Node, &[u8]),
+        flags: RenameFlags,
+    ) -> Result<Option<Result<Node, FsError>>, FsError> {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
@@ -144,7 +206,13 @@ impl View {
         // A name may mean something and not be there: of an item never stored the node is known from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
         // A parked file goes when another takes its place.
-        let new = new.and_then(|new| if parked(&new).is_some() { Err(FsError::NotFound) } else { Ok(new) });
+        let new = new.and_then(|new| {
+            if parked(&new).is_some() {
+                Err(FsError::NotFound)
+            } else {
+                Ok(new)
+            }
+        });
         if flags.no_replace && exists {
             return Err(FsError::Exists);
         }
@@ -157,7 +225,14 @@ impl View {
         if let Ok(replaced) = &new {
             self.inodes.removed(replaced);
         }
-        dropped::rename(&self.host.mount, old, to.0, name_text(to.1)?, flags.exchange, exists);
+        dropped::rename(
+            &self.host.mount,
+            old,
+            to.0,
+            name_text(to.1)?,
+            flags.exchange,
+            exists,
+        );
         Ok(None)
     }
 
@@ -171,9 +246,11 @@ impl View {
             Node::Collection(source, _) if source.index.is_none() => FsError::CrossDevice,
             Node::Scratch(_) => FsError::CrossDevice,
             Node::Table(_) => FsError::NotPermitted("a table keeps its name"),
-            Node::Schema(_) | Node::Stats(_) | Node::Items(_) | Node::Indexes(..) | Node::DraftFolder(..) => {
-                FsError::NotPermitted("this name is part of its table")
-            }
+            Node::Schema(_)
+            | Node::Stats(_)
+            | Node::Items(_)
+            | Node::Indexes(..)
+            | Node::DraftFolder(..) => FsError::NotPermitted("this name is part of its table"),
             _ => FsError::Derived,
         }
     }
@@ -190,40 +267,64 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
-        let known = key.as_ref().and_then(|key| self.host.read_versions.version(item_number(&table, key), caller.pid));
-        request.precondition = request.precondition.or(known.map(Precondition::VersionOrAbsent));
+        let known = key.as_ref().and_then(|key| {
+            self.host
+                .read_versions
+                .version(item_number(&table, key), caller.pid)
+        });
+        request.precondition = request
+            .precondition
+            .or(known.map(Precondition::VersionOrAbsent));
         let host = self.host.clone();
         self.host.put(
             request,
             key.clone(),
             caller.pid,
-            Outcome::new(on_behalf_of(&self.host, caller.pid, caller.wait), move |outcome| match outcome {
-                Ok(version) => {
-                    host.keep_written(&target, version, &text);
-                    match moving {
-                        // It may have been unlinked meanwhile.
-                        Moving::Memory(id) => host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(())))),
-                        Moving::Parked(place) => {
-                            host.deletes.change_parked(ParkedChange::Remove(place), Box::new(|_| reply(Ok(()))))
+            Outcome::new(
+                on_behalf_of(&self.host, caller.pid, caller.wait),
+                move |outcome| match outcome {
+                    Ok(version) => {
+                        host.keep_written(&target, version, &text);
+                        match moving {
+                            // It may have been unlinked meanwhile.
+                            Moving::Memory(id) => {
+                                host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(()))))
+                            }
+                            Moving::Parked(place) => host.deletes.change_parked(
+                                ParkedChange::Remove(place),
+                                Box::new(|_| reply(Ok(()))),
+                            ),
                         }
                     }
-                }
-                Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(FsError::Exists.into())),
-                Err(Error::ConditionalCheckFailed { .. }) => {
-                    let (again, since) = (host.clone(), known.unwrap_or_default());
-                    host.run_elsewhere(move || {
-                        let (versions, mount) = (&again.read_versions, &again.mount);
-                        let of_key =
-                            |key| versions.stale_report(mount, &FsError::Stale, (&table, &key), since, "The item is unchanged.");
-                        let report = key.map(of_key).unwrap_or_default();
-                        reply(Err(Failure { error: FsError::Moved(Box::new(FsError::Stale)), report }));
-                    });
-                }
-                Err(Error::Value(ValueError::ItemTooLarge)) => {
-                    reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
-                }
-                Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
-            }),
+                    Err(Error::ConditionalCheckFailed { .. }) if no_replace => {
+                        reply(Err(FsError::Exists.into()))
+                    }
+                    Err(Error::ConditionalCheckFailed { .. }) => {
+                        let (again, since) = (host.clone(), known.unwrap_or_default());
+                        host.run_elsewhere(move || {
+                            let (versions, mount) = (&again.read_versions, &again.mount);
+                            let of_key = |key| {
+                                versions.stale_report(
+                                    mount,
+                                    &FsError::Stale,
+                                    (&table, &key),
+                                    since,
+                                    "The item is unchanged.",
+                                )
+                            };
+                            let report = key.map(of_key).unwrap_or_default();
+                            reply(Err(Failure {
+                                error: FsError::Moved(Box::new(FsError::Stale)),
+                                report,
+                            }));
+                        });
+                    }
+                    Err(Error::Value(ValueError::ItemTooLarge)) => {
+                        reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
+                    }
+                    Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
+                },
+            ),
         );
     }
 
@@ -243,7 +344,10 @@ impl View {
             }
             moved(error, &text, target.unchanged())
         })?;
-        self.host.mount.journal.warn(&self.host.mount.path(new), commit.warnings);
+        self.host
+            .mount
+            .journal
+            .warn(&self.host.mount.path(new), commit.warnings);
         Ok((commit.request, target, text))
     }
 
@@ -252,7 +356,10 @@ impl View {
         let text = self.host.mount.scratch.lock().content(id)?;
         let target = schema::target(&self.host.mount, table)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            self.host.mount.journal.warn(&self.host.mount.path(&Node::Schema(base(&target.table))), commit.warnings);
+            self.host.mount.journal.warn(
+                &self.host.mount.path(&Node::Schema(base(&target.table))),
+                commit.warnings,
+            );
             Ok(schema::store(&self.host, &target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
@@ -264,7 +371,13 @@ impl View {
     fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>, FsError> {
         match moving {
             Moving::Memory(id) => self.host.mount.scratch.lock().content(*id),
-            Moving::Parked(place) => Ok(self.host.mount.db.parked_at(place)?.ok_or(FsError::NotFound)?.1),
+            Moving::Parked(place) => Ok(self
+                .host
+                .mount
+                .db
+                .parked_at(place)?
+                .ok_or(FsError::NotFound)?
+                .1),
         }
     }
 
@@ -273,23 +386,33 @@ impl View {
         let moved = scratch_name(to).and_then(|name| {
             self.host.mount.remember_birth(to.0)?;
             let mut scratch = self.host.mount.scratch.lock();
-            let from = scratch.place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
+            let from = scratch
+                .place(id)
+                .map(|(directory, name)| (directory.clone(), name.to_owned()));
             scratch.rename(id, (to.0.clone(), &name), now_ms())?;
-            Ok((from.and_then(|(directory, name)| place_in(&directory, &name)), place_in(to.0, &name)))
+            Ok((
+                from.and_then(|(directory, name)| place_in(&directory, &name)),
+                place_in(to.0, &name),
+            ))
         });
         let places = match moved {
             Ok(places) => places,
             Err(error) => return reply(Err(error.into())),
         };
-        let is_parked = |place: &ParkedPlace| matches!(self.host.mount.db.parked_at(place), Ok(Some(_)));
+        let is_parked =
+            |place: &ParkedPlace| matches!(self.host.mount.db.parked_at(place), Ok(Some(_)));
         match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
-                self.host
-                    .deletes
-                    .change_parked(ParkedChange::Move { from, to }, Box::new(|ended| reply(ended.map_err(Failure::from))));
+                self.host.deletes.change_parked(
+                    ParkedChange::Move { from, to },
+                    Box::new(|ended| reply(ended.map_err(Failure::from))),
+                );
             }
             (Some(from), Some(to)) if from != to && is_parked(&to) => {
-                self.host.deletes.change_parked(ParkedChange::Remove(to), Box::new(|ended| reply(ended.map_err(Failure::from))));
+                self.host.deletes.change_parked(
+                    ParkedChange::Remove(to),
+                    Box::new(|ended| reply(ended.map_err(Failure::from))),
+                );
             }
             _ => reply(Ok(())),
         }
@@ -303,7 +426,9 @@ impl View {
         (to, no_replace): ((&Node, &[u8]), bool),
         reply: Moved,
     ) {
-        let Some(from) = from else { return reply(Err(FsError::NotFound.into())) };
+        let Some(from) = from else {
+            return reply(Err(FsError::NotFound.into()));
+        };
         match new {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
                 self.put_scratch(Moving::Parked(from), &new, no_replace, reply);
@@ -334,7 +459,9 @@ impl View {
         // The copy first: hidden without it the text would be nowhere for a moment.
         let file = self.host.mount.fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
-        self.host.deletes.hide(place, stat.version, (file, old.form));
+        self.host
+            .deletes
+            .hide(place, stat.version, (file, old.form));
         Ok(())
     }
 }
@@ -348,7 +475,9 @@ enum Moving {
 /// Where an item that is moved to this name is parked.
 fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace, FsError> {
     let name = scratch_name(to)?;
-    place_in(to.0, &name).ok_or(FsError::NotPermitted("an item's text is kept in items/ only, in a folder whose key is known"))
+    place_in(to.0, &name).ok_or(FsError::NotPermitted(
+        "an item's text is kept in items/ only, in a folder whose key is known",
+    ))
 }
 
 /// Told how a rename ended; a report that is empty is made from the error.
@@ -357,14 +486,19 @@ pub(super) type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
 /// A text that cannot become what it is moved onto.
 pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     let report = report(text, &error, unchanged);
-    Failure { error: FsError::Moved(Box::new(error)), report }
+    Failure {
+        error: FsError::Moved(Box::new(error)),
+        report,
+    }
 }
 
 /// The name in memory that a file may be moved to.
 fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
     let name = name_text(to.1)?;
     match to.0 {
-        Node::Items(Source { index: None, .. }) | Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)
+        Node::Items(Source { index: None, .. })
+        | Node::Collection(Source { index: None, .. }, _)
+        | Node::AliasFolder(_)
             if is_scratch_name(name) && !is_refused_probe(name) =>
         {
             Ok(name.to_owned())

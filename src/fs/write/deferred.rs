@@ -38,21 +38,39 @@ impl Hidden {
 
 impl<K> Default for DeferredDeletes<K> {
     fn default() -> Self {
-        Self { hidden: HashMap::new() }
+        Self {
+            hidden: HashMap::new(),
+        }
     }
 }
 
 impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
     /// Hides `version` of an item, whose text is in a scratch file; its delete is due [`DELETE_DELAY_MS`] after `now_ms`.
-    pub fn hide(&mut self, key: K, version: Version, (file, form): (FileId, TextForm), now_ms: u64) {
+    pub fn hide(
+        &mut self,
+        key: K,
+        version: Version,
+        (file, form): (FileId, TextForm),
+        now_ms: u64,
+    ) {
         let deadline_ms = now_ms.saturating_add(DELETE_DELAY_MS);
-        self.hidden.insert(key, Hidden { version, file, form, deadline_ms });
+        self.hidden.insert(
+            key,
+            Hidden {
+                version,
+                file,
+                form,
+                deadline_ms,
+            },
+        );
     }
 
     /// Is the stored `version` of this item hidden? To a lookup, a listing or an O_EXCL open it is then not there.
     #[must_use]
     pub fn is_hidden(&self, key: &K, version: Version) -> bool {
-        self.hidden.get(key).is_some_and(|hidden| hidden.version == version)
+        self.hidden
+            .get(key)
+            .is_some_and(|hidden| hidden.version == version)
     }
 
     /// The hidden version of this item. A put that must find no item commits with `Precondition::Version` of it instead.
@@ -71,7 +89,10 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
     ///
     /// These are those that are meant, [`Hidden::is_due`] or not.
     pub fn take(&mut self, is_meant: impl Fn(&K, &Hidden) -> bool) -> Vec<(K, Hidden)> {
-        let due = self.hidden.iter_mut().filter(|(key, hidden)| hidden.deadline_ms != u64::MAX && is_meant(key, hidden));
+        let due = self
+            .hidden
+            .iter_mut()
+            .filter(|(key, hidden)| hidden.deadline_ms != u64::MAX && is_meant(key, hidden));
         due.map(|(key, hidden)| {
             // Handed out: never due again.
             let taken = (key.clone(), *hidden);
@@ -90,13 +111,20 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
     /// The items that wait, each with the scratch file that it became.
     #[must_use]
     pub fn waiting(&self) -> Vec<(K, FileId)> {
-        self.hidden.iter().map(|(key, hidden)| (key.clone(), hidden.file)).collect()
+        self.hidden
+            .iter()
+            .map(|(key, hidden)| (key.clone(), hidden.file))
+            .collect()
     }
 
     /// When the next is due; `None` when nothing waits.
     #[must_use]
     pub fn next_deadline_ms(&self) -> Option<u64> {
-        self.hidden.values().map(|hidden| hidden.deadline_ms).filter(|&deadline| deadline != u64::MAX).min()
+        self.hidden
+            .values()
+            .map(|hidden| hidden.deadline_ms)
+            .filter(|&deadline| deadline != u64::MAX)
+            .min()
     }
 
     #[must_use]
@@ -112,7 +140,10 @@ mod tests {
     const FILE: (FileId, TextForm) = (FileId(1), TextForm::PlainJson);
 
     fn keys(taken: Vec<(&'static str, Hidden)>) -> Vec<(&'static str, Version)> {
-        taken.into_iter().map(|(key, hidden)| (key, hidden.version)).collect()
+        taken
+            .into_iter()
+            .map(|(key, hidden)| (key, hidden.version))
+            .collect()
     }
 
     #[test]
@@ -122,9 +153,15 @@ mod tests {
         assert!(deletes.is_hidden(&"x", 7));
         assert!(deletes.take(|_, hidden| hidden.is_due(2_999)).is_empty());
         assert_eq!(deletes.next_deadline_ms(), Some(3_000));
-        assert_eq!(keys(deletes.take(|_, hidden| hidden.is_due(3_000))), [("x", 7)]);
+        assert_eq!(
+            keys(deletes.take(|_, hidden| hidden.is_due(3_000))),
+            [("x", 7)]
+        );
         assert!(deletes.is_hidden(&"x", 7));
-        assert!(deletes.take(|_, hidden| hidden.is_due(9_000)).is_empty(), "handed out once");
+        assert!(
+            deletes.take(|_, hidden| hidden.is_due(9_000)).is_empty(),
+            "handed out once"
+        );
         assert_eq!(deletes.next_deadline_ms(), None);
         assert!(deletes.cancel(&"x"));
         assert!(!deletes.is_hidden(&"x", 7) && deletes.is_empty());
@@ -151,7 +188,11 @@ mod tests {
     fn those_that_wait_are_taken_before_their_time() {
         let mut deletes = DeferredDeletes::default();
         deletes.hide("x", 7, FILE, 0);
-        assert!(deletes.take(|_, hidden| hidden.file == FileId(2)).is_empty());
+        assert!(
+            deletes
+                .take(|_, hidden| hidden.file == FileId(2))
+                .is_empty()
+        );
         assert_eq!(deletes.of_file(FileId(1)).map(|(key, _)| *key), Some("x"));
         assert_eq!(keys(deletes.take(|_, _| true)), [("x", 7)]);
         assert!(deletes.take(|_, _| true).is_empty());

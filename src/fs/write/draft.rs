@@ -43,9 +43,18 @@ impl Drafts {
             return Err(FsError::Exists);
         }
         if self.by_name.len() >= DRAFTS_MAX {
-            return Err(FsError::NotPermitted("too many draft tables; write their schema.json or remove some"));
+            return Err(FsError::NotPermitted(
+                "too many draft tables; write their schema.json or remove some",
+            ));
         }
-        self.by_name.insert(table.clone(), Draft { created_ms: now_ms, has_schema: true, folders: BTreeSet::new() });
+        self.by_name.insert(
+            table.clone(),
+            Draft {
+                created_ms: now_ms,
+                has_schema: true,
+                folders: BTreeSet::new(),
+            },
+        );
         Ok(table)
     }
 
@@ -79,7 +88,10 @@ impl Drafts {
 
     /// The table was created: it is no draft any more. Its folders, for those that are empty collections now.
     pub fn created(&mut self, table: &TableName) -> BTreeSet<String> {
-        self.by_name.remove(table).map(|draft| draft.folders).unwrap_or_default()
+        self.by_name
+            .remove(table)
+            .map(|draft| draft.folders)
+            .unwrap_or_default()
     }
 
     /// The text of `schema.json`; `NotFound` once unlinked.
@@ -98,7 +110,11 @@ impl Drafts {
     /// # Errors
     /// `NotFound`.
     pub fn unlink_schema(&mut self, table: &TableName) -> Result<(), FsError> {
-        let draft = self.by_name.get_mut(table).filter(|draft| draft.has_schema).ok_or(FsError::NotFound)?;
+        let draft = self
+            .by_name
+            .get_mut(table)
+            .filter(|draft| draft.has_schema)
+            .ok_or(FsError::NotFound)?;
         draft.has_schema = false;
         Ok(())
     }
@@ -112,11 +128,16 @@ impl Drafts {
         if draft.folders.contains(path) {
             return Err(FsError::Exists);
         }
-        if path.rsplit_once('/').is_some_and(|(parent, _)| !draft.folders.contains(parent)) {
+        if path
+            .rsplit_once('/')
+            .is_some_and(|(parent, _)| !draft.folders.contains(parent))
+        {
             return Err(FsError::NotFound);
         }
         if draft.folders.len() >= DRAFT_FOLDERS_MAX {
-            return Err(FsError::NotPermitted("too many folders in a draft table; write its schema.json first"));
+            return Err(FsError::NotPermitted(
+                "too many folders in a draft table; write its schema.json first",
+            ));
         }
         draft.folders.insert(path.to_owned());
         Ok(())
@@ -152,7 +173,11 @@ impl Draft {
 
     /// Names of the folders in `path`, `""` for the draft itself.
     pub fn children<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> {
-        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
         self.folders
             .range(prefix.clone()..)
             .map_while(move |folder| folder.strip_prefix(prefix.as_str()))
@@ -192,14 +217,22 @@ pub fn one_step(name: &str) -> Option<Result<CreateTableRequest, FsError>> {
 }
 
 fn one_step_request(table_name: TableName, keys: &str) -> Result<CreateTableRequest, FsError> {
-    const USAGE: FsError = FsError::Invalid("a table in one step is NAME@pk:S or NAME@pk:S,sk:N; types are S, N and B");
-    let attributes: Vec<KeyAttribute> = keys.split(',').map(key_attribute).collect::<Option<_>>().ok_or(USAGE)?;
+    const USAGE: FsError = FsError::Invalid(
+        "a table in one step is NAME@pk:S or NAME@pk:S,sk:N; types are S, N and B",
+    );
+    let attributes: Vec<KeyAttribute> = keys
+        .split(',')
+        .map(key_attribute)
+        .collect::<Option<_>>()
+        .ok_or(USAGE)?;
     if attributes.len() > 2 {
         return Err(USAGE);
     }
     let key_types = [KeyType::Hash, KeyType::Range];
-    let element =
-        |(attribute, key_type): (&KeyAttribute, KeyType)| KeySchemaElement { attribute_name: attribute.name.clone(), key_type };
+    let element = |(attribute, key_type): (&KeyAttribute, KeyType)| KeySchemaElement {
+        attribute_name: attribute.name.clone(),
+        key_type,
+    };
     Ok(CreateTableRequest {
         table_name,
         key_schema: attributes.iter().zip(key_types).map(element).collect(),
@@ -221,11 +254,16 @@ fn key_attribute(text: &str) -> Option<KeyAttribute> {
         "B" => KeyAttributeType::B,
         _ => return None,
     };
-    (!name.is_empty()).then(|| KeyAttribute { name: name.to_owned(), attribute_type })
+    (!name.is_empty()).then(|| KeyAttribute {
+        name: name.to_owned(),
+        attribute_type,
+    })
 }
 
 fn table_name(name: &str) -> Result<TableName, FsError> {
-    TableName::new(name).map_err(|_| FsError::Invalid("a table name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'"))
+    TableName::new(name).map_err(|_| {
+        FsError::Invalid("a table name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'")
+    })
 }
 
 #[cfg(test)]
@@ -239,12 +277,19 @@ mod tests {
     }
 
     fn target() -> SchemaTarget {
-        SchemaTarget { table: table("Orders"), stored: None }
+        SchemaTarget {
+            table: table("Orders"),
+            stored: None,
+        }
     }
 
     fn request(text: &str) -> Result<CreateTableRequest, FsError> {
         match target().request(text.as_bytes(), None)?.request {
-            SchemaRequest::Create { request, expiry: None, .. } => Ok(*request),
+            SchemaRequest::Create {
+                request,
+                expiry: None,
+                ..
+            } => Ok(*request),
             other => panic!("{other:?}"),
         }
     }
@@ -258,15 +303,27 @@ mod tests {
         assert_eq!(drafts.names().collect::<Vec<_>>(), [&orders]);
         drafts.make_folder(&orders, "items").unwrap();
         drafts.make_folder(&orders, "items/u1").unwrap();
-        assert_eq!(drafts.make_folder(&orders, "items/u1"), Err(FsError::Exists));
-        assert_eq!(drafts.make_folder(&orders, "none/u1"), Err(FsError::NotFound));
+        assert_eq!(
+            drafts.make_folder(&orders, "items/u1"),
+            Err(FsError::Exists)
+        );
+        assert_eq!(
+            drafts.make_folder(&orders, "none/u1"),
+            Err(FsError::NotFound)
+        );
         assert_eq!(drafts.remove(&orders), Err(FsError::NotEmpty));
-        assert_eq!(drafts.remove_folder(&orders, "items"), Err(FsError::NotEmpty));
+        assert_eq!(
+            drafts.remove_folder(&orders, "items"),
+            Err(FsError::NotEmpty)
+        );
         let draft = drafts.get(&orders).unwrap();
         assert!(draft.has_folder("items/u1"));
         assert_eq!(draft.children("").collect::<Vec<_>>(), ["items"]);
         assert_eq!(draft.children("items").collect::<Vec<_>>(), ["u1"]);
-        assert_eq!(drafts.created(&orders).into_iter().collect::<Vec<_>>(), ["items", "items/u1"]);
+        assert_eq!(
+            drafts.created(&orders).into_iter().collect::<Vec<_>>(),
+            ["items", "items/u1"]
+        );
         assert_eq!(drafts.get(&orders), None);
     }
 
@@ -300,7 +357,11 @@ mod tests {
         ];
         for (text, warnings) in cases {
             let commit = target().request(text.as_bytes(), None).unwrap();
-            assert_eq!((request(&text).unwrap().table_name, commit.warnings.len()), (table("Orders"), warnings), "{text}");
+            assert_eq!(
+                (request(&text).unwrap().table_name, commit.warnings.len()),
+                (table("Orders"), warnings),
+                "{text}"
+            );
         }
         assert!(request(r#"{"KeySchema":1}"#).is_err());
     }
@@ -310,11 +371,28 @@ mod tests {
         assert!(one_step("Orders").is_none());
         let request = one_step("Orders@pk:S,a:b:N").unwrap().unwrap();
         assert_eq!(request.table_name, table("Orders"));
-        let names: Vec<_> = request.key_schema.iter().map(|k| (k.attribute_name.as_str(), k.key_type)).collect();
+        let names: Vec<_> = request
+            .key_schema
+            .iter()
+            .map(|k| (k.attribute_name.as_str(), k.key_type))
+            .collect();
         assert_eq!(names, [("pk", KeyType::Hash), ("a:b", KeyType::Range)]);
-        assert_eq!(request.attribute_definitions[1].attribute_type, KeyAttributeType::N);
-        for bad in ["Orders@", "Orders@pk", "Orders@pk:X", "Orders@:S", "Orders@a:S,b:S,c:S", "a b@pk:S"] {
-            assert!(matches!(one_step(bad), Some(Err(FsError::Invalid(_)))), "{bad}");
+        assert_eq!(
+            request.attribute_definitions[1].attribute_type,
+            KeyAttributeType::N
+        );
+        for bad in [
+            "Orders@",
+            "Orders@pk",
+            "Orders@pk:X",
+            "Orders@:S",
+            "Orders@a:S,b:S,c:S",
+            "a b@pk:S",
+        ] {
+            assert!(
+                matches!(one_step(bad), Some(Err(FsError::Invalid(_)))),
+                "{bad}"
+            );
         }
     }
 }

@@ -8,7 +8,8 @@ use crate::model::{IndexName, api::UpdateTableRequest};
 use serde_json::Map;
 
 /// What is wrong with the words of a `gsi` command.
-const USAGE: &str = "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";
+const USAGE: &str =
+    "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";
 
 /// Whose `schema.json` a text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +21,23 @@ pub struct IndexTarget {
 impl Target for IndexTarget {
     type Request = UpdateTableRequest;
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateTableRequest>, FsError> {
-        let json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
-        let Value::Object(mut members) = json else { return Err(FsError::Body("not a JSON object".to_owned())) };
-        let warnings = name_by_directory(&mut members, "IndexName", self.index.as_str()).into_iter().collect();
-        Ok(Commit { request: request(&self.table, members)?, warnings })
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<UpdateTableRequest>, FsError> {
+        let json: Value =
+            Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let Value::Object(mut members) = json else {
+            return Err(FsError::Body("not a JSON object".to_owned()));
+        };
+        let warnings = name_by_directory(&mut members, "IndexName", self.index.as_str())
+            .into_iter()
+            .collect();
+        Ok(Commit {
+            request: request(&self.table, members)?,
+            warnings,
+        })
     }
 
     fn unchanged(&self) -> &'static str {
@@ -34,17 +47,32 @@ impl Target for IndexTarget {
 
 /// The UpdateTable request that makes an index: a member of CreateTable's `GlobalSecondaryIndexes`, beside it `AttributeDefinitions`
 /// of keys that the table does not define.
-fn request(table: &TableSchema, mut index: Map<String, Value>) -> Result<UpdateTableRequest, FsError> {
+fn request(
+    table: &TableSchema,
+    mut index: Map<String, Value>,
+) -> Result<UpdateTableRequest, FsError> {
     let mut definitions = match index.remove("AttributeDefinitions") {
         Some(Value::Array(definitions)) => definitions,
         Some(_) => return Err(FsError::Body("AttributeDefinitions is a list".to_owned())),
         None => Vec::new(),
     };
-    let name_of = |definition: &Value| definition.get("AttributeName").and_then(Value::as_str).map(str::to_owned);
+    let name_of = |definition: &Value| {
+        definition
+            .get("AttributeName")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
     let given: Vec<String> = definitions.iter().filter_map(name_of).collect();
     let known = tables::definition_to_json(table);
-    let known = known["AttributeDefinitions"].as_array().into_iter().flatten();
-    definitions.extend(known.filter(|it| name_of(it).is_some_and(|name| !given.contains(&name))).cloned());
+    let known = known["AttributeDefinitions"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    definitions.extend(
+        known
+            .filter(|it| name_of(it).is_some_and(|name| !given.contains(&name)))
+            .cloned(),
+    );
     let body = json!({
         "TableName": table.name.as_str(),
         "AttributeDefinitions": definitions,
@@ -71,7 +99,9 @@ pub fn template(table: &TableSchema, index: &IndexName) -> Vec<u8> {
 /// The table's own units, for a table that has them.
 fn throughput(table: &TableSchema) -> Option<Value> {
     let units = table.throughput?;
-    Some(json!({ "ReadCapacityUnits": units.read_capacity_units, "WriteCapacityUnits": units.write_capacity_units }))
+    Some(
+        json!({ "ReadCapacityUnits": units.read_capacity_units, "WriteCapacityUnits": units.write_capacity_units }),
+    )
 }
 
 /// The request of the words after `gsi` in a command: a name, keys with their types, a projection (`all` when there is none).
@@ -79,8 +109,11 @@ fn throughput(table: &TableSchema) -> Option<Value> {
 /// # Errors
 /// The words say no index.
 pub fn of_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableRequest, FsError> {
-    let Some((name, words)) = words.split_first() else { return Err(FsError::Invalid(USAGE)) };
-    let (mut definitions, mut keys, mut projection) = (Vec::new(), Vec::new(), json!({ "ProjectionType": "ALL" }));
+    let Some((name, words)) = words.split_first() else {
+        return Err(FsError::Invalid(USAGE));
+    };
+    let (mut definitions, mut keys, mut projection) =
+        (Vec::new(), Vec::new(), json!({ "ProjectionType": "ALL" }));
     for word in words {
         match (*word, word.rsplit_once(':')) {
             ("all", None) => projection = json!({ "ProjectionType": "ALL" }),
@@ -91,7 +124,9 @@ pub fn of_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableReques
                 keys.push(json!({ "AttributeName": key, "KeyType": role }));
             }
             _ => {
-                let names = word.strip_prefix("include=").ok_or(FsError::Invalid(USAGE))?;
+                let names = word
+                    .strip_prefix("include=")
+                    .ok_or(FsError::Invalid(USAGE))?;
                 let names: Vec<&str> = names.split(',').collect();
                 projection = json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names });
             }
@@ -120,8 +155,14 @@ mod tests {
         TableSchema {
             name: TableName::new("Orders").unwrap(),
             key: KeySchema {
-                partition: KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S },
-                sort: Some(KeyAttribute { name: "sk".into(), attribute_type: KeyAttributeType::N }),
+                partition: KeyAttribute {
+                    name: "pk".into(),
+                    attribute_type: KeyAttributeType::S,
+                },
+                sort: Some(KeyAttribute {
+                    name: "sk".into(),
+                    attribute_type: KeyAttributeType::N,
+                }),
             },
             indexes: Vec::new(),
             billing_mode: BillingMode::PayPerRequest,
@@ -133,26 +174,62 @@ mod tests {
 
     #[test]
     fn words_of_a_command() {
-        let request = of_words(&orders(), &["by-status", "status:S", "sk:N", "include=total,owner"]).unwrap();
-        let definition = &request.index_updates.as_ref().unwrap()[0].create.as_ref().unwrap();
+        let request = of_words(
+            &orders(),
+            &["by-status", "status:S", "sk:N", "include=total,owner"],
+        )
+        .unwrap();
+        let definition = &request.index_updates.as_ref().unwrap()[0]
+            .create
+            .as_ref()
+            .unwrap();
         assert_eq!(definition.name.as_str(), "by-status");
-        let keys: Vec<_> = definition.key_schema.iter().map(|key| (key.attribute_name.as_str(), key.key_type)).collect();
+        let keys: Vec<_> = definition
+            .key_schema
+            .iter()
+            .map(|key| (key.attribute_name.as_str(), key.key_type))
+            .collect();
         assert_eq!(keys, [("status", KeyType::Hash), ("sk", KeyType::Range)]);
-        assert_eq!(definition.projection.non_key_attributes.as_deref().unwrap(), ["total", "owner"]);
+        assert_eq!(
+            definition.projection.non_key_attributes.as_deref().unwrap(),
+            ["total", "owner"]
+        );
         let kind = |words: &[&str]| {
             let request = of_words(&orders(), words).unwrap();
-            request.index_updates.unwrap()[0].create.as_ref().unwrap().projection.projection_type
+            request.index_updates.unwrap()[0]
+                .create
+                .as_ref()
+                .unwrap()
+                .projection
+                .projection_type
         };
         assert_eq!(kind(&["abc", "a:b:N"]), Some(ProjectionType::All));
-        assert_eq!(kind(&["abc", "a:N", "keys"]), Some(ProjectionType::KeysOnly));
-        for bad in [&[][..], &["abc"], &["abc", "keys"], &["abc", "a"], &["abc", "a:X"], &["abc", ":S"]] {
-            assert_eq!(of_words(&orders(), bad), Err(FsError::Invalid(USAGE)), "{bad:?}");
+        assert_eq!(
+            kind(&["abc", "a:N", "keys"]),
+            Some(ProjectionType::KeysOnly)
+        );
+        for bad in [
+            &[][..],
+            &["abc"],
+            &["abc", "keys"],
+            &["abc", "a"],
+            &["abc", "a:X"],
+            &["abc", ":S"],
+        ] {
+            assert_eq!(
+                of_words(&orders(), bad),
+                Err(FsError::Invalid(USAGE)),
+                "{bad:?}"
+            );
         }
     }
 
     #[test]
     fn a_template_is_valid_and_the_directory_names_the_index() {
-        let target = IndexTarget { table: std::sync::Arc::new(orders()), index: IndexName::new("abc").unwrap() };
+        let target = IndexTarget {
+            table: std::sync::Arc::new(orders()),
+            index: IndexName::new("abc").unwrap(),
+        };
         let text = template(&target.table, &target.index);
         let commit = target.request(&text, None).unwrap();
         assert!(commit.warnings.is_empty());
@@ -161,7 +238,11 @@ mod tests {
         let commit = target.request(other, None).unwrap();
         assert_eq!(commit.warnings.len(), 1);
         let definitions = commit.request.attribute_definitions.unwrap();
-        assert!(definitions.iter().any(|it| it.name == "sk" && it.attribute_type == KeyAttributeType::N));
+        assert!(
+            definitions
+                .iter()
+                .any(|it| it.name == "sk" && it.attribute_type == KeyAttributeType::N)
+        );
         assert!(target.request(b"[1]", None).is_err());
     }
 }

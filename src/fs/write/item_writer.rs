@@ -50,14 +50,19 @@ impl ItemTarget {
             Some(part) => Some(value(part)?),
             None => None,
         };
-        Some(Key { partition: value(&self.key.partition)?, sort })
+        Some(Key {
+            partition: value(&self.key.partition)?,
+            sort,
+        })
     }
 
     /// Does the name say the item's key?
     #[must_use]
     pub fn is_key_known(&self) -> bool {
         let parts = std::iter::once(&self.key.partition).chain(&self.key.sort);
-        parts.into_iter().all(|part| matches!(part, KeyPart::Value(_)))
+        parts
+            .into_iter()
+            .all(|part| matches!(part, KeyPart::Value(_)))
     }
 
     /// PutItem of nothing but the key, which it gives too, where there is no item.
@@ -65,7 +70,8 @@ impl ItemTarget {
     /// # Errors
     /// The name does not say the key.
     pub fn key_request(&self) -> Result<(PutItemRequest, Key), FsError> {
-        let problem = || FsError::Body("the name is shortened: write the item with its key in it".to_owned());
+        let problem =
+            || FsError::Body("the name is shortened: write the item with its key in it".to_owned());
         let key = self.known_key().ok_or_else(problem)?;
         let mut request = PutItemRequest::new(self.table.clone(), key.to_item(&self.key_schema));
         request.precondition = Some(Precondition::Absent);
@@ -76,7 +82,11 @@ impl ItemTarget {
 impl Target for ItemTarget {
     type Request = PutItemRequest;
 
-    fn request(&self, text: &[u8], precondition: Option<Precondition>) -> Result<Commit<PutItemRequest>, FsError> {
+    fn request(
+        &self,
+        text: &[u8],
+        precondition: Option<Precondition>,
+    ) -> Result<Commit<PutItemRequest>, FsError> {
         put_request(self, text, precondition)
     }
 
@@ -93,12 +103,21 @@ impl Target for ItemTarget {
 ///
 /// # Errors
 /// `Json` with the offset, `Body` when the text is of the other form or its key does not fit the name, `TooLarge`.
-fn put_request(target: &ItemTarget, text: &[u8], precondition: Option<Precondition>) -> Result<Commit<PutItemRequest>, FsError> {
+fn put_request(
+    target: &ItemTarget,
+    text: &[u8],
+    precondition: Option<Precondition>,
+) -> Result<Commit<PutItemRequest>, FsError> {
     let mut item = parse(target.form, text)?;
     let mut warnings = Vec::new();
     let parts = std::iter::once(&target.key.partition).chain(&target.key.sort);
     for (attribute, part) in target.key_schema.attributes().zip(parts) {
-        warnings.extend(complete_key(&mut item, attribute, part, target.strict_keys)?);
+        warnings.extend(complete_key(
+            &mut item,
+            attribute,
+            part,
+            target.strict_keys,
+        )?);
     }
     let mut request = PutItemRequest::new(target.table.clone(), item);
     request.precondition = precondition;
@@ -110,7 +129,10 @@ fn parse(form: TextForm, text: &[u8]) -> Result<Item, FsError> {
         TextForm::PlainJson => {
             let item = plain_json::parse(text).map_err(text_error)?;
             if plain_json::looks_like_dynamodb_json(&item) {
-                return Err(FsError::Body("this looks like DynamoDB JSON; write it to the .ddbjson name instead".to_owned()));
+                return Err(FsError::Body(
+                    "this looks like DynamoDB JSON; write it to the .ddbjson name instead"
+                        .to_owned(),
+                ));
             }
             Ok(item)
         }
@@ -119,31 +141,52 @@ fn parse(form: TextForm, text: &[u8]) -> Result<Item, FsError> {
 }
 
 fn text_error(error: PlainJsonError) -> FsError {
-    if error.fault == PlainJsonFault::Value(ValueError::ItemTooLarge) { FsError::TooLarge } else { FsError::Json(error) }
+    if error.fault == PlainJsonFault::Value(ValueError::ItemTooLarge) {
+        FsError::TooLarge
+    } else {
+        FsError::Json(error)
+    }
 }
 
 /// Gives `item` the key attribute of the name; a warning when the body's was another.
-fn complete_key(item: &mut Item, attribute: &KeyAttribute, part: &KeyPart, strict: bool) -> Result<Option<String>, FsError> {
+fn complete_key(
+    item: &mut Item,
+    attribute: &KeyAttribute,
+    part: &KeyPart,
+    strict: bool,
+) -> Result<Option<String>, FsError> {
     let name = &attribute.name;
     let body = item.get(name);
     match part {
         KeyPart::Value(value) if body == Some(value) => Ok(None),
-        KeyPart::Value(_) if strict && body.is_some() => {
-            Err(FsError::Body(format!("`{name}` in the body differs from the key that the file's name says")))
-        }
+        KeyPart::Value(_) if strict && body.is_some() => Err(FsError::Body(format!(
+            "`{name}` in the body differs from the key that the file's name says"
+        ))),
         KeyPart::Value(value) => {
             let replaced = item.0.insert(name.clone(), value.clone());
-            Ok(replaced.map(|_| format!("`{name}` in the body differs from the file's name; the name's key was stored")))
+            Ok(replaced.map(|_| {
+                format!(
+                    "`{name}` in the body differs from the file's name; the name's key was stored"
+                )
+            }))
         }
         KeyPart::Digest(expected) => match body {
-            None => Err(FsError::Body(format!("the file's name is a shortened one, so the body must hold `{name}`"))),
-            Some(value) if value.attribute_type() != attribute.attribute_type.as_attribute_type() => Err(FsError::Body(format!(
-                "`{name}` in the body is of type {}, the key is of type {}",
-                value.attribute_type(),
-                attribute.attribute_type.as_attribute_type()
+            None => Err(FsError::Body(format!(
+                "the file's name is a shortened one, so the body must hold `{name}`"
             ))),
+            Some(value)
+                if value.attribute_type() != attribute.attribute_type.as_attribute_type() =>
+            {
+                Err(FsError::Body(format!(
+                    "`{name}` in the body is of type {}, the key is of type {}",
+                    value.attribute_type(),
+                    attribute.attribute_type.as_attribute_type()
+                )))
+            }
             Some(value) if key::partition_digest(&[value]) == *expected => Ok(None),
-            Some(_) => Err(FsError::Body(format!("`{name}` in the body is not the key that the file's shortened name stands for"))),
+            Some(_) => Err(FsError::Body(format!(
+                "`{name}` in the body is not the key that the file's shortened name stands for"
+            ))),
         },
     }
 }
@@ -158,7 +201,10 @@ mod tests {
     }
 
     fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
-        KeyAttribute { name: name.to_owned(), attribute_type }
+        KeyAttribute {
+            name: name.to_owned(),
+            attribute_type,
+        }
     }
 
     fn target(sort: KeyPart) -> ItemTarget {
@@ -168,7 +214,10 @@ mod tests {
                 partition: attribute("pk", KeyAttributeType::S),
                 sort: Some(attribute("sk", KeyAttributeType::S)),
             },
-            key: TargetKey { partition: KeyPart::Value(s("u1")), sort: Some(sort) },
+            key: TargetKey {
+                partition: KeyPart::Value(s("u1")),
+                sort: Some(sort),
+            },
             form: TextForm::PlainJson,
             strict_keys: false,
         }
@@ -180,7 +229,8 @@ mod tests {
 
     /// The item and the number of warnings, or the error's text.
     fn put(target: &ItemTarget, text: &str) -> Result<(Item, usize), String> {
-        let commit = put_request(target, text.as_bytes(), None).map_err(|error| error.to_string())?;
+        let commit =
+            put_request(target, text.as_bytes(), None).map_err(|error| error.to_string())?;
         Ok((commit.request.item, commit.warnings.len()))
     }
 
@@ -192,13 +242,19 @@ mod tests {
     fn missing_keys_come_from_the_name() {
         let target = target(KeyPart::Value(s("o1")));
         assert_eq!(put(&target, r#"{"a":"x"}"#), Ok((item("o1"), 0)));
-        assert_eq!(put(&target, r#"{"pk":"u1","sk":"o1","a":"x"}"#), Ok((item("o1"), 0)));
+        assert_eq!(
+            put(&target, r#"{"pk":"u1","sk":"o1","a":"x"}"#),
+            Ok((item("o1"), 0))
+        );
     }
 
     #[test]
     fn the_name_wins_over_another_key_in_the_body() {
         let mut target = target(KeyPart::Value(s("o1")));
-        assert_eq!(put(&target, r#"{"pk":"u2","sk":3,"a":"x"}"#), Ok((item("o1"), 2)));
+        assert_eq!(
+            put(&target, r#"{"pk":"u2","sk":3,"a":"x"}"#),
+            Ok((item("o1"), 2))
+        );
         target.strict_keys = true;
         assert_eq!(put(&target, r#"{"pk":"u1","a":"x"}"#), Ok((item("o1"), 0)));
         assert_eq!(
@@ -211,8 +267,16 @@ mod tests {
     fn an_alias_needs_its_key_in_the_body() {
         let long = "o".repeat(900);
         let target = target(alias_of(&s(&long)));
-        assert_eq!(put(&target, &format!(r#"{{"sk":"{long}","a":"x"}}"#)), Ok((item(&long), 0)));
-        for body in [r#"{"a":"x"}"#, r#"{"sk":"o1"}"#, r#"{"sk":1}"#, r#"{"sk":["o1"]}"#] {
+        assert_eq!(
+            put(&target, &format!(r#"{{"sk":"{long}","a":"x"}}"#)),
+            Ok((item(&long), 0))
+        );
+        for body in [
+            r#"{"a":"x"}"#,
+            r#"{"sk":"o1"}"#,
+            r#"{"sk":1}"#,
+            r#"{"sk":["o1"]}"#,
+        ] {
             assert!(put(&target, body).unwrap_err().contains("`sk`"), "{body}");
         }
     }
@@ -231,7 +295,11 @@ mod tests {
     #[test]
     fn rules_of_items_fail_with_their_place() {
         let target = target(KeyPart::Value(s("o1")));
-        for (body, offset) in [(r#"{"a":1,"a":2}"#, 7), (r#"{"a":{"$ss":[]}}"#, 12), (r#"{"a":1e999}"#, 5)] {
+        for (body, offset) in [
+            (r#"{"a":1,"a":2}"#, 7),
+            (r#"{"a":{"$ss":[]}}"#, 12),
+            (r#"{"a":1e999}"#, 5),
+        ] {
             match put_request(&target, body.as_bytes(), None) {
                 Err(FsError::Json(error)) => assert_eq!(error.offset, offset, "{body}: {error}"),
                 other => panic!("{body}: {other:?}"),

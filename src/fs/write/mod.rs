@@ -86,7 +86,10 @@ pub struct Failure {
 /// A failure that says no more than its error.
 impl From<FsError> for Failure {
     fn from(error: FsError) -> Self {
-        Self { error, report: String::new() }
+        Self {
+            error,
+            report: String::new(),
+        }
     }
 }
 
@@ -99,7 +102,11 @@ pub trait Target {
     ///
     /// # Errors
     /// The text is not fit for this file.
-    fn request(&self, text: &[u8], precondition: Option<Precondition>) -> Result<Commit<Self::Request>, FsError>;
+    fn request(
+        &self,
+        text: &[u8],
+        precondition: Option<Precondition>,
+    ) -> Result<Commit<Self::Request>, FsError>;
 
     /// Follows a new text of this file: one JSON object, if nothing else is said.
     fn check(&self) -> Box<dyn TextCheck> {
@@ -205,18 +212,29 @@ impl<K> LineCheck<K> {
     /// What follows a good text is refused.
     #[must_use]
     pub fn once(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
-        Self { kind, judge, goes_on: false, is_long: false, text: Vec::new(), state: CheckState::Incomplete }
+        Self {
+            kind,
+            judge,
+            goes_on: false,
+            is_long: false,
+            text: Vec::new(),
+            state: CheckState::Incomplete,
+        }
     }
 
     /// What follows a good text belongs to it; the whole is judged again at the end.
     #[must_use]
     pub fn whole(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
-        Self { goes_on: true, ..Self::once(kind, judge) }
+        Self {
+            goes_on: true,
+            ..Self::once(kind, judge)
+        }
     }
 
     /// A line, or an object: it may end without a newline.
     fn may_be_whole(&self) -> bool {
-        self.text.ends_with(b"\n") || (self.text.ends_with(b"}") && self.text.trim_ascii_start().starts_with(b"{"))
+        self.text.ends_with(b"\n")
+            || (self.text.ends_with(b"}") && self.text.trim_ascii_start().starts_with(b"{"))
     }
 
     fn judge(&self) -> Judged {
@@ -281,5 +299,6 @@ impl<K: std::fmt::Debug + Send> TextCheck for LineCheck<K> {
 /// Gives a definition the name that its directory has; a warning if the text had another.
 fn name_by_directory(members: &mut Map<String, Value>, member: &str, name: &str) -> Option<String> {
     let replaced = members.insert(member.to_owned(), name.into())?;
-    (replaced.as_str() != Some(name)).then(|| format!("{member} in the body is not {name}; the directory's name was taken"))
+    (replaced.as_str() != Some(name))
+        .then(|| format!("{member} in the body is not {name}; the directory's name was taken"))
 }

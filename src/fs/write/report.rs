@@ -31,7 +31,10 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
         _ => {
             lines.push_str(&format!("{INDENT}{}\n", printable(&error.to_string())));
             if let Some(throttled) = error.throttled() {
-                lines.push_str(&format!("{INDENT}{}.\n", printable(&throttled.whereabouts())));
+                lines.push_str(&format!(
+                    "{INDENT}{}.\n",
+                    printable(&throttled.whereabouts())
+                ));
             }
             what_to_do(error)
         }
@@ -45,21 +48,39 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
 fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
     // A text that ends too early is shown with its last line, not with what follows its newline.
     let ends_early = error.offset >= text.len();
-    let text = if ends_early { text.trim_ascii_end() } else { text };
+    let text = if ends_early {
+        text.trim_ascii_end()
+    } else {
+        text
+    };
     let at = error.offset.min(text.len());
     let (left, right) = text.split_at(at);
-    let line_start = left.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let line_end = right.iter().position(|&byte| byte == b'\n').unwrap_or(right.len());
+    let line_start = left
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |newline| newline + 1);
+    let line_end = right
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .unwrap_or(right.len());
     let before = fitting(&left[line_start..], COLUMNS_BEFORE, true);
     let after = fitting(&right[..line_end], COLUMNS_AFTER, false);
     lines.push_str(&format!("{INDENT}{before}{after}\n"));
-    lines.push_str(&format!("{INDENT}{}^ {}\n", " ".repeat(before.chars().count()), printable(&error.to_string())));
+    lines.push_str(&format!(
+        "{INDENT}{}^ {}\n",
+        " ".repeat(before.chars().count()),
+        printable(&error.to_string())
+    ));
 }
 
 /// The part of `bytes` that fits, escaped: its end where that is what counts, else its beginning.
 fn fitting(bytes: &[u8], columns: usize, is_end: bool) -> String {
     let length = bytes.len().min(4 * columns);
-    let mut cells = cells(if is_end { &bytes[bytes.len() - length..] } else { &bytes[..length] });
+    let mut cells = cells(if is_end {
+        &bytes[bytes.len() - length..]
+    } else {
+        &bytes[..length]
+    });
     if is_end {
         cells.reverse();
     }
@@ -82,7 +103,13 @@ fn fitting(bytes: &[u8], columns: usize, is_end: bool) -> String {
 fn cells(bytes: &[u8]) -> Vec<String> {
     let mut cells = Vec::new();
     for chunk in bytes.utf8_chunks() {
-        cells.extend(chunk.valid().chars().map(|c| if is_printable(c) { c.to_string() } else { c.escape_unicode().to_string() }));
+        cells.extend(chunk.valid().chars().map(|c| {
+            if is_printable(c) {
+                c.to_string()
+            } else {
+                c.escape_unicode().to_string()
+            }
+        }));
         cells.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
     }
     cells
@@ -103,13 +130,29 @@ fn is_printable(c: char) -> bool {
 fn json_cause(text: &[u8], error: &PlainJsonError) -> &'static str {
     let wrong = text.get(error.offset);
     match (&error.fault, wrong) {
-        (PlainJsonFault::Expected(_) | PlainJsonFault::UnexpectedEnd, None) => "the text ends too early.",
-        (PlainJsonFault::TrailingData, _) => "one file holds one item; write it as a whole (>), do not append (>>).",
-        (PlainJsonFault::ControlCharacter, Some(b'\n' | b'\t')) => "a newline in a string is \\n, a tab \\t.",
+        (PlainJsonFault::Expected(_) | PlainJsonFault::UnexpectedEnd, None) => {
+            "the text ends too early."
+        }
+        (PlainJsonFault::TrailingData, _) => {
+            "one file holds one item; write it as a whole (>), do not append (>>)."
+        }
+        (PlainJsonFault::ControlCharacter, Some(b'\n' | b'\t')) => {
+            "a newline in a string is \\n, a tab \\t."
+        }
         (PlainJsonFault::Expected(_), Some(b'\'')) => "JSON strings take double quotes.",
-        (PlainJsonFault::Expected(what), Some(b'}' | b']')) if is_value(what) || is_name(what) => "is there a comma too many?",
-        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && is_value(what) => "strings need quotes.",
-        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && is_name(what) => "member names need quotes.",
+        (PlainJsonFault::Expected(what), Some(b'}' | b']')) if is_value(what) || is_name(what) => {
+            "is there a comma too many?"
+        }
+        (PlainJsonFault::Expected(what), Some(byte))
+            if byte.is_ascii_alphabetic() && is_value(what) =>
+        {
+            "strings need quotes."
+        }
+        (PlainJsonFault::Expected(what), Some(byte))
+            if byte.is_ascii_alphabetic() && is_name(what) =>
+        {
+            "member names need quotes."
+        }
         _ => "",
     }
 }
@@ -130,7 +173,11 @@ mod tests {
     fn json_report(text: &[u8]) -> String {
         let mut check = JsonPrefix::new();
         check.feed(text);
-        report(text, &FsError::Json(check.incomplete()), "The item is unchanged.")
+        report(
+            text,
+            &FsError::Json(check.incomplete()),
+            "The item is unchanged.",
+        )
     }
 
     #[test]
@@ -149,7 +196,11 @@ mod tests {
     fn only_the_line_of_the_error_is_shown_and_control_bytes_are_escaped() {
         assert_eq!(
             json_report(b"{\n  \"a\xFF\": 1,\n}\n"),
-            concat!("    \"a\\xFF\": 1,\n", "      ^ the text is not UTF-8 at byte 6\n", "  hint: The item is unchanged.\n")
+            concat!(
+                "    \"a\\xFF\": 1,\n",
+                "      ^ the text is not UTF-8 at byte 6\n",
+                "  hint: The item is unchanged.\n"
+            )
         );
         assert_eq!(
             json_report(b"{\"a\":\"\x1b[31m\"}"),
@@ -187,10 +238,17 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_on_both_sides() {
-        let text = format!("{{\"a\":\"{}\", x, \"b\":\"{}\"}}", "é".repeat(500), "€".repeat(500));
+        let text = format!(
+            "{{\"a\":\"{}\", x, \"b\":\"{}\"}}",
+            "é".repeat(500),
+            "€".repeat(500)
+        );
         let report = json_report(text.as_bytes());
         let lines: Vec<&str> = report.lines().collect();
-        assert!(lines[0].starts_with("  …é") && lines[0].ends_with("€…"), "{report}");
+        assert!(
+            lines[0].starts_with("  …é") && lines[0].ends_with("€…"),
+            "{report}"
+        );
         assert!(lines[0].chars().count() <= COLUMNS_MAX, "{report}");
         let caret = lines[1].chars().position(|c| c == '^').unwrap();
         assert_eq!(lines[0].chars().nth(caret), Some('x'), "{report}");
@@ -217,7 +275,11 @@ mod tests {
             ("{\"a\":\"\n\"}", "a newline in a string"),
         ];
         for (text, hint) in cases {
-            assert!(json_report(text.as_bytes()).contains(hint), "{text}: {}", json_report(text.as_bytes()));
+            assert!(
+                json_report(text.as_bytes()).contains(hint),
+                "{text}: {}",
+                json_report(text.as_bytes())
+            );
         }
     }
 }

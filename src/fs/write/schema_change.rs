@@ -82,7 +82,9 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
             wanted.entry(THROUGHPUT).or_insert_with(|| units.clone());
         }
         // Only the mode was edited: the units that belong to the old mode go with it.
-        (false, Some(units)) if wanted.get(THROUGHPUT) == Some(units) => drop(wanted.remove(THROUGHPUT)),
+        (false, Some(units)) if wanted.get(THROUGHPUT) == Some(units) => {
+            drop(wanted.remove(THROUGHPUT))
+        }
         _ => {}
     }
     // What was reached is below what is asked for now, and grows with it.
@@ -90,13 +92,24 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
         wanted.remove(WARM);
     }
     let known = named(stored, GLOBAL);
-    for index in wanted.get_mut(GLOBAL).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
-        let before = index.get("IndexName").and_then(Value::as_str).and_then(|name| known.get(name));
+    for index in wanted
+        .get_mut(GLOBAL)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        let before = index
+            .get("IndexName")
+            .and_then(Value::as_str)
+            .and_then(|name| known.get(name));
         let Some(before) = before else { continue };
         if index.contains_key(WARM) && index.get(WARM) == before.get(WARM) {
             index.remove(WARM);
         }
-        let Some(units) = before.get(THROUGHPUT) else { continue };
+        let Some(units) = before.get(THROUGHPUT) else {
+            continue;
+        };
         if provisioned {
             index.entry(THROUGHPUT).or_insert_with(|| units.clone());
         } else if index.get(THROUGHPUT) == Some(units) {
@@ -108,8 +121,12 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
 /// How to come from `stored` to `wanted`, both as `schema.json` shows a table; `wanted` was completed and is a well-formed request.
 #[must_use]
 pub fn change(stored: &Value, wanted: &Value, table_arn: &str) -> SchemaChange {
-    let mut differences =
-        Differences { stored, wanted, table: wanted.get("TableName").cloned().unwrap_or_default(), out: SchemaChange::default() };
+    let mut differences = Differences {
+        stored,
+        wanted,
+        table: wanted.get("TableName").cloned().unwrap_or_default(),
+        out: SchemaChange::default(),
+    };
     differences.fixed();
     differences.throughput();
     differences.maxima_and_warmth();
@@ -135,23 +152,34 @@ fn list<'a>(of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
 
 /// The objects of a list of indexes by name.
 fn named<'a>(definition: &'a Value, member: &str) -> BTreeMap<&'a str, &'a Value> {
-    list(definition, member).filter_map(|index| Some((index["IndexName"].as_str()?, index))).collect()
+    list(definition, member)
+        .filter_map(|index| Some((index["IndexName"].as_str()?, index)))
+        .collect()
 }
 
 /// Name and type of each definition.
 fn definitions(definition: &Value) -> BTreeMap<&str, &Value> {
-    list(definition, DEFINITIONS).filter_map(|one| Some((one["AttributeName"].as_str()?, one.get("AttributeType")?))).collect()
+    list(definition, DEFINITIONS)
+        .filter_map(|one| Some((one["AttributeName"].as_str()?, one.get("AttributeType")?)))
+        .collect()
 }
 
 /// The names in a key schema.
 fn key_names(holder: &Value) -> BTreeSet<&str> {
-    list(holder, "KeySchema").filter_map(|element| element["AttributeName"].as_str()).collect()
+    list(holder, "KeySchema")
+        .filter_map(|element| element["AttributeName"].as_str())
+        .collect()
 }
 
 /// Type and, in any order, attributes of a projection.
 fn projection(index: &Value) -> (Option<&str>, BTreeSet<&str>) {
     let projection = &index["Projection"];
-    (projection["ProjectionType"].as_str(), list(projection, "NonKeyAttributes").filter_map(Value::as_str).collect())
+    (
+        projection["ProjectionType"].as_str(),
+        list(projection, "NonKeyAttributes")
+            .filter_map(Value::as_str)
+            .collect(),
+    )
 }
 
 fn is_same_index(a: &Value, b: &Value) -> bool {
@@ -160,17 +188,31 @@ fn is_same_index(a: &Value, b: &Value) -> bool {
 
 impl Differences<'_> {
     fn refuse(&mut self, member: &str, why: impl Into<String>, hint: impl Into<String>) {
-        self.out.refusals.push(Refusal { member: member.to_owned(), why: why.into(), hint: hint.into() });
+        self.out.refusals.push(Refusal {
+            member: member.to_owned(),
+            why: why.into(),
+            hint: hint.into(),
+        });
     }
 
     fn step(&mut self, operation: &'static str, request: Value, effect: &str) {
-        self.out.steps.push(PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.to_owned() });
+        self.out.steps.push(PlannedRequest {
+            operation,
+            request,
+            reach: Reach::Settings,
+            effect: effect.to_owned(),
+        });
     }
 
     /// An UpdateTable request of these members, if there are any.
     fn update(&mut self, members: impl IntoIterator<Item = (&'static str, Value)>, effect: &str) {
-        let members = members.into_iter().map(|(name, value)| (name.to_owned(), value));
-        let request: Map<String, Value> = [("TableName".to_owned(), self.table.clone())].into_iter().chain(members).collect();
+        let members = members
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let request: Map<String, Value> = [("TableName".to_owned(), self.table.clone())]
+            .into_iter()
+            .chain(members)
+            .collect();
         if request.len() > 1 {
             self.step("UpdateTable", Value::Object(request), effect);
         }
@@ -179,14 +221,32 @@ impl Differences<'_> {
     /// What a table has for ever.
     fn fixed(&mut self) {
         let is_known = |name: &&String| {
-            *name == TIME_TO_LIVE || CreateTableRequest::STRUCTURE.members.iter().any(|it| it.name == name.as_str())
+            *name == TIME_TO_LIVE
+                || CreateTableRequest::STRUCTURE
+                    .members
+                    .iter()
+                    .any(|it| it.name == name.as_str())
         };
-        for member in self.wanted.as_object().into_iter().flat_map(Map::keys).filter(|name| !is_known(name)) {
-            self.refuse(member, "there is no such member", "the members are CreateTable's");
+        for member in self
+            .wanted
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+            .filter(|name| !is_known(name))
+        {
+            self.refuse(
+                member,
+                "there is no such member",
+                "the members are CreateTable's",
+            );
         }
         if self.stored.get("KeySchema") != self.wanted.get("KeySchema") {
             let hint = "make another table and copy the items (tar, cp -r)";
-            self.refuse("KeySchema", "the key of a table is fixed when it is created", hint);
+            self.refuse(
+                "KeySchema",
+                "the key of a table is fixed when it is created",
+                hint,
+            );
         }
         self.fixed_definitions();
         let (stored, wanted) = (named(self.stored, LOCAL), named(self.wanted, LOCAL));
@@ -194,19 +254,33 @@ impl Differences<'_> {
             (Some(before), Some(after)) => is_same_index(before, after),
             _ => false,
         };
-        if let Some(name) = stored.keys().chain(wanted.keys()).find(|name| !is_same(name)) {
+        if let Some(name) = stored
+            .keys()
+            .chain(wanted.keys())
+            .find(|name| !is_same(name))
+        {
             let why = format!("LSIs are fixed at creation, and {name} would change");
             self.refuse(LOCAL, why, "make another table with it and copy the items");
         }
         let (stored, wanted) = (named(self.stored, GLOBAL), named(self.wanted, GLOBAL));
         for (name, before) in &stored {
             match wanted.get(name) {
-                None => {
-                    self.refuse(GLOBAL, format!("{name} is left out, which drops nothing"), format!("to drop it: rmdir gsi/{name}"))
-                }
+                None => self.refuse(
+                    GLOBAL,
+                    format!("{name} is left out, which drops nothing"),
+                    format!("to drop it: rmdir gsi/{name}"),
+                ),
                 Some(after) if !is_same_index(before, after) => {
-                    let hint = format!("rmdir gsi/{name}, and when it is gone add it with its new definition");
-                    self.refuse(GLOBAL, format!("the keys and the projection of {name} are fixed when it is created"), hint);
+                    let hint = format!(
+                        "rmdir gsi/{name}, and when it is gone add it with its new definition"
+                    );
+                    self.refuse(
+                        GLOBAL,
+                        format!(
+                            "the keys and the projection of {name} are fixed when it is created"
+                        ),
+                        hint,
+                    );
                 }
                 Some(_) => {}
             }
@@ -218,15 +292,32 @@ impl Differences<'_> {
         for (name, kind) in &stored {
             match wanted.get(name) {
                 Some(after) if after == kind => {}
-                Some(_) => self.refuse(DEFINITIONS, format!("the type of {name} is fixed while it is a key"), "write its old type"),
-                None => self.refuse(DEFINITIONS, format!("{name} is a key and left out"), "write its definition"),
+                Some(_) => self.refuse(
+                    DEFINITIONS,
+                    format!("the type of {name} is fixed while it is a key"),
+                    "write its old type",
+                ),
+                None => self.refuse(
+                    DEFINITIONS,
+                    format!("{name} is a key and left out"),
+                    "write its definition",
+                ),
             }
         }
         let known = named(self.stored, GLOBAL);
-        let new = named(self.wanted, GLOBAL).into_iter().filter(|(name, _)| !known.contains_key(name));
+        let new = named(self.wanted, GLOBAL)
+            .into_iter()
+            .filter(|(name, _)| !known.contains_key(name));
         let used: BTreeSet<&str> = new.flat_map(|(_, index)| key_names(index)).collect();
-        for name in wanted.keys().filter(|name| !stored.contains_key(*name) && !used.contains(*name)) {
-            self.refuse(DEFINITIONS, format!("{name} is no key"), "only keys of the table and its indexes have definitions");
+        for name in wanted
+            .keys()
+            .filter(|name| !stored.contains_key(*name) && !used.contains(*name))
+        {
+            self.refuse(
+                DEFINITIONS,
+                format!("{name} is no key"),
+                "only keys of the table and its indexes have definitions",
+            );
         }
     }
 
@@ -238,19 +329,29 @@ impl Differences<'_> {
     fn throughput(&mut self) {
         let changes_mode = self.stored.get("BillingMode") != self.wanted.get("BillingMode");
         let mode = self.wanted.get("BillingMode").filter(|_| changes_mode);
-        let units = self.wanted.get(THROUGHPUT).filter(|units| changes_mode || Some(*units) != self.stored.get(THROUGHPUT));
+        let units = self
+            .wanted
+            .get(THROUGHPUT)
+            .filter(|units| changes_mode || Some(*units) != self.stored.get(THROUGHPUT));
         let before = named(self.stored, GLOBAL);
         let updates: Vec<Value> = named(self.wanted, GLOBAL)
             .into_iter()
             .filter_map(|(name, index)| {
                 let units = index.get(THROUGHPUT)?;
                 let is_changed = changes_mode || before.get(name)?.get(THROUGHPUT) != Some(units);
-                (is_changed && before.contains_key(name)).then(|| json!({ "Update": { "IndexName": name, THROUGHPUT: units } }))
+                (is_changed && before.contains_key(name))
+                    .then(|| json!({ "Update": { "IndexName": name, THROUGHPUT: units } }))
             })
             .collect();
         let updates = (!updates.is_empty()).then_some(Value::Array(updates));
-        let members = [("BillingMode", mode.cloned()), (THROUGHPUT, units.cloned()), (INDEX_UPDATES, updates)];
-        let members = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let members = [
+            ("BillingMode", mode.cloned()),
+            (THROUGHPUT, units.cloned()),
+            (INDEX_UPDATES, updates),
+        ];
+        let members = members
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
         self.update(members, "capacity is counted and billed so from then on");
     }
 
@@ -265,7 +366,9 @@ impl Differences<'_> {
         let before = named(self.stored, GLOBAL);
         let mut updates = Vec::new();
         for (name, index) in named(self.wanted, GLOBAL) {
-            let Some(before) = before.get(name) else { continue };
+            let Some(before) = before.get(name) else {
+                continue;
+            };
             let mut update = Map::new();
             if let (true, Some(maxima)) = (self.is_on_demand(), maxima(before, index)) {
                 update.insert(ON_DEMAND.to_owned(), maxima);
@@ -279,14 +382,19 @@ impl Differences<'_> {
             }
         }
         if !updates.is_empty() {
-            self.update([(INDEX_UPDATES, Value::Array(updates))], "the indexes' maxima and warmth");
+            self.update(
+                [(INDEX_UPDATES, Value::Array(updates))],
+                "the indexes' maxima and warmth",
+            );
         }
     }
 
     fn stream(&mut self) {
         let view = |definition: &Value| {
             let stream = &definition["StreamSpecification"];
-            (stream["StreamEnabled"] == true).then(|| stream.get("StreamViewType").cloned()).flatten()
+            (stream["StreamEnabled"] == true)
+                .then(|| stream.get("StreamViewType").cloned())
+                .flatten()
         };
         let (before, after) = (view(self.stored), view(self.wanted));
         if before == after {
@@ -294,11 +402,17 @@ impl Differences<'_> {
         }
         if before.is_some() {
             let off = json!({ "StreamEnabled": false });
-            self.update([("StreamSpecification", off)], "no more changes are recorded; the records stay for their 24 hours");
+            self.update(
+                [("StreamSpecification", off)],
+                "no more changes are recorded; the records stay for their 24 hours",
+            );
         }
         if let Some(view) = after {
             let on = json!({ "StreamEnabled": true, "StreamViewType": view });
-            self.update([("StreamSpecification", on)], "changes from then on are recorded, in a new stream");
+            self.update(
+                [("StreamSpecification", on)],
+                "changes from then on are recorded, in a new stream",
+            );
         }
     }
 
@@ -311,17 +425,28 @@ impl Differences<'_> {
         let after = encryption(self.wanted);
         if encryption(self.stored) != after {
             let off = json!({ "Enabled": false });
-            let sse = after.and_then(|_| self.wanted.get("SSESpecification").cloned()).unwrap_or(off);
+            let sse = after
+                .and_then(|_| self.wanted.get("SSESpecification").cloned())
+                .unwrap_or(off);
             self.update([("SSESpecification", sse)], "kept and shown");
         }
-        let class = |definition: &Value| definition.get("TableClass").cloned().unwrap_or_else(|| json!("STANDARD"));
+        let class = |definition: &Value| {
+            definition
+                .get("TableClass")
+                .cloned()
+                .unwrap_or_else(|| json!("STANDARD"))
+        };
         if class(self.stored) != class(self.wanted) {
             self.update([("TableClass", class(self.wanted))], "kept and shown");
         }
         const PROTECTION: &str = "DeletionProtectionEnabled";
         let protected = self.wanted[PROTECTION] == true;
         if (self.stored[PROTECTION] == true) != protected {
-            let effect = if protected { "the table cannot be deleted" } else { "the table can be deleted" };
+            let effect = if protected {
+                "the table cannot be deleted"
+            } else {
+                "the table can be deleted"
+            };
             self.update([(PROTECTION, json!(protected))], effect);
         }
     }
@@ -329,23 +454,51 @@ impl Differences<'_> {
     /// Tags and the resource policy, which have operations of their own.
     fn resource(&mut self, arn: &str) {
         let tags = |definition: &Value| -> BTreeMap<String, Value> {
-            list(definition, "Tags").filter_map(|tag| Some((tag["Key"].as_str()?.to_owned(), tag.clone()))).collect()
+            list(definition, "Tags")
+                .filter_map(|tag| Some((tag["Key"].as_str()?.to_owned(), tag.clone())))
+                .collect()
         };
         let (before, after) = (tags(self.stored), tags(self.wanted));
-        let gone: Vec<&String> = before.keys().filter(|key| !after.contains_key(*key)).collect();
+        let gone: Vec<&String> = before
+            .keys()
+            .filter(|key| !after.contains_key(*key))
+            .collect();
         if !gone.is_empty() {
-            self.step("UntagResource", json!({ "ResourceArn": arn, "TagKeys": gone }), "the tags are removed");
+            self.step(
+                "UntagResource",
+                json!({ "ResourceArn": arn, "TagKeys": gone }),
+                "the tags are removed",
+            );
         }
-        let set: Vec<&Value> = after.iter().filter(|(key, tag)| before.get(*key) != Some(*tag)).map(|(_, tag)| tag).collect();
+        let set: Vec<&Value> = after
+            .iter()
+            .filter(|(key, tag)| before.get(*key) != Some(*tag))
+            .map(|(_, tag)| tag)
+            .collect();
         if !set.is_empty() {
-            self.step("TagResource", json!({ "ResourceArn": arn, "Tags": set }), "the tags are set");
+            self.step(
+                "TagResource",
+                json!({ "ResourceArn": arn, "Tags": set }),
+                "the tags are set",
+            );
         }
-        match (self.stored.get("ResourcePolicy"), self.wanted.get("ResourcePolicy")) {
+        match (
+            self.stored.get("ResourcePolicy"),
+            self.wanted.get("ResourcePolicy"),
+        ) {
             (before, after) if before == after => {}
             (_, Some(policy)) => {
-                self.step("PutResourcePolicy", json!({ "ResourceArn": arn, "Policy": policy }), "kept and shown, not enforced");
+                self.step(
+                    "PutResourcePolicy",
+                    json!({ "ResourceArn": arn, "Policy": policy }),
+                    "kept and shown, not enforced",
+                );
             }
-            (_, None) => self.step("DeleteResourcePolicy", json!({ "ResourceArn": arn }), "the policy is removed"),
+            (_, None) => self.step(
+                "DeleteResourcePolicy",
+                json!({ "ResourceArn": arn }),
+                "the policy is removed",
+            ),
         }
     }
 
@@ -365,22 +518,40 @@ impl Differences<'_> {
     fn expire(&mut self, attribute: String, enabled: bool, effect: &str) {
         let specification = json!({ "Enabled": enabled, "AttributeName": attribute });
         let request = json!({ "TableName": self.table, TIME_TO_LIVE: specification });
-        let reach = if enabled { Reach::EveryItem } else { Reach::Settings };
-        self.out.steps.push(PlannedRequest { operation: "UpdateTimeToLive", request, reach, effect: effect.to_owned() });
+        let reach = if enabled {
+            Reach::EveryItem
+        } else {
+            Reach::Settings
+        };
+        self.out.steps.push(PlannedRequest {
+            operation: "UpdateTimeToLive",
+            request,
+            reach,
+            effect: effect.to_owned(),
+        });
     }
 
     /// UpdateTable makes one index at a time, in the background, after everything else.
     fn new_indexes(&mut self) {
         let known = named(self.stored, GLOBAL);
-        let new: Vec<(&str, &Value)> =
-            named(self.wanted, GLOBAL).into_iter().filter(|(name, _)| !known.contains_key(name)).collect();
+        let new: Vec<(&str, &Value)> = named(self.wanted, GLOBAL)
+            .into_iter()
+            .filter(|(name, _)| !known.contains_key(name))
+            .collect();
         if let [_, (name, _), ..] = new.as_slice() {
-            let hint = format!("leave {name} out, and add it when gsi/{}/stats.json says ACTIVE", new[0].0);
+            let hint = format!(
+                "leave {name} out, and add it when gsi/{}/stats.json says ACTIVE",
+                new[0].0
+            );
             return self.refuse(GLOBAL, "one index is made at a time", hint);
         }
         for (name, index) in new {
             let keys = key_names(index);
-            let is_key = |one: &&Value| one["AttributeName"].as_str().is_some_and(|name| keys.contains(name));
+            let is_key = |one: &&Value| {
+                one["AttributeName"]
+                    .as_str()
+                    .is_some_and(|name| keys.contains(name))
+            };
             let definitions: Vec<&Value> = list(self.wanted, DEFINITIONS).filter(is_key).collect();
             let names: Vec<&str> = keys.iter().copied().collect();
             let request = json!({
@@ -388,8 +559,16 @@ impl Differences<'_> {
                 DEFINITIONS: definitions,
                 INDEX_UPDATES: [{ "Create": index }],
             });
-            let effect = format!("gsi/{name} is filled in the background with the items that have {}", names.join(" and "));
-            self.out.steps.push(PlannedRequest { operation: "UpdateTable", request, reach: Reach::EveryItem, effect });
+            let effect = format!(
+                "gsi/{name} is filled in the background with the items that have {}",
+                names.join(" and ")
+            );
+            self.out.steps.push(PlannedRequest {
+                operation: "UpdateTable",
+                request,
+                reach: Reach::EveryItem,
+                effect,
+            });
         }
     }
 }
@@ -398,7 +577,10 @@ impl Differences<'_> {
 #[must_use]
 pub fn expiry(definition: &Value) -> Option<String> {
     let specification = &definition[TIME_TO_LIVE];
-    specification["AttributeName"].as_str().filter(|_| specification["Enabled"] == true).map(str::to_owned)
+    specification["AttributeName"]
+        .as_str()
+        .filter(|_| specification["Enabled"] == true)
+        .map(str::to_owned)
 }
 
 /// The change of on-demand maxima; -1 clears one.
@@ -417,7 +599,10 @@ fn maxima(before: &Value, after: &Value) -> Option<Value> {
 /// The change of warm throughput; left out, it stays.
 fn warmth(before: &Value, after: &Value) -> Option<Value> {
     let warm = after.get(WARM)?;
-    let is_new = |name: &str| warm.get(name).is_some_and(|units| before[WARM].get(name) != Some(units));
+    let is_new = |name: &str| {
+        warm.get(name)
+            .is_some_and(|units| before[WARM].get(name) != Some(units))
+    };
     (is_new("ReadUnitsPerSecond") || is_new("WriteUnitsPerSecond")).then(|| warm.clone())
 }
 
@@ -448,7 +633,8 @@ impl SchemaTarget {
     /// # Errors
     /// It is no definition.
     pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
-        let mut json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut json: Value =
+            Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let mut warnings = Vec::new();
         if let Some(members) = json.as_object_mut() {
             // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
@@ -461,8 +647,13 @@ impl SchemaTarget {
         let request = match &self.stored {
             None => {
                 let expiry = expiry(&json);
-                json.as_object_mut().map(|members| members.remove(TIME_TO_LIVE));
-                SchemaRequest::Create { request: Box::new(request), json, expiry }
+                json.as_object_mut()
+                    .map(|members| members.remove(TIME_TO_LIVE));
+                SchemaRequest::Create {
+                    request: Box::new(request),
+                    json,
+                    expiry,
+                }
             }
             Some(stored) => SchemaRequest::Change(change(stored, &json, &arn::table(&self.table))),
         };
@@ -473,7 +664,11 @@ impl SchemaTarget {
 impl Target for SchemaTarget {
     type Request = SchemaRequest;
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<SchemaRequest>, FsError> {
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<SchemaRequest>, FsError> {
         let commit = self.read(text)?;
         match &commit.request {
             SchemaRequest::Change(SchemaChange { refusals, .. }) if !refusals.is_empty() => {
@@ -485,7 +680,11 @@ impl Target for SchemaTarget {
     }
 
     fn unchanged(&self) -> &'static str {
-        if self.stored.is_some() { "The table is unchanged." } else { "No table was created." }
+        if self.stored.is_some() {
+            "The table is unchanged."
+        } else {
+            "No table was created."
+        }
     }
 }
 
@@ -496,8 +695,15 @@ pub struct PlanTarget(pub SchemaTarget);
 impl Target for PlanTarget {
     type Request = SchemaRequest;
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<SchemaRequest>, FsError> {
-        Ok(Commit { warnings: Vec::new(), ..self.0.read(text)? })
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<SchemaRequest>, FsError> {
+        Ok(Commit {
+            warnings: Vec::new(),
+            ..self.0.read(text)?
+        })
     }
 
     fn unchanged(&self) -> &'static str {

@@ -42,7 +42,11 @@ fn check(edit: impl FnOnce(&mut Map<String, Value>), expected: &[&str]) {
         let mut request = step.request.clone();
         let members = request.as_object_mut().unwrap();
         members.retain(|name, _| !matches!(name.as_str(), "TableName" | "ResourceArn"));
-        format!("{} {}", step.operation, serde_json::to_string(members).unwrap())
+        format!(
+            "{} {}",
+            step.operation,
+            serde_json::to_string(members).unwrap()
+        )
     });
     let refusals = change.refusals.iter().map(|refusal| format!("! {refusal}"));
     let actual: Vec<String> = steps.chain(refusals).collect();
@@ -59,7 +63,10 @@ fn what_is_the_same_needs_no_step() {
             it.remove("DeletionProtectionEnabled");
             it["AttributeDefinitions"].as_array_mut().unwrap().reverse();
             it["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"] = json!(["b", "a"]);
-            it["GlobalSecondaryIndexes"][0].as_object_mut().unwrap().remove("ProvisionedThroughput");
+            it["GlobalSecondaryIndexes"][0]
+                .as_object_mut()
+                .unwrap()
+                .remove("ProvisionedThroughput");
         },
         &[],
     );
@@ -69,32 +76,53 @@ fn what_is_the_same_needs_no_step() {
 fn throughput_and_billing() {
     check(
         |it| it["ProvisionedThroughput"]["ReadCapacityUnits"] = json!(9),
-        &[r#"UpdateTable {"ProvisionedThroughput":{"ReadCapacityUnits":9,"WriteCapacityUnits":5}}"#],
+        &[
+            r#"UpdateTable {"ProvisionedThroughput":{"ReadCapacityUnits":9,"WriteCapacityUnits":5}}"#,
+        ],
     );
     check(
-        |it| it["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"] = json!(9),
+        |it| {
+            it["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"] = json!(9)
+        },
         &[
             r#"UpdateTable {"GlobalSecondaryIndexUpdates":[{"Update":{"IndexName":"by-status","ProvisionedThroughput":{"ReadCapacityUnits":9,"WriteCapacityUnits":3}}}]}"#,
         ],
     );
     // `sed s/PROVISIONED/PAY_PER_REQUEST/`: the units go with the mode.
-    check(|it| it["BillingMode"] = json!("PAY_PER_REQUEST"), &[r#"UpdateTable {"BillingMode":"PAY_PER_REQUEST"}"#]);
+    check(
+        |it| it["BillingMode"] = json!("PAY_PER_REQUEST"),
+        &[r#"UpdateTable {"BillingMode":"PAY_PER_REQUEST"}"#],
+    );
     check(
         |it| {
             it["BillingMode"] = json!("PAY_PER_REQUEST");
-            it.insert("OnDemandThroughput".to_owned(), json!({ "MaxReadRequestUnits": 7 }));
+            it.insert(
+                "OnDemandThroughput".to_owned(),
+                json!({ "MaxReadRequestUnits": 7 }),
+            );
         },
-        &[r#"UpdateTable {"BillingMode":"PAY_PER_REQUEST"}"#, r#"UpdateTable {"OnDemandThroughput":{"MaxReadRequestUnits":7}}"#],
+        &[
+            r#"UpdateTable {"BillingMode":"PAY_PER_REQUEST"}"#,
+            r#"UpdateTable {"OnDemandThroughput":{"MaxReadRequestUnits":7}}"#,
+        ],
     );
     check(
-        |it| drop(it.insert("WarmThroughput".to_owned(), json!({ "ReadUnitsPerSecond": 700 }))),
+        |it| {
+            drop(it.insert(
+                "WarmThroughput".to_owned(),
+                json!({ "ReadUnitsPerSecond": 700 }),
+            ))
+        },
         &[r#"UpdateTable {"WarmThroughput":{"ReadUnitsPerSecond":700}}"#],
     );
 }
 
 #[test]
 fn streams_settings_tags_policies_and_expiry() {
-    check(|it| drop(it.remove("StreamSpecification")), &[r#"UpdateTable {"StreamSpecification":{"StreamEnabled":false}}"#]);
+    check(
+        |it| drop(it.remove("StreamSpecification")),
+        &[r#"UpdateTable {"StreamSpecification":{"StreamEnabled":false}}"#],
+    );
     check(
         |it| it["StreamSpecification"]["StreamViewType"] = json!("OLD_IMAGE"),
         &[
@@ -116,11 +144,22 @@ fn streams_settings_tags_policies_and_expiry() {
     );
     check(
         |it| it["Tags"] = json!([{ "Key": "b", "Value": "c" }]),
-        &[r#"UntagResource {"TagKeys":["team"]}"#, r#"TagResource {"Tags":[{"Key":"b","Value":"c"}]}"#],
+        &[
+            r#"UntagResource {"TagKeys":["team"]}"#,
+            r#"TagResource {"Tags":[{"Key":"b","Value":"c"}]}"#,
+        ],
     );
-    check(|it| drop(it.insert("ResourcePolicy".to_owned(), json!("{}"))), &[r#"PutResourcePolicy {"Policy":"{}"}"#]);
     check(
-        |it| drop(it.insert(TIME_TO_LIVE.to_owned(), json!({ "Enabled": true, "AttributeName": "at" }))),
+        |it| drop(it.insert("ResourcePolicy".to_owned(), json!("{}"))),
+        &[r#"PutResourcePolicy {"Policy":"{}"}"#],
+    );
+    check(
+        |it| {
+            drop(it.insert(
+                TIME_TO_LIVE.to_owned(),
+                json!({ "Enabled": true, "AttributeName": "at" }),
+            ))
+        },
         &[r#"UpdateTimeToLive {"TimeToLiveSpecification":{"Enabled":true,"AttributeName":"at"}}"#],
     );
 }
@@ -135,8 +174,14 @@ fn a_new_index_is_made_last() {
         })
     };
     let add = |it: &mut Map<String, Value>, name: &str, key: &str| {
-        it["GlobalSecondaryIndexes"].as_array_mut().unwrap().push(index(name, key));
-        it["AttributeDefinitions"].as_array_mut().unwrap().push(json!({ "AttributeName": key, "AttributeType": "S" }));
+        it["GlobalSecondaryIndexes"]
+            .as_array_mut()
+            .unwrap()
+            .push(index(name, key));
+        it["AttributeDefinitions"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({ "AttributeName": key, "AttributeType": "S" }));
     };
     check(
         |it| {
@@ -153,7 +198,9 @@ fn a_new_index_is_made_last() {
             add(it, "by-a", "a");
             add(it, "by-b", "b");
         },
-        &["! GlobalSecondaryIndexes: one index is made at a time; leave by-b out, and add it when gsi/by-a/stats.json says ACTIVE"],
+        &[
+            "! GlobalSecondaryIndexes: one index is made at a time; leave by-b out, and add it when gsi/by-a/stats.json says ACTIVE",
+        ],
     );
 }
 
@@ -161,15 +208,24 @@ fn a_new_index_is_made_last() {
 fn what_cannot_change_is_refused_by_its_name() {
     check(
         |it| it["KeySchema"] = json!([{ "AttributeName": "pk", "KeyType": "HASH" }]),
-        &["! KeySchema: the key of a table is fixed when it is created; make another table and copy the items (tar, cp -r)"],
+        &[
+            "! KeySchema: the key of a table is fixed when it is created; make another table and copy the items (tar, cp -r)",
+        ],
     );
     check(
         |it| it["AttributeDefinitions"][1]["AttributeType"] = json!("S"),
         &["! AttributeDefinitions: the type of sk is fixed while it is a key; write its old type"],
     );
     check(
-        |it| it["AttributeDefinitions"].as_array_mut().unwrap().push(json!({ "AttributeName": "x", "AttributeType": "S" })),
-        &["! AttributeDefinitions: x is no key; only keys of the table and its indexes have definitions"],
+        |it| {
+            it["AttributeDefinitions"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({ "AttributeName": "x", "AttributeType": "S" }))
+        },
+        &[
+            "! AttributeDefinitions: x is no key; only keys of the table and its indexes have definitions",
+        ],
     );
     check(
         |it| drop(it.remove("LocalSecondaryIndexes")),
@@ -179,7 +235,9 @@ fn what_cannot_change_is_refused_by_its_name() {
     );
     check(
         |it| drop(it.remove("GlobalSecondaryIndexes")),
-        &["! GlobalSecondaryIndexes: by-status is left out, which drops nothing; to drop it: rmdir gsi/by-status"],
+        &[
+            "! GlobalSecondaryIndexes: by-status is left out, which drops nothing; to drop it: rmdir gsi/by-status",
+        ],
     );
     check(
         |it| it["GlobalSecondaryIndexes"][0]["Projection"] = json!({ "ProjectionType": "ALL" }),

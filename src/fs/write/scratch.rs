@@ -4,7 +4,10 @@
 //! A file is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
 //! ones included, is counted when it is taken and given back when it goes.
 
-#![expect(clippy::cast_possible_truncation, reason = "offsets in memory, and memory is addressed by 64 bits")]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "offsets in memory, and memory is addressed by 64 bits"
+)]
 
 use std::hash::Hash;
 
@@ -83,7 +86,12 @@ pub struct Placed<D> {
 
 impl<D> Default for ScratchFiles<D> {
     fn default() -> Self {
-        Self { ids: HashMap::new(), files: HashMap::new(), used_bytes: 0, last_id: 0 }
+        Self {
+            ids: HashMap::new(),
+            files: HashMap::new(),
+            used_bytes: 0,
+            last_id: 0,
+        }
     }
 }
 
@@ -92,7 +100,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `Exists`, `ScratchFull`.
-    pub fn create(&mut self, directory: D, name: &str, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
+    pub fn create(
+        &mut self,
+        directory: D,
+        name: &str,
+        mode: u32,
+        now_ms: u64,
+    ) -> Result<FileId, FsError> {
         if self.find(&directory, name).is_some() {
             return Err(FsError::Exists);
         }
@@ -105,7 +119,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `ScratchFull`, `TooLarge`; then nothing has changed.
-    pub fn create_with(&mut self, directory: D, name: &str, content: &[u8], now_ms: u64) -> Result<FileId, FsError> {
+    pub fn create_with(
+        &mut self,
+        directory: D,
+        name: &str,
+        content: &[u8],
+        now_ms: u64,
+    ) -> Result<FileId, FsError> {
         // Made aside and moved into place, so that a failure leaves the old file.
         let id = self.make(0o644, now_ms)?;
         if let Err(error) = self.write(id, 0, content, now_ms) {
@@ -133,7 +153,11 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// Names and files of a directory, by name.
     pub fn list(&self, directory: &D) -> impl Iterator<Item = (&str, FileId)> {
-        self.ids.get(directory).into_iter().flatten().map(|(name, id)| (&**name, *id))
+        self.ids
+            .get(directory)
+            .into_iter()
+            .flatten()
+            .map(|(name, id)| (&**name, *id))
     }
 
     /// All files that have a name.
@@ -141,8 +165,11 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     pub fn all(&self) -> Vec<Placed<D>> {
         let of = |(directory, names): (&Arc<D>, &BTreeMap<Arc<str>, FileId>)| {
             let directory = Arc::clone(directory);
-            let placed =
-                |(name, id): (&Arc<str>, &FileId)| Placed { directory: Arc::clone(&directory), name: Arc::clone(name), id: *id };
+            let placed = |(name, id): (&Arc<str>, &FileId)| Placed {
+                directory: Arc::clone(&directory),
+                name: Arc::clone(name),
+                id: *id,
+            };
             names.iter().map(placed).collect::<Vec<_>>()
         };
         self.ids.iter().flat_map(of).collect()
@@ -157,7 +184,11 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// Directory and name of a file that still has one.
     #[must_use]
     pub fn place(&self, id: FileId) -> Option<(&D, &str)> {
-        self.files.get(&id)?.place.as_ref().map(|(directory, name)| (&**directory, &**name))
+        self.files
+            .get(&id)?
+            .place
+            .as_ref()
+            .map(|(directory, name)| (&**directory, &**name))
     }
 
     /// One more handle; it keeps the data of an unlinked file.
@@ -184,14 +215,24 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// `NotFound`.
     pub fn attributes(&self, id: FileId) -> Result<ScratchAttributes, FsError> {
         let file = self.files.get(&id).ok_or(FsError::NotFound)?;
-        Ok(ScratchAttributes { size: file.size, mode: file.mode, modified_ms: file.modified_ms, linked: file.place.is_some() })
+        Ok(ScratchAttributes {
+            size: file.size,
+            mode: file.mode,
+            modified_ms: file.modified_ms,
+            linked: file.place.is_some(),
+        })
     }
 
     /// chmod, utimens: `None` leaves as it is.
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn set_attributes(&mut self, id: FileId, mode: Option<u32>, modified_ms: Option<u64>) -> Result<(), FsError> {
+    pub fn set_attributes(
+        &mut self,
+        id: FileId,
+        mode: Option<u32>,
+        modified_ms: Option<u64>,
+    ) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.mode = mode.unwrap_or(file.mode);
         file.modified_ms = modified_ms.unwrap_or(file.modified_ms);
@@ -202,7 +243,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn read(&mut self, id: FileId, offset: u64, size: usize, now_ms: u64) -> Result<Vec<u8>, FsError> {
+    pub fn read(
+        &mut self,
+        id: FileId,
+        offset: u64,
+        size: usize,
+        now_ms: u64,
+    ) -> Result<Vec<u8>, FsError> {
         let file = self.file(id)?;
         file.used_ms = now_ms;
         Ok(file.read(offset, size))
@@ -221,8 +268,16 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`, `ScratchFull`.
-    pub fn write(&mut self, id: FileId, offset: u64, data: &[u8], now_ms: u64) -> Result<(), FsError> {
-        let end = offset.checked_add(data.len() as u64).filter(|&end| end <= SCRATCH_FILE_BYTES_MAX);
+    pub fn write(
+        &mut self,
+        id: FileId,
+        offset: u64,
+        data: &[u8],
+        now_ms: u64,
+    ) -> Result<(), FsError> {
+        let end = offset
+            .checked_add(data.len() as u64)
+            .filter(|&end| end <= SCRATCH_FILE_BYTES_MAX);
         let end = end.ok_or(FsError::ScratchFull)?;
         let file = self.file(id)?;
         let (before, needed) = (file.content.cost(), file.content.cost_with(offset, end));
@@ -290,7 +345,14 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// A directory is gone, and its files with it. Open handles keep their data.
     pub fn remove_directory(&mut self, directory: &D) {
-        for id in self.ids.get(directory).into_iter().flatten().map(|(_, id)| *id).collect::<Vec<_>>() {
+        for id in self
+            .ids
+            .get(directory)
+            .into_iter()
+            .flatten()
+            .map(|(_, id)| *id)
+            .collect::<Vec<_>>()
+        {
             // It has that name.
             let _ = self.remove(id);
         }
@@ -305,11 +367,17 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// Drops files that are not open and were not used for [`IDLE_MS_MAX`]; their places.
     pub fn expire(&mut self, now_ms: u64) -> Vec<Placed<D>> {
-        let idle = |file: &File<D>| file.handles == 0 && now_ms.saturating_sub(file.used_ms) >= IDLE_MS_MAX;
+        let idle = |file: &File<D>| {
+            file.handles == 0 && now_ms.saturating_sub(file.used_ms) >= IDLE_MS_MAX
+        };
         let files = self.files.iter().filter(|(_, file)| idle(file));
         let placed = files.filter_map(|(id, file)| {
             let (directory, name) = file.place.clone()?;
-            Some(Placed { directory, name, id: *id })
+            Some(Placed {
+                directory,
+                name,
+                id: *id,
+            })
         });
         let placed: Vec<_> = placed.collect();
         for file in &placed {
@@ -343,7 +411,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             self.drop_if_unused(old);
         }
         // The files of a directory share it.
-        let directory = self.ids.get_key_value(&directory).map_or_else(|| Arc::new(directory), |(shared, _)| Arc::clone(shared));
+        let directory = self
+            .ids
+            .get_key_value(&directory)
+            .map_or_else(|| Arc::new(directory), |(shared, _)| Arc::clone(shared));
         let name: Arc<str> = Arc::from(name);
         if let Some(file) = self.files.get_mut(&id) {
             file.place = Some((Arc::clone(&directory), Arc::clone(&name)));
@@ -365,7 +436,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     fn drop_if_unused(&mut self, id: FileId) {
-        if self.files.get(&id).is_some_and(|file| file.place.is_none() && file.handles == 0)
+        if self
+            .files
+            .get(&id)
+            .is_some_and(|file| file.place.is_none() && file.handles == 0)
             && let Some(file) = self.files.remove(&id)
         {
             self.used_bytes -= FILE_COST_BYTES + file.content.cost();
@@ -374,7 +448,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 }
 
 /// The pages that `start..end` touches, each with the part of it and the matching part of `start..end`, both from 0.
-fn pages(start: u64, end: u64) -> impl Iterator<Item = (u64, std::ops::Range<usize>, std::ops::Range<usize>)> {
+fn pages(
+    start: u64,
+    end: u64,
+) -> impl Iterator<Item = (u64, std::ops::Range<usize>, std::ops::Range<usize>)> {
     let page_bytes = PAGE_BYTES as u64;
     (start / page_bytes..end.div_ceil(page_bytes)).map(move |page| {
         let from = start.max(page * page_bytes);
@@ -387,7 +464,15 @@ fn pages(start: u64, end: u64) -> impl Iterator<Item = (u64, std::ops::Range<usi
 
 impl<D> File<D> {
     fn new(mode: u32, now_ms: u64) -> Self {
-        Self { place: None, content: Content::default(), size: 0, mode, modified_ms: now_ms, used_ms: now_ms, handles: 0 }
+        Self {
+            place: None,
+            content: Content::default(),
+            size: 0,
+            mode,
+            modified_ms: now_ms,
+            used_ms: now_ms,
+            handles: 0,
+        }
     }
 
     fn read(&self, offset: u64, size: usize) -> Vec<u8> {
@@ -420,14 +505,18 @@ impl Content {
         if self.is_small(end) {
             return room(self.0.get(&0).map_or(0, Vec::capacity), end as usize) as u64;
         }
-        let missing = pages(start, end).filter(|(page, ..)| !self.0.contains_key(page)).count();
+        let missing = pages(start, end)
+            .filter(|(page, ..)| !self.0.contains_key(page))
+            .count();
         (self.0.len() + missing) as u64 * PAGE_BYTES as u64
     }
 
     fn read(&self, start: u64, end: u64, out: &mut [u8]) {
         for (page, part, place) in pages(start, end) {
             let page = self.0.get(&page).map(Vec::as_slice).unwrap_or_default();
-            let there = page.get(part.start..part.end.min(page.len())).unwrap_or_default();
+            let there = page
+                .get(part.start..part.end.min(page.len()))
+                .unwrap_or_default();
             out[place][..there.len()].copy_from_slice(there);
         }
     }
@@ -443,7 +532,11 @@ impl Content {
         }
         for (page, part, place) in pages(offset, end) {
             let page = self.0.entry(page).or_default();
-            let room = if is_small { room(page.capacity(), part.end) } else { PAGE_BYTES };
+            let room = if is_small {
+                room(page.capacity(), part.end)
+            } else {
+                PAGE_BYTES
+            };
             page.reserve_exact(room - page.len());
             page.resize(page.len().max(part.end), 0);
             page[part].copy_from_slice(&data[place]);
@@ -484,7 +577,15 @@ mod tests {
         let a = scratch.create("d", ".a", 0o600, 5).unwrap();
         assert_eq!(scratch.create("d", ".a", 0o600, 5), Err(FsError::Exists));
         scratch.write(a, 0, b"hello", 6).unwrap();
-        assert_eq!(scratch.attributes(a), Ok(ScratchAttributes { size: 5, mode: 0o600, modified_ms: 6, linked: true }));
+        assert_eq!(
+            scratch.attributes(a),
+            Ok(ScratchAttributes {
+                size: 5,
+                mode: 0o600,
+                modified_ms: 6,
+                linked: true
+            })
+        );
         let b = scratch.create("e", "b", 0o644, 7).unwrap();
         scratch.open(b, 7).unwrap();
         scratch.write(b, 0, b"old", 7).unwrap();
@@ -492,7 +593,11 @@ mod tests {
         assert_eq!(scratch.find(&"d", ".a"), None);
         assert_eq!(scratch.find(&"e", "b"), Some(a));
         assert_eq!(scratch.place(a), Some((&"e", "b")));
-        assert_eq!(scratch.content(b), Ok(b"old".to_vec()), "an open handle keeps the data");
+        assert_eq!(
+            scratch.content(b),
+            Ok(b"old".to_vec()),
+            "an open handle keeps the data"
+        );
         scratch.release(b, 9);
         assert_eq!(scratch.content(b), Err(FsError::NotFound));
         assert_eq!(scratch.list(&"e").collect::<Vec<_>>(), [("b", a)]);
@@ -514,11 +619,22 @@ mod tests {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
         scratch.move_directory(&"d", &"e");
-        assert_eq!((scratch.find(&"d", "a"), scratch.find(&"e", "a"), scratch.place(a)), (None, Some(a), Some((&"e", "a"))));
+        assert_eq!(
+            (
+                scratch.find(&"d", "a"),
+                scratch.find(&"e", "a"),
+                scratch.place(a)
+            ),
+            (None, Some(a), Some((&"e", "a")))
+        );
         scratch.open(a, 0).unwrap();
         scratch.write(a, 0, b"x", 0).unwrap();
         scratch.remove_directory(&"e");
-        assert_eq!((scratch.find(&"e", "a"), scratch.content(a)), (None, Ok(b"x".to_vec())), "an open handle keeps the data");
+        assert_eq!(
+            (scratch.find(&"e", "a"), scratch.content(a)),
+            (None, Ok(b"x".to_vec())),
+            "an open handle keeps the data"
+        );
         scratch.release(a, 0);
         assert_eq!((scratch.used_bytes(), scratch.directories().len()), (0, 0));
     }
@@ -527,7 +643,9 @@ mod tests {
     fn a_small_file_costs_its_bytes_and_a_little() {
         let mut scratch = files();
         for number in 0..10_000 {
-            let id = scratch.create("d", &format!("f{number}"), 0o600, 0).unwrap();
+            let id = scratch
+                .create("d", &format!("f{number}"), 0o600, 0)
+                .unwrap();
             scratch.write(id, 0, &[b'x'; 100], 0).unwrap();
         }
         assert_eq!(scratch.used_bytes(), 10_000 * (100 + FILE_COST_BYTES));
@@ -556,16 +674,31 @@ mod tests {
     fn limits() {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
-        assert_eq!(scratch.write(a, SCRATCH_FILE_BYTES_MAX, b"x", 0), Err(FsError::ScratchFull));
-        assert_eq!(scratch.write(a, u64::MAX, b"x", 0), Err(FsError::ScratchFull));
-        assert_eq!(scratch.truncate(a, SCRATCH_FILE_BYTES_MAX + 1, 0), Err(FsError::ScratchFull));
+        assert_eq!(
+            scratch.write(a, SCRATCH_FILE_BYTES_MAX, b"x", 0),
+            Err(FsError::ScratchFull)
+        );
+        assert_eq!(
+            scratch.write(a, u64::MAX, b"x", 0),
+            Err(FsError::ScratchFull)
+        );
+        assert_eq!(
+            scratch.truncate(a, SCRATCH_FILE_BYTES_MAX + 1, 0),
+            Err(FsError::ScratchFull)
+        );
         let block = vec![1; SCRATCH_FILE_BYTES_MAX as usize];
         for n in 0..7 {
             let id = scratch.create("d", &format!("f{n}"), 0o600, 0).unwrap();
             scratch.write(id, 0, &block, 0).unwrap();
         }
-        assert_eq!(scratch.create_with("d", "f0", &block, 0), Err(FsError::ScratchFull));
-        assert!(scratch.find(&"d", "f0").is_some(), "a failure leaves the old file");
+        assert_eq!(
+            scratch.create_with("d", "f0", &block, 0),
+            Err(FsError::ScratchFull)
+        );
+        assert!(
+            scratch.find(&"d", "f0").is_some(),
+            "a failure leaves the old file"
+        );
         let last = scratch.find(&"d", "f6").unwrap();
         scratch.remove(last).unwrap();
         let used = scratch.used_bytes();
@@ -584,7 +717,9 @@ mod tests {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
         let b = scratch.create("d", "b", 0o600, 10).unwrap();
-        let ids = |placed: Vec<Placed<&'static str>>| placed.iter().map(|file| file.id).collect::<Vec<_>>();
+        let ids = |placed: Vec<Placed<&'static str>>| {
+            placed.iter().map(|file| file.id).collect::<Vec<_>>()
+        };
         scratch.open(a, 0).unwrap();
         assert!(scratch.expire(IDLE_MS_MAX).is_empty());
         assert_eq!(ids(scratch.expire(IDLE_MS_MAX + 10)), [b]);
@@ -601,9 +736,15 @@ mod tests {
     }
 
     fn any_operation() -> impl Strategy<Value = Operation> {
-        let offset = || prop_oneof![0..20_000u64, (0..5u64).prop_map(|page| page * PAGE_BYTES as u64)];
+        let offset = || {
+            prop_oneof![
+                0..20_000u64,
+                (0..5u64).prop_map(|page| page * PAGE_BYTES as u64)
+            ]
+        };
         prop_oneof![
-            (offset(), 1..=255u8, 0..9_000usize).prop_map(|(at, byte, length)| Operation::Write(at, vec![byte; length])),
+            (offset(), 1..=255u8, 0..9_000usize)
+                .prop_map(|(at, byte, length)| Operation::Write(at, vec![byte; length])),
             (offset(), 0..9_000usize).prop_map(|(at, size)| Operation::Read(at, size)),
             offset().prop_map(Operation::Truncate),
         ]

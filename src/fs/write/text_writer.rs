@@ -57,7 +57,11 @@ impl<T> TextWriter<T> {
     /// Bytes of memory of the text and what is remembered of it.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        let checked = if let Mode::Stream(check) = &self.mode { check.held_bytes() } else { 0 };
+        let checked = if let Mode::Stream(check) = &self.mode {
+            check.held_bytes()
+        } else {
+            0
+        };
         self.text.capacity() + checked
     }
 }
@@ -70,7 +74,13 @@ impl<T: Target> TextWriter<T> {
 
     fn stream_if(target: T, opener: Opener, precondition: Option<Precondition>) -> Self {
         let check = target.check();
-        Self::new(target, opener, Vec::new(), Mode::Stream(check), precondition)
+        Self::new(
+            target,
+            opener,
+            Vec::new(),
+            Mode::Stream(check),
+            precondition,
+        )
     }
 
     /// A file created with O_EXCL: the commit fails with `Exists` when the item is there by then.
@@ -81,27 +91,46 @@ impl<T: Target> TextWriter<T> {
     /// A file whose opening made an item of nothing but its key: the commit takes that one's place, and fails when somebody else
     /// changed it.
     pub fn stream_made(target: T, opener: Opener, version: Version) -> Self {
-        Self { made: Some(version), ..Self::stream_if(target, opener, Some(Precondition::Version(version))) }
+        Self {
+            made: Some(version),
+            ..Self::stream_if(target, opener, Some(Precondition::Version(version)))
+        }
     }
 
     /// A file whose name says which version it replaces: the commit fails with `Stale` when another is stored by then.
     pub fn stream_replacing(target: T, opener: Opener, version: Version) -> Self {
-        Self { is_pinned: true, ..Self::stream_if(target, opener, Some(Precondition::Version(version))) }
+        Self {
+            is_pinned: true,
+            ..Self::stream_if(target, opener, Some(Precondition::Version(version)))
+        }
     }
 
     /// A file opened for writing without O_TRUNC. `snapshot` is its text now; `precondition` guards the commit: of an item
     /// `Precondition::Version` of that snapshot, so that the commit fails with `Stale` when somebody else changed it.
-    pub fn edit(target: T, snapshot: Vec<u8>, precondition: Option<Precondition>, opener: Opener) -> Self {
+    pub fn edit(
+        target: T,
+        snapshot: Vec<u8>,
+        precondition: Option<Precondition>,
+        opener: Opener,
+    ) -> Self {
         let mut check = target.check();
         // Appending to a complete text is a second document: caught in write, as for a stream.
         if opener.append && check.feed(&snapshot) == CheckState::Complete {
             return Self::new(target, opener, snapshot, Mode::Stream(check), precondition);
         }
-        let mode = Mode::Edit { stored: Some(digest(&snapshot)) };
+        let mode = Mode::Edit {
+            stored: Some(digest(&snapshot)),
+        };
         Self::new(target, opener, snapshot, mode, precondition)
     }
 
-    fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
+    fn new(
+        target: T,
+        opener: Opener,
+        text: Vec<u8>,
+        mode: Mode,
+        precondition: Option<Precondition>,
+    ) -> Self {
         Self {
             target,
             opener,
@@ -131,21 +160,26 @@ impl<T: Target> TextWriter<T> {
     /// Up to `size` bytes of the file as this handle sees it.
     #[must_use]
     pub fn read(&self, offset: u64, size: usize) -> &[u8] {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.text.len());
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(self.text.len());
         let end = start.saturating_add(size).min(self.text.len());
         &self.text[start..end]
     }
 
     /// The next commit is held against this version, unless something else is known already: the writer's process read it.
     pub fn guard(&mut self, version: Version) {
-        self.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
+        self.precondition
+            .get_or_insert(Precondition::VersionOrAbsent(version));
     }
 
     /// The version that the next commit is held against.
     #[must_use]
     pub fn held_against(&self) -> Option<Version> {
         match self.precondition {
-            Some(Precondition::Version(version) | Precondition::VersionOrAbsent(version)) => Some(version),
+            Some(Precondition::Version(version) | Precondition::VersionOrAbsent(version)) => {
+                Some(version)
+            }
             Some(Precondition::Absent) | None => None,
         }
     }
@@ -174,7 +208,11 @@ impl<T: Target> TextWriter<T> {
     /// Was nothing written through this handle?
     #[must_use]
     pub fn is_untouched(&self) -> bool {
-        matches!(self.mode, Mode::Stream(_)) && self.text.is_empty() && !self.dirty && !self.reported && self.stored.is_none()
+        matches!(self.mode, Mode::Stream(_))
+            && self.text.is_empty()
+            && !self.dirty
+            && !self.reported
+            && self.stored.is_none()
     }
 
     /// The version that the opening made, once: it is to go, and the next commit makes the item anew.
@@ -187,7 +225,11 @@ impl<T: Target> TextWriter<T> {
     /// The last sentence of a failure's hint.
     #[must_use]
     pub fn unchanged(&self) -> &'static str {
-        if self.stored.is_some() { STORED_BEFORE } else { self.target.unchanged() }
+        if self.stored.is_some() {
+            STORED_BEFORE
+        } else {
+            self.target.unchanged()
+        }
     }
 
     /// write(2), pwrite(2).
@@ -199,13 +241,19 @@ impl<T: Target> TextWriter<T> {
             return WriteStep::Done;
         }
         let end = self.text.len();
-        let start = if self.opener.append { end } else { usize::try_from(offset).unwrap_or(usize::MAX) };
+        let start = if self.opener.append {
+            end
+        } else {
+            usize::try_from(offset).unwrap_or(usize::MAX)
+        };
         if start.saturating_add(data.len()) > TEXT_BYTES_MAX {
             return WriteStep::Fail(self.poison(FsError::TooLarge));
         }
         if start != end {
             if self.target.is_statement() {
-                let error = FsError::Body("this file takes a text from its beginning to its end, once".to_owned());
+                let error = FsError::Body(
+                    "this file takes a text from its beginning to its end, once".to_owned(),
+                );
                 return WriteStep::Fail(self.poison(error));
             }
             self.leave_stream();
@@ -296,7 +344,9 @@ impl<T: Target> TextWriter<T> {
                 self.made = None;
                 self.precondition = self.precondition.map(|held| match held {
                     Precondition::VersionOrAbsent(_) => Precondition::VersionOrAbsent(version),
-                    Precondition::Version(_) | Precondition::Absent => Precondition::Version(version),
+                    Precondition::Version(_) | Precondition::Absent => {
+                        Precondition::Version(version)
+                    }
                 });
                 if let Mode::Edit { stored } = &mut self.mode {
                     *stored = Some(digest(&self.text));
@@ -347,7 +397,11 @@ impl<T: Target> TextWriter<T> {
                 &edited
             }
         };
-        match if must_be_complete { check.at_end() } else { check.state() } {
+        match if must_be_complete {
+            check.at_end()
+        } else {
+            check.state()
+        } {
             CheckState::Complete => self.commit(),
             CheckState::Incomplete if !must_be_complete => WriteStep::Done,
             CheckState::Incomplete => {
@@ -367,14 +421,22 @@ impl<T: Target> TextWriter<T> {
 
     /// The text as it is now cannot be stored.
     fn refuse_text(&mut self, error: FsError) -> WriteStep<T::Request> {
-        if self.reported { WriteStep::FailAgain(error) } else { WriteStep::Fail(self.refuse(error)) }
+        if self.reported {
+            WriteStep::FailAgain(error)
+        } else {
+            WriteStep::Fail(self.refuse(error))
+        }
     }
 
     /// A complete or final text was not accepted. A stream cannot be mended, an edited text can.
     fn refuse(&mut self, error: FsError) -> Failure {
         let incomplete = matches!(&self.mode, Mode::Stream(check) if !self.is_ahead && check.state() == CheckState::Incomplete);
         self.reported = true;
-        if incomplete || matches!(self.mode, Mode::Edit { .. }) { self.failure(error) } else { self.poison(error) }
+        if incomplete || matches!(self.mode, Mode::Edit { .. }) {
+            self.failure(error)
+        } else {
+            self.poison(error)
+        }
     }
 
     fn failure(&self, error: FsError) -> Failure {
@@ -403,7 +465,9 @@ impl<T: Target> TextWriter<T> {
     fn restart(&mut self) {
         self.text.clear();
         (self.mode, self.is_ahead) = (Mode::Stream(self.target.check()), false);
-        self.precondition = self.precondition.filter(|condition| self.is_pinned || *condition == Precondition::Absent);
+        self.precondition = self
+            .precondition
+            .filter(|condition| self.is_pinned || *condition == Precondition::Absent);
         self.dirty = false;
         self.reported = false;
     }
@@ -412,7 +476,9 @@ impl<T: Target> TextWriter<T> {
     fn commit_error(&self, error: Error) -> FsError {
         match (error, self.precondition) {
             (Error::ConditionalCheckFailed { .. }, Some(Precondition::Absent)) => FsError::Exists,
-            (Error::ConditionalCheckFailed { .. }, Some(_)) if self.is_pinned => FsError::OtherVersion,
+            (Error::ConditionalCheckFailed { .. }, Some(_)) if self.is_pinned => {
+                FsError::OtherVersion
+            }
             (Error::ConditionalCheckFailed { .. }, Some(_)) => FsError::Stale,
             (Error::Value(ValueError::ItemTooLarge), _) => FsError::TooLarge,
             (error, _) => FsError::Database(error),

@@ -36,32 +36,49 @@ fn fitting(peak: f64) -> u64 {
 }
 
 fn fitting_units(source: &SourceTraffic) -> ProvisionedThroughput {
-    ProvisionedThroughput { read_capacity_units: fitting(source.peak.read), write_capacity_units: fitting(source.peak.write) }
+    ProvisionedThroughput {
+        read_capacity_units: fitting(source.peak.read),
+        write_capacity_units: fitting(source.peak.write),
+    }
 }
 
 fn months(traffic: &Traffic) -> Months {
     let rate = |source: &SourceMetrics| {
-        let of = traffic.of(source.index.as_ref()).map(SourceTraffic::load).unwrap_or_default();
-        Load { read: of.read / traffic.seconds(), write: of.write / traffic.seconds(), ..of }
+        let of = traffic
+            .of(source.index.as_ref())
+            .map(SourceTraffic::load)
+            .unwrap_or_default();
+        Load {
+            read: of.read / traffic.seconds(),
+            write: of.write / traffic.seconds(),
+            ..of
+        }
     };
     let billed = |billing: &dyn Fn(&SourceMetrics) -> Billing| {
         let mut table = traffic.metrics.clone();
-        table.sources.iter_mut().for_each(|source| source.billing = billing(source));
+        table
+            .sources
+            .iter_mut()
+            .for_each(|source| source.billing = billing(source));
         traffic.prices.month_of_table(&table, rate).total()
     };
     Months {
         now: billed(&|source| source.billing),
         on_demand: billed(&|_| Billing::OnDemand),
-        provisioned: billed(&|source| match (source.is_local, traffic.of(source.index.as_ref())) {
-            (false, Some(of)) => Billing::Provisioned(fitting_units(of)),
-            _ => Billing::WithTable,
-        }),
+        provisioned: billed(
+            &|source| match (source.is_local, traffic.of(source.index.as_ref())) {
+                (false, Some(of)) => Billing::Provisioned(fitting_units(of)),
+                _ => Billing::WithTable,
+            },
+        ),
     }
 }
 
 /// Too many or too few units.
 pub fn provisioned(facts: &Facts) -> Vec<Advice> {
-    let Some(traffic) = &facts.traffic else { return Vec::new() };
+    let Some(traffic) = &facts.traffic else {
+        return Vec::new();
+    };
     traffic
         .sources
         .iter()
@@ -73,22 +90,44 @@ pub fn provisioned(facts: &Facts) -> Vec<Advice> {
 fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool) -> Option<Advice> {
     let given = source.provisioned()?;
     let (kind, given, peak, throttles) = match is_write {
-        true => ("write", given.write_capacity_units, source.peak.write, source.usage.write_throttles),
-        false => ("read", given.read_capacity_units, source.peak.read, source.usage.read_throttles),
+        true => (
+            "write",
+            given.write_capacity_units,
+            source.peak.write,
+            source.usage.write_throttles,
+        ),
+        false => (
+            "read",
+            given.read_capacity_units,
+            source.peak.read,
+            source.usage.read_throttles,
+        ),
     };
     let share = peak / given.max(1) as f64;
     let is_high = share >= HIGH && throttles == 0;
-    let is_low = share < LOW && given > UNITS_MIN && traffic.seconds() >= SECONDS_MIN && throttles == 0;
+    let is_low =
+        share < LOW && given > UNITS_MIN && traffic.seconds() >= SECONDS_MIN && throttles == 0;
     if !is_high && !is_low {
         return None;
     }
     let name = facts.name();
-    let price = if is_write { traffic.prices.write_hour } else { traffic.prices.read_hour };
-    let saved = given.saturating_sub(fitting(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
+    let price = if is_write {
+        traffic.prices.write_hour
+    } else {
+        traffic.prices.read_hour
+    };
+    let saved =
+        given.saturating_sub(fitting(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
     let (level, more) = if is_high {
         (Level::Warning, String::new())
     } else {
-        (Level::Hint, format!(" Fewer would save {saved:.2} {} a month.", traffic.prices.currency))
+        (
+            Level::Hint,
+            format!(
+                " Fewer would save {saved:.2} {} a month.",
+                traffic.prices.currency
+            ),
+        )
     };
     Some(Advice {
         level,
@@ -110,15 +149,29 @@ fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool)
 
 /// The other billing mode would be cheaper.
 pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
-    let Some(traffic) = facts.traffic.as_ref().filter(|traffic| traffic.seconds() >= SECONDS_MIN) else { return Vec::new() };
+    let Some(traffic) = facts
+        .traffic
+        .as_ref()
+        .filter(|traffic| traffic.seconds() >= SECONDS_MIN)
+    else {
+        return Vec::new();
+    };
     let (schema, months) = (&facts.description.schema, months(traffic));
     let (other, is, cost) = match schema.billing_mode {
         BillingMode::Provisioned => ("on demand", "provisioned", months.on_demand),
-        BillingMode::PayPerRequest => ("provisioned for the busiest minute", "on demand", months.provisioned),
+        BillingMode::PayPerRequest => (
+            "provisioned for the busiest minute",
+            "on demand",
+            months.provisioned,
+        ),
     };
     // Fewer units come first: they are told of by themselves.
     let is_told = !provisioned(facts).is_empty();
-    if is_told || traffic.load().weight() == 0.0 || cost > months.now * CHEAPER || months.now - cost < SAVED_MIN {
+    if is_told
+        || traffic.load().weight() == 0.0
+        || cost > months.now * CHEAPER
+        || months.now - cost < SAVED_MIN
+    {
         return Vec::new();
     }
     vec![Advice {
@@ -131,13 +184,19 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
             traffic.prices.currency
         ),
         rule: "Units on demand cost several times those that are provisioned and used: an even load is cheaper provisioned, a rare or uneven one on demand (G-40, G-41, S-10).",
-        remedy: format!("Set BillingMode in `{}/schema.json`; `{0}/capacity.json` has the costs.", schema.name),
+        remedy: format!(
+            "Set BillingMode in `{}/schema.json`; `{0}/capacity.json` has the costs.",
+            schema.name
+        ),
     }]
 }
 
 /// The load and its cost as facts; `None` when nothing was asked.
 pub fn load(facts: &Facts) -> Option<String> {
-    let traffic = facts.traffic.as_ref().filter(|traffic| traffic.load() != Load::default())?;
+    let traffic = facts
+        .traffic
+        .as_ref()
+        .filter(|traffic| traffic.load() != Load::default())?;
     let (all, months) = (traffic.load(), months(traffic));
     Some(format!(
         "Since {} it took {} read and {} write units with its indexes, {} throttled. A month at this rate: {:.2} {} as it is, {:.2} on demand, {:.2} provisioned for the busiest minute.",

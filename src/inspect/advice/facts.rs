@@ -8,7 +8,9 @@ use crate::database::{Browse, Collection, Entries, EntryKey, PartitionKey, Sourc
 use crate::inspect::look::{self, Spread};
 use crate::model::api::tables::Absence;
 use crate::model::api::{TableDescription, TableStatus};
-use crate::model::layout::{Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window};
+use crate::model::layout::{
+    Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window,
+};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::prices::PriceTable;
 use crate::model::schema::ProvisionedThroughput;
@@ -78,7 +80,10 @@ impl SourceFacts {
     /// Mean bytes of an entry.
     #[must_use]
     pub fn mean_bytes(&self) -> u64 {
-        self.stats.bytes.checked_div(self.stats.entries).unwrap_or(0)
+        self.stats
+            .bytes
+            .checked_div(self.stats.entries)
+            .unwrap_or(0)
     }
 }
 
@@ -92,7 +97,10 @@ impl Facts {
     /// What advice is on: `table Orders`, `index by-status`.
     #[must_use]
     pub fn subject(&self, index: Option<&IndexName>) -> String {
-        index.map_or_else(|| format!("table {}", self.name()), |index| format!("index {index}"))
+        index.map_or_else(
+            || format!("table {}", self.name()),
+            |index| format!("index {index}"),
+        )
     }
 
     /// Reads them; `None` when there is no such table.
@@ -100,43 +108,92 @@ impl Facts {
     /// # Errors
     /// The database failed.
     pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {
-        let Some(description) = database.describe(table)? else { return Ok(None) };
+        let Some(description) = database.describe(table)? else {
+            return Ok(None);
+        };
         let unfinished = database.unfinished(table)?;
         let schema = &description.schema;
         let mut indexes = Vec::new();
         // Of one that is being made or dropped nothing can be said yet, or any more.
         for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
-            let source = Source { table: table.clone(), index: Some(schema.name.clone()) };
-            if matches!(description.status, TableStatus::Active | TableStatus::Updating) && description.backfilling.is_none() {
-                let (violations, violation) = (description.violations, first_violation(database, &source)?);
+            let source = Source {
+                table: table.clone(),
+                index: Some(schema.name.clone()),
+            };
+            if matches!(
+                description.status,
+                TableStatus::Active | TableStatus::Updating
+            ) && description.backfilling.is_none()
+            {
+                let (violations, violation) =
+                    (description.violations, first_violation(database, &source)?);
                 let facts = source_facts(database, &source, true)?;
-                indexes.push(IndexFacts { schema: schema.clone(), source: facts, violations, violation });
+                indexes.push(IndexFacts {
+                    schema: schema.clone(),
+                    source: facts,
+                    violations,
+                    violation,
+                });
             }
         }
-        let source = Source { table: table.clone(), index: None };
+        let source = Source {
+            table: table.clone(),
+            index: None,
+        };
         let table = source_facts(database, &source, schema.key.sort.is_some())?;
         let sizes = item_sizes(database, &source)?;
-        let sample_items =
-            u32::try_from(SAMPLE_BYTES_MAX / table.mean_bytes().max(1)).unwrap_or(u32::MAX).clamp(1, SAMPLE_ITEMS_MAX);
+        let sample_items = u32::try_from(SAMPLE_BYTES_MAX / table.mean_bytes().max(1))
+            .unwrap_or(u32::MAX)
+            .clamp(1, SAMPLE_ITEMS_MAX);
         let sample = look::sample(database, &source, sample_items)?;
         let growth = read_growth(database, &description)?;
         let traffic = read_traffic(database, &description)?;
-        Ok(Some(Self { description, unfinished, table, indexes, sizes, sample, growth, traffic }))
+        Ok(Some(Self {
+            description,
+            unfinished,
+            table,
+            indexes,
+            sizes,
+            sample,
+            growth,
+            traffic,
+        }))
     }
 }
 
 /// `has_collections`: a value can have more than one entry; otherwise there is nothing to count.
-fn source_facts(database: &dyn Browse, source: &Source, has_collections: bool) -> Result<SourceFacts, Error> {
+fn source_facts(
+    database: &dyn Browse,
+    source: &Source,
+    has_collections: bool,
+) -> Result<SourceFacts, Error> {
     let stats = database.stats(source)?;
-    let mut facts = SourceFacts { stats, spread: Spread::default(), largest: Vec::new(), keys: Vec::new() };
-    let walked_max = if has_collections { WALKED_MAX } else { KEYS_MAX as u64 };
+    let mut facts = SourceFacts {
+        stats,
+        spread: Spread::default(),
+        largest: Vec::new(),
+        keys: Vec::new(),
+    };
+    let walked_max = if has_collections {
+        WALKED_MAX
+    } else {
+        KEYS_MAX as u64
+    };
     database.collections(source, None, None, &mut |(collection, _)| {
         facts.spread.add(collection.entries);
         if facts.keys.len() < KEYS_MAX {
-            facts.keys.push((collection.partition.clone(), collection.modified_ms));
+            facts
+                .keys
+                .push((collection.partition.clone(), collection.modified_ms));
         }
-        keep_largest(&mut facts.largest, collection, |collection| collection.entries);
-        if facts.spread.count < walked_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        keep_largest(&mut facts.largest, collection, |collection| {
+            collection.entries
+        });
+        if facts.spread.count < walked_max {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
     Ok(facts)
 }
@@ -153,8 +210,16 @@ fn item_sizes(database: &dyn Browse, source: &Source) -> Result<ItemSizes, Error
     let mut sizes = ItemSizes::default();
     database.entries(source, &Entries::All, None, &mut |key, stat, _| {
         sizes.spread.add(stat.item_bytes.into());
-        keep_largest(&mut sizes.largest, (stat.item_bytes.into(), key.clone()), |(bytes, _)| *bytes);
-        if sizes.spread.count < WALKED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        keep_largest(
+            &mut sizes.largest,
+            (stat.item_bytes.into(), key.clone()),
+            |(bytes, _)| *bytes,
+        );
+        if sizes.spread.count < WALKED_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
     Ok(sizes)
 }
@@ -195,35 +260,61 @@ impl Growth {
     #[must_use]
     pub fn full_ms(&self) -> Option<u64> {
         let left = self.bytes_max.saturating_sub(self.billed_bytes);
-        let days = u128::from(left) * u128::from(DAY_MS) / u128::from(self.bytes_a_day.filter(|bytes| *bytes > 0)?);
+        let days = u128::from(left) * u128::from(DAY_MS)
+            / u128::from(self.bytes_a_day.filter(|bytes| *bytes > 0)?);
         self.now_ms.checked_add(u64::try_from(days).ok()?)
     }
 
     #[must_use]
     pub fn percent(&self) -> u64 {
-        (self.billed_bytes * 100).checked_div(self.bytes_max).unwrap_or(100)
+        (self.billed_bytes * 100)
+            .checked_div(self.bytes_max)
+            .unwrap_or(100)
     }
 }
 
 /// `None` without local indexes or items.
-fn read_growth(database: &dyn Browse, description: &TableDescription) -> Result<Option<Growth>, Error> {
+fn read_growth(
+    database: &dyn Browse,
+    description: &TableDescription,
+) -> Result<Option<Growth>, Error> {
     let schema = &description.schema;
     let has_local = schema.indexes_of(IndexKind::Local).next().is_some();
-    let Some(layout) = database.layout().filter(|_| has_local) else { return Ok(None) };
-    let source = Source { table: schema.name.clone(), index: None };
-    let Some(largest) = layout.big_collections(&source, 1)?.into_iter().next() else { return Ok(None) };
-    let Some(partition) = largest.key else { return Ok(None) };
+    let Some(layout) = database.layout().filter(|_| has_local) else {
+        return Ok(None);
+    };
+    let source = Source {
+        table: schema.name.clone(),
+        index: None,
+    };
+    let Some(largest) = layout.big_collections(&source, 1)?.into_iter().next() else {
+        return Ok(None);
+    };
+    let Some(partition) = largest.key else {
+        return Ok(None);
+    };
     let now_ms = description.at_ms;
     let (mut all, mut new, mut since_ms, mut walked) = (0, 0, now_ms, 0);
-    let entries = Entries::Collection { partition: partition.clone(), sort_prefix: None };
+    let entries = Entries::Collection {
+        partition: partition.clone(),
+        sort_prefix: None,
+    };
     database.entries(&source, &entries, None, &mut |_, stat, _| {
         let bytes = u64::from(stat.item_bytes) + ENTRY_OVERHEAD_BYTES;
         all += bytes;
         // An item that was changed counts as if it were new: what it was before is not known.
-        new += if stat.modified_ms + LOOKED_BACK_MS > now_ms { bytes } else { 0 };
+        new += if stat.modified_ms + LOOKED_BACK_MS > now_ms {
+            bytes
+        } else {
+            0
+        };
         since_ms = since_ms.min(stat.modified_ms);
         walked += 1;
-        if walked < ITEMS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if walked < ITEMS_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
     let over_ms = now_ms.saturating_sub(since_ms).min(LOOKED_BACK_MS);
     // Index entries grow with their items.
@@ -286,7 +377,11 @@ impl SourceTraffic {
 
     #[must_use]
     pub fn provisioned(&self) -> Option<ProvisionedThroughput> {
-        if let Billing::Provisioned(units) = self.billing { Some(units) } else { None }
+        if let Billing::Provisioned(units) = self.billing {
+            Some(units)
+        } else {
+            None
+        }
     }
 }
 
@@ -294,14 +389,18 @@ impl Traffic {
     /// The index's, or the base's.
     #[must_use]
     pub fn of(&self, index: Option<&IndexName>) -> Option<&SourceTraffic> {
-        self.sources.iter().find(|source| source.index.as_ref() == index)
+        self.sources
+            .iter()
+            .find(|source| source.index.as_ref() == index)
     }
 
     /// Of the base and all indexes.
     #[must_use]
     pub fn load(&self) -> Load {
         let mut sum = Load::default();
-        self.sources.iter().for_each(|source| sum.add(&source.load()));
+        self.sources
+            .iter()
+            .for_each(|source| sum.add(&source.load()));
         sum
     }
 
@@ -313,11 +412,22 @@ impl Traffic {
 }
 
 /// `None` where nothing is counted.
-fn read_traffic(database: &dyn Browse, description: &TableDescription) -> Result<Option<Traffic>, Error> {
-    let Some(layout) = database.layout() else { return Ok(None) };
+fn read_traffic(
+    database: &dyn Browse,
+    description: &TableDescription,
+) -> Result<Option<Traffic>, Error> {
+    let Some(layout) = database.layout() else {
+        return Ok(None);
+    };
     let metrics = layout.metrics(std::slice::from_ref(&description.schema.name))?;
-    let Some(table) = metrics.tables.into_iter().next() else { return Ok(None) };
-    let sources = table.sources.iter().map(|source| of_source(layout, &table, source)).collect::<Result<_, _>>()?;
+    let Some(table) = metrics.tables.into_iter().next() else {
+        return Ok(None);
+    };
+    let sources = table
+        .sources
+        .iter()
+        .map(|source| of_source(layout, &table, source))
+        .collect::<Result<_, _>>()?;
     let limits = layout.partition_limits();
     Ok(Some(Traffic {
         since_ms: table.since_ms.max(description.created_ms),
@@ -329,15 +439,30 @@ fn read_traffic(database: &dyn Browse, description: &TableDescription) -> Result
     }))
 }
 
-fn of_source(layout: &dyn Layout, table: &TableMetrics, source: &SourceMetrics) -> Result<SourceTraffic, Error> {
-    let place = Source { table: table.table.clone(), index: source.index.clone() };
+fn of_source(
+    layout: &dyn Layout,
+    table: &TableMetrics,
+    source: &SourceMetrics,
+) -> Result<SourceTraffic, Error> {
+    let place = Source {
+        table: table.table.clone(),
+        index: source.index.clone(),
+    };
     let (mut day, mut hot) = (Load::default(), Vec::new());
     if !source.is_local {
-        layout.partitions(&place, Window::Day)?.iter().for_each(|partition| day.add(&partition.load));
+        layout
+            .partitions(&place, Window::Day)?
+            .iter()
+            .for_each(|partition| day.add(&partition.load));
         hot = layout.hot_keys(&place, Window::Day, HOT_KEYS)?;
     }
     let busiest = |units: fn(&Usage) -> f64| {
-        source.usage.minutes.iter().map(|(_, usage)| units(usage) / SECONDS_OF_MINUTE).fold(0.0, f64::max)
+        source
+            .usage
+            .minutes
+            .iter()
+            .map(|(_, usage)| units(usage) / SECONDS_OF_MINUTE)
+            .fold(0.0, f64::max)
     };
     Ok(SourceTraffic {
         index: source.index.clone(),
@@ -345,12 +470,19 @@ fn of_source(layout: &dyn Layout, table: &TableMetrics, source: &SourceMetrics) 
         usage: source.usage.total,
         queries: source.within(Window::Day).queries,
         scans: source.within(Window::Day).scans,
-        peak: units(busiest(|usage| usage.read.sum), busiest(|usage| usage.write.sum)),
+        peak: units(
+            busiest(|usage| usage.read.sum),
+            busiest(|usage| usage.write.sum),
+        ),
         day,
         hot,
     })
 }
 
 fn units(read: f64, write: f64) -> Load {
-    Load { read, write, ..Load::default() }
+    Load {
+        read,
+        write,
+        ..Load::default()
+    }
 }

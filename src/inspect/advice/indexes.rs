@@ -15,7 +15,11 @@ const SPARSE_PERCENT: u64 = 50;
 
 /// Below the mount.
 fn path(facts: &Facts, index: &IndexFacts) -> String {
-    let kind = if index.schema.kind == IndexKind::Global { "gsi" } else { "lsi" };
+    let kind = if index.schema.kind == IndexKind::Global {
+        "gsi"
+    } else {
+        "lsi"
+    };
     format!("{}/{kind}/{}", facts.name(), index.schema.name)
 }
 
@@ -29,7 +33,9 @@ fn key_names(index: &IndexFacts) -> String {
 
 pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
     let schema = &facts.description.schema;
-    let (BillingMode::Provisioned, Some(table)) = (schema.billing_mode, schema.throughput) else { return Vec::new() };
+    let (BillingMode::Provisioned, Some(table)) = (schema.billing_mode, schema.throughput) else {
+        return Vec::new();
+    };
     let low = facts.indexes.iter().filter_map(|index| {
         let units = index.schema.throughput?.write_capacity_units;
         (units < table.write_capacity_units).then_some((index, units))
@@ -57,7 +63,9 @@ pub fn projection(facts: &Facts) -> Vec<Advice> {
         if entries == 0 || index.schema.projection == Projection::KeysOnly {
             continue;
         }
-        let Some(keys_bytes) = keys_only_bytes(facts, index) else { continue };
+        let Some(keys_bytes) = keys_only_bytes(facts, index) else {
+            continue;
+        };
         let (now, keys_only) = (write_units(entry_bytes), write_units(keys_bytes));
         if now == keys_only {
             continue;
@@ -86,7 +94,10 @@ pub fn projection(facts: &Facts) -> Vec<Advice> {
 fn projected(projection: &Projection) -> String {
     match projection {
         Projection::All => "All attributes are".to_owned(),
-        Projection::Include(names) => format!("The keys and {} are", plural(names.len() as u64, "attribute")),
+        Projection::Include(names) => format!(
+            "The keys and {} are",
+            plural(names.len() as u64, "attribute")
+        ),
         Projection::KeysOnly => "The keys are".to_owned(),
     }
 }
@@ -94,10 +105,25 @@ fn projected(projection: &Projection) -> String {
 /// Mean bytes of the key attributes that an entry always has, over the sampled items that are in the index.
 fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
     let schema = &facts.description.schema;
-    let in_index = |item: &&Item| index.schema.attributes().all(|attribute| item.get(&attribute.name).is_some());
+    let in_index = |item: &&Item| {
+        index
+            .schema
+            .attributes()
+            .all(|attribute| item.get(&attribute.name).is_some())
+    };
     let bytes = |item: &Item| -> usize {
-        let is_key = |name: &str| schema.key.contains(name) || index.schema.attributes().any(|attribute| attribute.name == name);
-        item.0.iter().filter(|(name, _)| is_key(name)).map(|(name, value)| name.len() + value.size()).sum()
+        let is_key = |name: &str| {
+            schema.key.contains(name)
+                || index
+                    .schema
+                    .attributes()
+                    .any(|attribute| attribute.name == name)
+        };
+        item.0
+            .iter()
+            .filter(|(name, _)| is_key(name))
+            .map(|(name, value)| name.len() + value.size())
+            .sum()
     };
     let sizes: Vec<usize> = facts.sample.iter().filter(in_index).map(bytes).collect();
     (sizes.iter().sum::<usize>() as u64).checked_div(sizes.len() as u64)
@@ -106,7 +132,8 @@ fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
 /// A sparse index is a cheap list; one without entries is a mistake, unless values keep them out.
 pub fn empty(facts: &Facts) -> Vec<Advice> {
     let items = facts.table.stats.entries;
-    let is_empty = |index: &&IndexFacts| items > 0 && index.source.stats.entries == 0 && index.violations == 0;
+    let is_empty =
+        |index: &&IndexFacts| items > 0 && index.source.stats.entries == 0 && index.violations == 0;
     let empty = facts.indexes.iter().filter(is_empty);
     empty
         .map(|index| Advice {
@@ -126,10 +153,15 @@ pub fn empty(facts: &Facts) -> Vec<Advice> {
 pub fn violations(facts: &Facts) -> Vec<Advice> {
     let mut all = Vec::new();
     for index in facts.indexes.iter().filter(|index| index.violations > 0) {
-        let example = index.violation.as_ref().and_then(|absence| match &absence.reason {
-            AbsenceReason::Refused(violation) => Some((item_path(facts, &absence.key), violation)),
-            AbsenceReason::Lacks(_) | AbsenceReason::NotYet => None,
-        });
+        let example = index
+            .violation
+            .as_ref()
+            .and_then(|absence| match &absence.reason {
+                AbsenceReason::Refused(violation) => {
+                    Some((item_path(facts, &absence.key), violation))
+                }
+                AbsenceReason::Lacks(_) | AbsenceReason::NotYet => None,
+            });
         let example = example.map_or_else(String::new, |(path, violation)| {
             format!(
                 ", `{path}` for one: its {} is {} where {} is expected",
@@ -155,12 +187,25 @@ pub fn violations(facts: &Facts) -> Vec<Advice> {
 }
 
 fn are(items: u64) -> String {
-    format!("{} {}", plural(items, "item"), if items == 1 { "is" } else { "are" })
+    format!(
+        "{} {}",
+        plural(items, "item"),
+        if items == 1 { "is" } else { "are" }
+    )
 }
 
 fn item_path(facts: &Facts, key: &Key) -> String {
     let table = facts.name();
-    format!("{}.json", item_stem(table, &EntryKey { index: None, base: key.clone() }))
+    format!(
+        "{}.json",
+        item_stem(
+            table,
+            &EntryKey {
+                index: None,
+                base: key.clone()
+            }
+        )
+    )
 }
 
 /// What a new item of mean size costs, arm by arm; an index costs nothing where the item does not enter it.
@@ -170,14 +215,24 @@ pub fn write_cost(facts: &Facts) -> Option<String> {
         return None;
     }
     let table = write_units(facts.table.mean_bytes());
-    let filled = facts.indexes.iter().filter(|index| index.source.stats.entries > 0);
-    let (whole, sparse): (Vec<_>, Vec<_>) = filled.partition(|index| index.source.stats.entries >= items);
+    let filled = facts
+        .indexes
+        .iter()
+        .filter(|index| index.source.stats.entries > 0);
+    let (whole, sparse): (Vec<_>, Vec<_>) =
+        filled.partition(|index| index.source.stats.entries >= items);
     let units = |index: &IndexFacts| write_units(index.source.mean_bytes());
     let total = table + whole.iter().copied().map(units).sum::<u64>();
-    let arms = whole.iter().map(|index| format!(", {} {}", index.schema.name, units(index)));
+    let arms = whole
+        .iter()
+        .map(|index| format!(", {} {}", index.schema.name, units(index)));
     let more = sparse.iter().map(|index| {
         let share = percent(index.source.stats.entries as f64, items as f64);
-        format!("; {} more where it enters {}, as {share} of the items do", units(index), index.schema.name)
+        format!(
+            "; {} more where it enters {}, as {share} of the items do",
+            units(index),
+            index.schema.name
+        )
     });
     Some(format!(
         "A new item of mean size costs {}: table {table}{}.",

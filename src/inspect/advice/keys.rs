@@ -39,8 +39,18 @@ pub struct Keyed<'f> {
 pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
     let schema = &facts.description.schema;
     let (subject, path) = (facts.subject(None), schema.name.to_string());
-    let mut all = vec![Keyed { index: None, subject, path, key: names([&schema.key.partition], ""), source: &facts.table }];
-    for index in facts.indexes.iter().filter(|index| index.schema.kind == IndexKind::Global) {
+    let mut all = vec![Keyed {
+        index: None,
+        subject,
+        path,
+        key: names([&schema.key.partition], ""),
+        source: &facts.table,
+    }];
+    for index in facts
+        .indexes
+        .iter()
+        .filter(|index| index.schema.kind == IndexKind::Global)
+    {
         all.push(Keyed {
             index: Some(index),
             subject: facts.subject(Some(&index.schema.name)),
@@ -55,14 +65,25 @@ pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
 impl Keyed<'_> {
     fn is_few(&self, facts: &Facts) -> bool {
         let (entries, values) = (self.source.stats.entries, self.source.stats.partition_keys);
-        let is_list = self.index.is_some() && entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
-        entries >= ENTRIES_MIN && !is_list && (values < VALUES_MIN || values * 100 < entries * VALUES_PERCENT_MIN)
+        let is_list =
+            self.index.is_some() && entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
+        entries >= ENTRIES_MIN
+            && !is_list
+            && (values < VALUES_MIN || values * 100 < entries * VALUES_PERCENT_MIN)
     }
 
     fn is_time(&self) -> bool {
-        let single = |(key, modified_ms)| <[_]>::first(key).filter(|_| <[_]>::len(key) == 1).map(|value| (value, modified_ms));
-        let values: Vec<(&AttributeValue, u64)> =
-            self.source.keys.iter().filter_map(|(key, modified_ms)| single((key.as_slice(), *modified_ms))).collect();
+        let single = |(key, modified_ms)| {
+            <[_]>::first(key)
+                .filter(|_| <[_]>::len(key) == 1)
+                .map(|value| (value, modified_ms))
+        };
+        let values: Vec<(&AttributeValue, u64)> = self
+            .source
+            .keys
+            .iter()
+            .filter_map(|(key, modified_ms)| single((key.as_slice(), *modified_ms)))
+            .collect();
         self.source.stats.entries >= ENTRIES_MIN && are_times(&self.key, &values)
     }
 
@@ -75,7 +96,11 @@ impl Keyed<'_> {
     pub fn top(&self) -> String {
         let sum = self.source.spread.sum as f64;
         let share = |entries: u64| percent(entries as f64, sum);
-        let top = self.source.largest.iter().map(|found| format!("{} {}", value(&found.partition), share(found.entries)));
+        let top = self
+            .source
+            .largest
+            .iter()
+            .map(|found| format!("{} {}", value(&found.partition), share(found.entries)));
         top.collect::<Vec<_>>().join(", ")
     }
 
@@ -86,10 +111,14 @@ impl Keyed<'_> {
     /// How to spread the largest value, with the path that reads it back; numbers take no suffix.
     fn suffixes(&self, facts: &Facts) -> String {
         let shards = proposed_shards(facts);
-        let only = self.source.largest.first().and_then(|found| match found.partition.as_slice() {
-            [only @ AttributeValue::S(_)] => Some(file_name::encode(only)),
-            _ => None,
-        });
+        let only = self
+            .source
+            .largest
+            .first()
+            .and_then(|found| match found.partition.as_slice() {
+                [only @ AttributeValue::S(_)] => Some(file_name::encode(only)),
+                _ => None,
+            });
         only.map_or_else(String::new, |only| {
             format!(
                 " Or add a suffix 1 to {shards} to the value and read it back as one with `{}/query/@pk.shards={only}-,1,{shards}/items.ndjson`; `ddbfs shards count` says how many it needs.",
@@ -101,12 +130,21 @@ impl Keyed<'_> {
 
 /// A suffix range for the table's own write throughput, or a guess.
 fn proposed_shards(facts: &Facts) -> u64 {
-    let provisioned = facts.description.schema.throughput.map(|throughput| throughput.write_capacity_units);
-    provisioned.and_then(|units| shards(units, facts.table.mean_bytes())).filter(|shards| *shards > 1).unwrap_or(SHARDS_GUESS)
+    let provisioned = facts
+        .description
+        .schema
+        .throughput
+        .map(|throughput| throughput.write_capacity_units);
+    provisioned
+        .and_then(|units| shards(units, facts.table.mean_bytes()))
+        .filter(|shards| *shards > 1)
+        .unwrap_or(SHARDS_GUESS)
 }
 
 pub fn few_values(facts: &Facts) -> Vec<Advice> {
-    let few = keyed(facts).into_iter().filter(|keyed| keyed.is_few(facts) && !keyed.is_time());
+    let few = keyed(facts)
+        .into_iter()
+        .filter(|keyed| keyed.is_few(facts) && !keyed.is_time());
     few.map(|keyed| {
         let (values, entries) = (keyed.source.stats.partition_keys, keyed.source.stats.entries);
         let sparse = keyed.index.map_or(String::new(), |index| {
@@ -137,13 +175,21 @@ pub fn few_values(facts: &Facts) -> Vec<Advice> {
 pub fn dominant_value(facts: &Facts) -> Vec<Advice> {
     let mut all = Vec::new();
     for keyed in keyed(facts) {
-        let (source, Some(largest)) = (keyed.source, keyed.source.largest.first()) else { continue };
-        let is_list = keyed.index.is_some() && source.stats.entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
+        let (source, Some(largest)) = (keyed.source, keyed.source.largest.first()) else {
+            continue;
+        };
+        let is_list = keyed.index.is_some()
+            && source.stats.entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
         let sum = source.spread.sum;
-        let is_dominant =
-            largest.entries * 100 >= sum * DOMINANT_PERCENT && largest.entries * source.spread.count >= sum * DOMINANT_TIMES;
+        let is_dominant = largest.entries * 100 >= sum * DOMINANT_PERCENT
+            && largest.entries * source.spread.count >= sum * DOMINANT_TIMES;
         // Few values are told of already; of two values one always has half.
-        if source.stats.entries < ENTRIES_MIN || !is_dominant || is_list || keyed.is_few(facts) || keyed.is_time() {
+        if source.stats.entries < ENTRIES_MIN
+            || !is_dominant
+            || is_list
+            || keyed.is_few(facts)
+            || keyed.is_time()
+        {
             continue;
         }
         all.push(Advice {
@@ -197,10 +243,18 @@ pub fn times(facts: &Facts) -> Vec<Advice> {
 
 /// The least and greatest of the values looked at.
 fn bounds(keyed: &Keyed<'_>) -> String {
-    let mut values: Vec<&[AttributeValue]> = keyed.source.keys.iter().map(|(key, _)| key.as_slice()).collect();
+    let mut values: Vec<&[AttributeValue]> = keyed
+        .source
+        .keys
+        .iter()
+        .map(|(key, _)| key.as_slice())
+        .collect();
     // Times of one form are in the order of their text.
     values.sort_by_key(|values| value(values));
-    let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
+    let (first, last) = (
+        values.first().copied().unwrap_or_default(),
+        values.last().copied().unwrap_or_default(),
+    );
     format!("from {} to {}", value(first), value(last))
 }
 
@@ -215,8 +269,15 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
         return Vec::new();
     }
     let name = names([&schema.key.partition], "");
-    let values: Vec<&AttributeValue> = facts.table.keys.iter().filter_map(|(key, _)| key.first()).collect();
-    let Some(kind) = generated(&values) else { return Vec::new() };
+    let values: Vec<&AttributeValue> = facts
+        .table
+        .keys
+        .iter()
+        .filter_map(|(key, _)| key.first())
+        .collect();
+    let Some(kind) = generated(&values) else {
+        return Vec::new();
+    };
     vec![Advice {
         level: Level::Hint,
         subject: facts.subject(None),
@@ -229,7 +290,9 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
 /// How many values have to be written at once to use what is provisioned.
 pub fn write_shards(facts: &Facts) -> Vec<Advice> {
     let schema = &facts.description.schema;
-    let Some(throughput) = schema.throughput else { return Vec::new() };
+    let Some(throughput) = schema.throughput else {
+        return Vec::new();
+    };
     let units = throughput.write_capacity_units;
     if units <= PARTITION_WRITE_UNITS {
         return Vec::new();

@@ -19,16 +19,24 @@ pub fn markdown(facts: &Facts) -> String {
     if all.iter().all(|advice| advice.level == Level::Note) {
         out.push_str("\nNothing to say: no rule finds fault with this data or its load.\n");
     }
-    for (level, title) in [(Level::Warning, "Warnings"), (Level::Hint, "Hints"), (Level::Note, "Notes")] {
+    for (level, title) in [
+        (Level::Warning, "Warnings"),
+        (Level::Hint, "Hints"),
+        (Level::Note, "Notes"),
+    ] {
         let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
         if !of_level.is_empty() {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "\n## {title}");
-            of_level.into_iter().for_each(|advice| point(&mut out, advice));
+            of_level
+                .into_iter()
+                .for_each(|advice| point(&mut out, advice));
         }
     }
     out.push_str("\n## Facts\n\n");
-    told(facts).iter().for_each(|fact| out.push_str(&format!("- {fact}\n")));
+    told(facts)
+        .iter()
+        .for_each(|fact| out.push_str(&format!("- {fact}\n")));
     out + &sizes(facts)
 }
 
@@ -37,7 +45,10 @@ fn summary(facts: &Facts) -> String {
     let stats = facts.table.stats;
     let mode = match (schema.billing_mode, schema.throughput) {
         (BillingMode::Provisioned, Some(units)) => {
-            format!("{} read and {} write units a second", units.read_capacity_units, units.write_capacity_units)
+            format!(
+                "{} read and {} write units a second",
+                units.read_capacity_units, units.write_capacity_units
+            )
         }
         _ => "on-demand".to_owned(),
     };
@@ -52,31 +63,64 @@ fn summary(facts: &Facts) -> String {
         plural(facts.indexes.len() as u64, "index")
     );
     if facts.sizes.spread.count < stats.entries {
-        let _ = writeln!(out, "It is judged by the first {WALKED_MAX} values and items in hash order.");
+        let _ = writeln!(
+            out,
+            "It is judged by the first {WALKED_MAX} values and items in hash order."
+        );
     }
     out
 }
 
-fn point(out: &mut String, Advice { subject, finding, rule, remedy, .. }: &Advice) {
-    let _ = write!(out, "\n**{}.** {finding}\n\n- Rule: {rule}\n- Do: {remedy}\n", capitalized(subject));
+fn point(
+    out: &mut String,
+    Advice {
+        subject,
+        finding,
+        rule,
+        remedy,
+        ..
+    }: &Advice,
+) {
+    let _ = write!(
+        out,
+        "\n**{}.** {finding}\n\n- Rule: {rule}\n- Do: {remedy}\n",
+        capitalized(subject)
+    );
 }
 
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
 }
 
 /// What is true of any table, good or bad.
 fn told(facts: &Facts) -> Vec<String> {
     let schema = &facts.description.schema;
     let mut all: Vec<String> = keyed(facts).iter().filter_map(values).collect();
-    let content = facts.indexes.iter().map(|index| format!("Index {}: {}", index.schema.name, indexes::content(facts, index)));
+    let content = facts.indexes.iter().map(|index| {
+        format!(
+            "Index {}: {}",
+            index.schema.name,
+            indexes::content(facts, index)
+        )
+    });
     all.extend(content);
     all.extend(indexes::write_cost(facts));
-    all.extend(facts.growth.as_ref().map(|found| sizes::fullest(facts, found)));
+    all.extend(
+        facts
+            .growth
+            .as_ref()
+            .map(|found| sizes::fullest(facts, found)),
+    );
     all.extend(cost::load(facts));
     if facts.table.stats.entries > 0 {
-        all.push(format!("`{}/heat.svg` has where the items lie, and what is asked of them.", schema.name));
+        all.push(format!(
+            "`{}/heat.svg` has where the items lie, and what is asked of them.",
+            schema.name
+        ));
     }
     all
 }
@@ -100,15 +144,30 @@ fn values(keyed: &Keyed<'_>) -> Option<String> {
 /// The sizes of items, and a histogram.
 fn sizes(facts: &Facts) -> String {
     let of = &facts.sizes.spread;
-    let Some((size, key)) = facts.sizes.largest.first() else { return String::new() };
+    let Some((size, key)) = facts.sizes.largest.first() else {
+        return String::new();
+    };
     let stem = item_stem(facts.name(), key);
     let words = spread(of, "items", bytes);
-    let mut out = format!("- Items: {words}. The largest is `{stem}.json`, {}.\n\n```text\n", bytes(*size));
+    let mut out = format!(
+        "- Items: {words}. The largest is `{stem}.json`, {}.\n\n```text\n",
+        bytes(*size)
+    );
     let classes = of.classes();
-    let most = classes.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    let most = classes
+        .iter()
+        .map(|(_, count)| *count)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     for (first, count) in classes {
         let bar = "#".repeat(usize::try_from((count * BAR_CHARS).div_ceil(most)).unwrap_or(0));
-        let _ = writeln!(out, "{:>12} to {:<12} {count:>9}  {bar}", bytes(first), bytes(first.saturating_mul(2)));
+        let _ = writeln!(
+            out,
+            "{:>12} to {:<12} {count:>9}  {bar}",
+            bytes(first),
+            bytes(first.saturating_mul(2))
+        );
     }
     out + "```\n"
 }

@@ -19,9 +19,15 @@ pub fn outliers(facts: &Facts) -> Vec<Advice> {
     let (spread, largest) = (&facts.sizes.spread, facts.sizes.largest.first());
     let usual = spread.percentile(50);
     let least = (usual * OUTLIER_TIMES).max(OUTLIER_BYTES_MIN);
-    let (count, Some((size, key))) = (spread.at_least(least), largest) else { return Vec::new() };
+    let (count, Some((size, key))) = (spread.at_least(least), largest) else {
+        return Vec::new();
+    };
     let is_full = *size >= near_limit();
-    if spread.count < ITEMS_MIN || count == 0 || count * 100 > spread.count * OUTLIERS_PERCENT_MAX || is_full {
+    if spread.count < ITEMS_MIN
+        || count == 0
+        || count * 100 > spread.count * OUTLIERS_PERCENT_MAX
+        || is_full
+    {
         return Vec::new();
     }
     let stem = item_stem(facts.name(), key);
@@ -32,7 +38,11 @@ pub fn outliers(facts: &Facts) -> Vec<Advice> {
             "The largest item, `{stem}.json`, has {}, half of the items {} or fewer; {} {} or more: {}.",
             bytes(*size),
             bytes(usual),
-            format_args!("{} {}", plural(count, "item"), if count == 1 { "has" } else { "have" }),
+            format_args!(
+                "{} {}",
+                plural(count, "item"),
+                if count == 1 { "has" } else { "have" }
+            ),
             bytes(least),
             cost(*size)
         ),
@@ -61,7 +71,9 @@ fn near_limit() -> u64 {
 /// Items that can hardly grow.
 pub fn near_full(facts: &Facts) -> Vec<Advice> {
     let count = facts.sizes.spread.at_least(near_limit());
-    let Some((size, key)) = facts.sizes.largest.first().filter(|_| count > 0) else { return Vec::new() };
+    let Some((size, key)) = facts.sizes.largest.first().filter(|_| count > 0) else {
+        return Vec::new();
+    };
     let stem = item_stem(facts.name(), key);
     vec![Advice {
         level: Level::Warning,
@@ -90,8 +102,12 @@ const DAYS_HINT: u64 = 365;
 
 /// Collections of a table with local indexes cannot grow without end.
 pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
-    let Some(growth) = &facts.growth else { return Vec::new() };
-    let days = growth.full_ms().map(|full_ms| full_ms.saturating_sub(growth.now_ms) / DAY_MS);
+    let Some(growth) = &facts.growth else {
+        return Vec::new();
+    };
+    let days = growth
+        .full_ms()
+        .map(|full_ms| full_ms.saturating_sub(growth.now_ms) / DAY_MS);
     let level = match (growth.percent(), days) {
         (PERCENT_WARNING.., _) | (_, Some(..=DAYS_WARNING)) => Level::Warning,
         (PERCENT_HINT.., _) | (_, Some(..=DAYS_HINT)) => Level::Hint,
@@ -111,12 +127,19 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
 }
 
 fn path(facts: &Facts, growth: &Growth) -> String {
-    growth.partition.first().map_or_else(String::new, |partition| collection(facts.name(), partition))
+    growth
+        .partition
+        .first()
+        .map_or_else(String::new, |partition| collection(facts.name(), partition))
 }
 
 /// The fullest collection and its pace.
 pub fn fullest(facts: &Facts, growth: &Growth) -> String {
-    let locals = facts.description.schema.indexes_of(IndexKind::Local).count() as u64;
+    let locals = facts
+        .description
+        .schema
+        .indexes_of(IndexKind::Local)
+        .count() as u64;
     format!(
         "Its fullest item collection, {} (`{}/`), has {} and {} with its {}: {} % of the {} that a collection may have here. {}",
         value(&growth.partition),
@@ -136,7 +159,9 @@ fn pace(growth: &Growth) -> String {
         return "It is full: every write that makes it larger is refused.".to_owned();
     }
     match (growth.bytes_a_day, growth.full_ms()) {
-        (None, _) => format!("All of it was written on {since} or after, too short ago to tell how fast it grows."),
+        (None, _) => format!(
+            "All of it was written on {since} or after, too short ago to tell how fast it grows."
+        ),
         (Some(bytes_a_day), Some(full_ms)) => {
             format!(
                 "In the last week it grew by {} a day: full on {}. Its oldest item is of {since}.",
@@ -144,6 +169,8 @@ fn pace(growth: &Growth) -> String {
                 day(full_ms)
             )
         }
-        (Some(_), None) => format!("Nothing was written to it in the last week; its oldest item is of {since}."),
+        (Some(_), None) => {
+            format!("Nothing was written to it in the last week; its oldest item is of {since}.")
+        }
     }
 }

@@ -25,7 +25,9 @@ const TIMES_DATA: f64 = 1.5;
 /// The part of what a partition gives from which a key is about to be throttled.
 const NEAR_SHARE: f64 = 0.5;
 
-fn with_traffic<'f>(facts: &'f Facts) -> impl Iterator<Item = (Keyed<'f>, &'f Traffic, &'f SourceTraffic)> {
+fn with_traffic<'f>(
+    facts: &'f Facts,
+) -> impl Iterator<Item = (Keyed<'f>, &'f Traffic, &'f SourceTraffic)> {
     let traffic = facts.traffic.as_ref();
     keyed(facts).into_iter().filter_map(move |keyed| {
         let of = traffic?.of(keyed.index.map(|index| &index.schema.name))?;
@@ -34,12 +36,16 @@ fn with_traffic<'f>(facts: &'f Facts) -> impl Iterator<Item = (Keyed<'f>, &'f Tr
 }
 
 fn key_name(hot: &HotKey) -> String {
-    hot.key.as_ref().map_or_else(|| "a key that has no items".to_owned(), |key| value(key))
+    hot.key
+        .as_ref()
+        .map_or_else(|| "a key that has no items".to_owned(), |key| value(key))
 }
 
 /// Keys that take much of the load.
 pub fn hot_keys(facts: &Facts) -> Vec<Advice> {
-    with_traffic(facts).filter_map(|(keyed, traffic, of)| hot_key(&keyed, traffic, of)).collect()
+    with_traffic(facts)
+        .filter_map(|(keyed, traffic, of)| hot_key(&keyed, traffic, of))
+        .collect()
 }
 
 fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<Advice> {
@@ -81,19 +87,38 @@ fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<A
 
 /// What a key has of all entries: as much load as data is no news.
 fn share_of_data(keyed: &Keyed<'_>, hot: &HotKey) -> f64 {
-    let found = keyed.source.largest.iter().find(|collection| hot.key.as_ref() == Some(&collection.partition));
-    found.map_or(0.0, |collection| collection.entries as f64 / keyed.source.spread.sum.max(1) as f64)
+    let found = keyed
+        .source
+        .largest
+        .iter()
+        .find(|collection| hot.key.as_ref() == Some(&collection.partition));
+    found.map_or(0.0, |collection| {
+        collection.entries as f64 / keyed.source.spread.sum.max(1) as f64
+    })
 }
 
 /// Requests that were refused for want of units.
 pub fn throttles(facts: &Facts) -> Vec<Advice> {
-    with_traffic(facts).filter(|(.., of)| of.day.throttles() > 0).map(|(keyed, _, of)| throttled(facts, keyed, of)).collect()
+    with_traffic(facts)
+        .filter(|(.., of)| of.day.throttles() > 0)
+        .map(|(keyed, _, of)| throttled(facts, keyed, of))
+        .collect()
 }
 
 fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
-    let hot = of.hot.iter().filter(|key| key.load.throttles() > 0).max_by_key(|key| key.load.throttles());
+    let hot = of
+        .hot
+        .iter()
+        .filter(|key| key.load.throttles() > 0)
+        .max_by_key(|key| key.load.throttles());
     let on = hot.map_or_else(String::new, |hot| {
-        format!(", {} of them on {} {} in partition {}", hot.load.throttles(), keyed.key, key_name(hot), hot.partition)
+        format!(
+            ", {} of them on {} {} in partition {}",
+            hot.load.throttles(),
+            keyed.key,
+            key_name(hot),
+            hot.partition
+        )
     });
     let limit = of.provisioned().map_or_else(String::new, |given| {
         format!(
@@ -108,7 +133,11 @@ fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
         level: Level::Warning,
         finding: format!(
             "{} throttled in the last day: {} and {}{on}.{limit}",
-            if of.day.throttles() == 1 { "1 request was".to_owned() } else { format!("{} requests were", of.day.throttles()) },
+            if of.day.throttles() == 1 {
+                "1 request was".to_owned()
+            } else {
+                format!("{} requests were", of.day.throttles())
+            },
             plural(of.day.read_throttles, "read"),
             plural(of.day.write_throttles, "write")
         ),
@@ -124,11 +153,18 @@ fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
 
 /// Indexes that are written and never read, while the table is read.
 pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
-    let Some(traffic) = &facts.traffic else { return Vec::new() };
+    let Some(traffic) = &facts.traffic else {
+        return Vec::new();
+    };
     let all = traffic.load();
     let mut unused = Vec::new();
     for index in &facts.indexes {
-        let Some(of) = traffic.of(Some(&index.schema.name)).map(SourceTraffic::load) else { continue };
+        let Some(of) = traffic
+            .of(Some(&index.schema.name))
+            .map(SourceTraffic::load)
+        else {
+            continue;
+        };
         if all.read + all.write < UNITS_MIN || all.read == 0.0 || of.read > 0.0 || of.write == 0.0 {
             continue;
         }
@@ -162,7 +198,12 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
 pub fn waste(facts: &Facts) -> Vec<Advice> {
     let sources = facts.traffic.iter().flat_map(|traffic| &traffic.sources);
     sources
-        .flat_map(|source| [(source, "Queries", &source.queries), (source, "Scans", &source.scans)])
+        .flat_map(|source| {
+            [
+                (source, "Queries", &source.queries),
+                (source, "Scans", &source.scans),
+            ]
+        })
         .filter_map(|read| wasted(facts, read))
         .collect()
 }
@@ -180,7 +221,10 @@ fn wasted(facts: &Facts, (source, kind, reads): (&SourceTraffic, &str, &Reads)) 
             plural(reads.evaluated, "item"),
             reads.returned,
             percent(reads.returned as f64, reads.evaluated as f64),
-            units(reads.units * (reads.evaluated - reads.returned.min(reads.evaluated)) as f64 / reads.evaluated as f64),
+            units(
+                reads.units * (reads.evaluated - reads.returned.min(reads.evaluated)) as f64
+                    / reads.evaluated as f64
+            ),
             units(reads.units)
         ),
         rule: "A filter is applied after reading: what it drops is paid for, and the more the table grows (G-02, G-25, L-44).",

@@ -13,17 +13,24 @@ const EPOCH_SECONDS: std::ops::Range<u64> = 1_000_000_000..4_102_444_800;
 /// How far a time may be from that of its item's change and still be called that.
 const NEAR_MS: u64 = 2 * DAY_MS;
 /// Parts of an attribute's name that say it is a time.
-const TIME_WORDS: [&str; 8] = ["time", "date", "day", "hour", "month", "epoch", "created", "updated"];
+const TIME_WORDS: [&str; 8] = [
+    "time", "date", "day", "hour", "month", "epoch", "created", "updated",
+];
 
 /// Are the values dates or times? Each comes with the time of its newest change, milliseconds since the epoch.
 pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
     let name = name.to_ascii_lowercase();
-    let is_named = TIME_WORDS.iter().any(|word| name.contains(word)) || name == "ts" || name.ends_with("_at");
-    let texts: Vec<(String, u64)> = values.iter().map(|(value, modified_ms)| (cell(value), *modified_ms)).collect();
+    let is_named =
+        TIME_WORDS.iter().any(|word| name.contains(word)) || name == "ts" || name.ends_with("_at");
+    let texts: Vec<(String, u64)> = values
+        .iter()
+        .map(|(value, modified_ms)| (cell(value), *modified_ms))
+        .collect();
     let start = common_start(&texts);
     let is_time = |(text, modified_ms): &&(String, u64)| {
         let text = text.get(start..).unwrap_or_default();
-        is_date(text) || epoch_ms(text).is_some_and(|ms| is_named || ms.abs_diff(*modified_ms) <= NEAR_MS)
+        is_date(text)
+            || epoch_ms(text).is_some_and(|ms| is_named || ms.abs_diff(*modified_ms) <= NEAR_MS)
     };
     !texts.is_empty() && texts.iter().filter(is_time).count() * 100 >= texts.len() * ALIKE_PERCENT
 }
@@ -31,14 +38,23 @@ pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
 /// Bytes of what all begin with, `LOG#`; 0 when they do not.
 fn common_start(texts: &[(String, u64)]) -> usize {
     let end = |text: &str| text.rfind('#').map_or(0, |place| place + 1);
-    let Some((first, _)) = texts.first() else { return 0 };
+    let Some((first, _)) = texts.first() else {
+        return 0;
+    };
     let start = &first[..end(first)];
-    if texts.iter().all(|(text, _)| text.starts_with(start)) { start.len() } else { 0 }
+    if texts.iter().all(|(text, _)| text.starts_with(start)) {
+        start.len()
+    } else {
+        0
+    }
 }
 
 /// `2026`-`01`, perhaps a day, perhaps a time; or `20260102`.
 fn is_date(text: &str) -> bool {
-    let number = |range: std::ops::Range<usize>| text.get(range).and_then(|digits| digits.parse::<u32>().ok());
+    let number = |range: std::ops::Range<usize>| {
+        text.get(range)
+            .and_then(|digits| digits.parse::<u32>().ok())
+    };
     let is_year = number(0..4).is_some_and(|year| (1970..2100).contains(&year));
     let is_month = |month: Option<u32>| month.is_some_and(|month| (1..=12).contains(&month));
     let is_day = |day: Option<u32>| day.is_some_and(|day| (1..=31).contains(&day));
@@ -46,10 +62,20 @@ fn is_date(text: &str) -> bool {
         return is_year && is_month(number(4..6)) && is_day(number(6..8));
     }
     let parts: Vec<&str> = text.splitn(3, ['-', '/']).collect();
-    let [_, month, rest @ ..] = parts.as_slice() else { return false };
-    let has_place = text.get(4..5).is_some_and(|separator| separator == "-" || separator == "/") && month.len() == 2;
-    let is_time = |tail: &str| tail.bytes().all(|byte| byte.is_ascii_digit() || b":. TZ+-".contains(&byte));
-    let rest_fits = rest.first().is_none_or(|rest| is_day(number(8..10)) && rest.get(2..).is_some_and(is_time));
+    let [_, month, rest @ ..] = parts.as_slice() else {
+        return false;
+    };
+    let has_place = text
+        .get(4..5)
+        .is_some_and(|separator| separator == "-" || separator == "/")
+        && month.len() == 2;
+    let is_time = |tail: &str| {
+        tail.bytes()
+            .all(|byte| byte.is_ascii_digit() || b":. TZ+-".contains(&byte))
+    };
+    let rest_fits = rest
+        .first()
+        .is_none_or(|rest| is_day(number(8..10)) && rest.get(2..).is_some_and(is_time));
     is_year && has_place && is_month(number(5..7)) && rest_fits
 }
 
@@ -58,7 +84,9 @@ fn epoch_ms(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     let is_seconds = EPOCH_SECONDS.contains(&number);
     let is_milliseconds = EPOCH_SECONDS.contains(&(number / 1000));
-    is_seconds.then_some(number * 1000).or_else(|| is_milliseconds.then_some(number))
+    is_seconds
+        .then_some(number * 1000)
+        .or_else(|| is_milliseconds.then_some(number))
 }
 
 /// What made the values, if it was a database or a library: `a UUID`.
@@ -66,7 +94,11 @@ pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
     let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
     let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
     if all(is_uuid) {
-        return Some(if all(grows_with_time) { "a UUID that grows with time" } else { "a UUID" });
+        return Some(if all(grows_with_time) {
+            "a UUID that grows with time"
+        } else {
+            "a UUID"
+        });
     }
     if all(is_ulid) {
         return Some("a ULID, which grows with time,");
@@ -74,7 +106,10 @@ pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
     if all(is_ksuid) {
         return Some("a KSUID, which grows with time,");
     }
-    let numbers: Vec<u128> = texts.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
+    let numbers: Vec<u128> = texts
+        .iter()
+        .map(|text| text.parse().ok())
+        .collect::<Option<_>>()?;
     let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
     // A part of a long sequence in hash order is spread over all of it: only the digits can tell then.
     let dense = (max - min) / (numbers.len() as u128) < SEQUENCE_GAPS_MAX;
@@ -84,7 +119,13 @@ pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
 fn is_uuid(text: &str) -> bool {
     let places = [8, 13, 18, 23];
     text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| if places.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
+        && text.bytes().enumerate().all(|(at, byte)| {
+            if places.contains(&at) {
+                byte == b'-'
+            } else {
+                byte.is_ascii_hexdigit()
+            }
+        })
 }
 
 /// Is a UUID of version 1, 6 or 7?
@@ -94,13 +135,18 @@ fn grows_with_time(uuid: &str) -> bool {
 
 /// 26 characters of Crockford's base 32, the first of which is below 8.
 fn is_ulid(text: &str) -> bool {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(&byte);
-    text.len() == 26 && text.bytes().all(is_digit) && text.starts_with(|first| ('0'..'8').contains(&first))
+    let is_digit =
+        |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(&byte);
+    text.len() == 26
+        && text.bytes().all(is_digit)
+        && text.starts_with(|first| ('0'..'8').contains(&first))
 }
 
 /// 27 characters of base 62, of this decade beginning with 1, 2 or 3.
 fn is_ksuid(text: &str) -> bool {
-    text.len() == 27 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) && text.starts_with(['1', '2', '3'])
+    text.len() == 27
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && text.starts_with(['1', '2', '3'])
 }
 
 #[cfg(test)]
@@ -122,7 +168,15 @@ mod tests {
         check("pk", &["2026-01-02", "2026-12-31"], true);
         check("pk", &["2026-01", "2026-02"], true);
         check("pk", &["20260102"], true);
-        check("pk", &["2015-09-15:17:24:31", "2015-09-15T17:24:31.000Z", "2015-09-15 17.24.31"], true);
+        check(
+            "pk",
+            &[
+                "2015-09-15:17:24:31",
+                "2015-09-15T17:24:31.000Z",
+                "2015-09-15 17.24.31",
+            ],
+            true,
+        );
         check("pk", &["LOG#2026-01-02", "LOG#2026-01-03"], true);
         check("pk", &["LOG#2026-01-02", "USER#2026-01-03"], false);
         check("pk", &["2026-01-02#3", "2026-01-02#4"], false);
@@ -142,13 +196,29 @@ mod tests {
     fn generated_values() {
         let check = |texts: &[&str], expected: Option<&str>| {
             let values: Vec<AttributeValue> = texts.iter().map(|text| s(text)).collect();
-            assert_eq!(generated(&values.iter().collect::<Vec<_>>()), expected, "{texts:?}");
+            assert_eq!(
+                generated(&values.iter().collect::<Vec<_>>()),
+                expected,
+                "{texts:?}"
+            );
         };
         check(&["6f1ed002-ab50-4e6a-9d35-4a1a0a9b7d11"], Some("a UUID"));
-        check(&["018f1ed0-ab50-7e6a-9d35-4a1a0a9b7d11"], Some("a UUID that grows with time"));
-        check(&["01ARZ3NDEKTSV4RRFFQ69G5FAV"], Some("a ULID, which grows with time,"));
-        check(&["2aMYhzHbOHaLbGmq3jxGc6fSwZZ"], Some("a KSUID, which grows with time,"));
-        check(&["1111111", "1111112", "1111113"], Some("a sequence number"));
+        check(
+            &["018f1ed0-ab50-7e6a-9d35-4a1a0a9b7d11"],
+            Some("a UUID that grows with time"),
+        );
+        check(
+            &["01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+            Some("a ULID, which grows with time,"),
+        );
+        check(
+            &["2aMYhzHbOHaLbGmq3jxGc6fSwZZ"],
+            Some("a KSUID, which grows with time,"),
+        );
+        check(
+            &["1111111", "1111112", "1111113"],
+            Some("a sequence number"),
+        );
         check(&["49211234567", "33144556677", "15551234567"], None);
         check(&["a@example.com"], None);
         check(&[], None);

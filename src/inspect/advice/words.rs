@@ -39,7 +39,9 @@ const DATE_BYTES: usize = "2026-01-02".len();
 
 /// What is said first of a table that is not whole, as a paragraph.
 pub fn not_whole(unfinished: &Option<String>) -> String {
-    unfinished.as_ref().map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
+    unfinished
+        .as_ref()
+        .map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
 }
 
 /// `1 item`, `2 items`, `2 indexes`, `2 entries`.
@@ -56,8 +58,12 @@ pub fn plural(count: u64, word: &str) -> String {
 /// `120 bytes`, `2.5 KB`, `10 GB`.
 pub fn bytes(bytes: u64) -> String {
     let units = ["KB", "MB", "GB", "TB"];
-    let Some(power) = (bytes.checked_ilog2().unwrap_or(0) / 10).checked_sub(1) else { return plural(bytes, "byte") };
-    let place = usize::try_from(power).unwrap_or(usize::MAX).min(units.len() - 1);
+    let Some(power) = (bytes.checked_ilog2().unwrap_or(0) / 10).checked_sub(1) else {
+        return plural(bytes, "byte");
+    };
+    let place = usize::try_from(power)
+        .unwrap_or(usize::MAX)
+        .min(units.len() - 1);
     let unit = (0..=place).fold(1.0, |unit, _| unit * 1024.0);
     let amount = format!("{:.1}", bytes as f64 / unit);
     format!("{} {}", amount.trim_end_matches(".0"), units[place])
@@ -65,17 +71,29 @@ pub fn bytes(bytes: u64) -> String {
 
 /// `62 %`; of something small `0.4 %`, and of nearly all `99.7 %`.
 pub fn percent(part: f64, whole: f64) -> String {
-    let percent = if whole > 0.0 { part * 100.0 / whole } else { 0.0 };
+    let percent = if whole > 0.0 {
+        part * 100.0 / whole
+    } else {
+        0.0
+    };
     let is_fine = percent > 0.0 && percent < 1.0 || percent > 99.0 && percent < 100.0;
     if percent > 0.0 && percent < 0.1 {
         return "below 0.1 %".to_owned();
     }
-    if is_fine { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    if is_fine {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
 }
 
 /// Units with a decimal where it matters.
 pub fn units(units: f64) -> String {
-    if units < 10.0 && units.fract() != 0.0 { format!("{units:.1}") } else { format!("{units:.0}") }
+    if units < 10.0 && units.fract() != 0.0 {
+        format!("{units:.1}")
+    } else {
+        format!("{units:.0}")
+    }
 }
 
 /// Key values between quotes, long ones cut.
@@ -86,7 +104,10 @@ pub fn value(values: &[AttributeValue]) -> String {
 
 /// The name of an attribute, or several with a word between them.
 pub fn names<'a>(attributes: impl IntoIterator<Item = &'a KeyAttribute>, between: &str) -> String {
-    let names: Vec<String> = attributes.into_iter().map(|attribute| markdown(&attribute.name, WORD_CHARS_MAX)).collect();
+    let names: Vec<String> = attributes
+        .into_iter()
+        .map(|attribute| markdown(&attribute.name, WORD_CHARS_MAX))
+        .collect();
     names.join(between)
 }
 
@@ -104,10 +125,16 @@ pub fn minute(ms: u64) -> String {
 
 /// The spread of entries over values, or of bytes over items: never a mean.
 pub fn spread(spread: &Spread, thing: &str, amount: impl Fn(u64) -> String) -> String {
-    let half = format!("half of the {thing} have {} or fewer", amount(spread.percentile(50)));
+    let half = format!(
+        "half of the {thing} have {} or fewer",
+        amount(spread.percentile(50))
+    );
     let largest = amount(spread.max());
     if spread.count < 100 {
-        return format!("{half}, the largest has {largest}, {} % of all", spread.percent_of_largest(0));
+        return format!(
+            "{half}, the largest has {largest}, {} % of all",
+            spread.percent_of_largest(0)
+        );
     }
     let top = spread.percent_of_largest(1);
     format!(
@@ -120,7 +147,11 @@ pub fn spread(spread: &Spread, thing: &str, amount: impl Fn(u64) -> String) -> S
 pub fn item_stem(table: &TableName, key: &EntryKey) -> String {
     let partition = &key.base.partition;
     match &key.base.sort {
-        Some(sort) => format!("{}/{}", collection(table, partition), file_name::item_stem(sort)),
+        Some(sort) => format!(
+            "{}/{}",
+            collection(table, partition),
+            file_name::item_stem(sort)
+        ),
         None => format!("{table}/items/{}", file_name::hash_item_stem(partition)),
     }
 }
@@ -153,7 +184,10 @@ mod tests {
         check(percent(0.0, 0.0), "0 %");
         check(units(0.5), "0.5");
         check(units(12.5), "12");
-        check(value(&[AttributeValue::S("x".repeat(99))]), &format!("\"{}…\"", "x".repeat(60)));
+        check(
+            value(&[AttributeValue::S("x".repeat(99))]),
+            &format!("\"{}…\"", "x".repeat(60)),
+        );
         check(minute(1_700_000_000_000), "2023-11-14T22:13Z");
         check(day(1_700_000_000_000), "2023-11-14");
     }

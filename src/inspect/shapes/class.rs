@@ -105,8 +105,15 @@ type Form = fn(&[u8]) -> Option<(Class, usize)>;
 fn recognise(text: &str) -> Option<(Class, usize)> {
     let bytes = text.as_bytes();
     const FORMS: [Form; 8] = [uuid, moment, url, email, ip, phone, base64, run];
-    let ends = |length: usize| bytes.get(length).is_none_or(|&next| is_strong(next) || is_weak(next));
-    FORMS.iter().filter_map(|form| form(bytes)).find(|(_, length)| ends(*length))
+    let ends = |length: usize| {
+        bytes
+            .get(length)
+            .is_none_or(|&next| is_strong(next) || is_weak(next))
+    };
+    FORMS
+        .iter()
+        .filter_map(|form| form(bytes))
+        .find(|(_, length)| ends(*length))
 }
 
 /// Do the bytes begin like this: `d` a digit, `x` a hexadecimal one, anything else itself?
@@ -120,11 +127,19 @@ fn begins(bytes: &[u8], form: &[u8]) -> bool {
 }
 
 fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().take(SCANNED_BYTES_MAX).take_while(|byte| is(**byte)).count()
+    bytes
+        .iter()
+        .take(SCANNED_BYTES_MAX)
+        .take_while(|byte| is(**byte))
+        .count()
 }
 
 fn value(digits: &[u8]) -> u64 {
-    digits.iter().fold(0, |value: u64, digit| value.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0'))))
+    digits.iter().fold(0, |value: u64, digit| {
+        value
+            .wrapping_mul(10)
+            .wrapping_add(u64::from(digit.wrapping_sub(b'0')))
+    })
 }
 
 fn uuid(bytes: &[u8]) -> Option<(Class, usize)> {
@@ -139,16 +154,28 @@ fn moment(bytes: &[u8]) -> Option<(Class, usize)> {
     if begins(bytes, b"ddddddddTddddddZ") {
         return Some((Class::DateTime, 16));
     }
-    if !(begins(bytes, b"dddd-dd") || begins(bytes, b"dddd/dd")) || !is_year_and_month(&bytes[..4], &bytes[5..7]) {
+    if !(begins(bytes, b"dddd-dd") || begins(bytes, b"dddd/dd"))
+        || !is_year_and_month(&bytes[..4], &bytes[5..7])
+    {
         return None;
     }
     let is_day = begins(&bytes[7..], b"-dd") || begins(&bytes[7..], b"/dd");
     if !is_day || !(1..=31).contains(&value(&bytes[8..10])) {
         return Some((Class::Month, 7));
     }
-    let has_time = bytes.get(10).is_some_and(|byte| matches!(byte, b'T' | b't' | b' ' | b':' | b'_'));
-    let time = if has_time { time_length(&bytes[11..]) } else { 0 };
-    Some(if time == 0 { (Class::Date, 10) } else { (Class::DateTime, 11 + time) })
+    let has_time = bytes
+        .get(10)
+        .is_some_and(|byte| matches!(byte, b'T' | b't' | b' ' | b':' | b'_'));
+    let time = if has_time {
+        time_length(&bytes[11..])
+    } else {
+        0
+    };
+    Some(if time == 0 {
+        (Class::Date, 10)
+    } else {
+        (Class::DateTime, 11 + time)
+    })
 }
 
 /// Of `17:24`, `17:24:31`, `17.24.31`, with a fraction, and `Z` or an offset behind it.
@@ -172,14 +199,21 @@ fn time_length(bytes: &[u8]) -> usize {
 
 fn url(bytes: &[u8]) -> Option<(Class, usize)> {
     let is_url = bytes.starts_with(b"http://") || bytes.starts_with(b"https://");
-    let length = bytes.iter().take_while(|byte| !matches!(byte, b'#' | b'|' | b' ')).count();
+    let length = bytes
+        .iter()
+        .take_while(|byte| !matches!(byte, b'#' | b'|' | b' '))
+        .count();
     is_url.then_some((Class::Url, length))
 }
 
 fn email(bytes: &[u8]) -> Option<(Class, usize)> {
-    let local = count(bytes, |byte| byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte));
+    let local = count(bytes, |byte| {
+        byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte)
+    });
     let domain = bytes.get(local..)?.strip_prefix(b"@")?;
-    let length = count(domain, |byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let length = count(domain, |byte| {
+        byte.is_ascii_alphanumeric() || b".-".contains(&byte)
+    });
     let has_dot = domain[..length].iter().skip(1).any(|byte| *byte == b'.');
     (local > 0 && has_dot).then_some((Class::Email, local + 1 + length))
 }
@@ -193,20 +227,31 @@ fn ip(bytes: &[u8]) -> Option<(Class, usize)> {
 
 fn phone(bytes: &[u8]) -> Option<(Class, usize)> {
     let digits = count(bytes.strip_prefix(b"+")?, |byte| byte.is_ascii_digit());
-    (8..=15).contains(&digits).then_some((Class::Phone, digits + 1))
+    (8..=15)
+        .contains(&digits)
+        .then_some((Class::Phone, digits + 1))
 }
 
 /// Random bytes in letters of both cases and digits: unlike names, they change from one to the other all the time.
 fn base64(bytes: &[u8]) -> Option<(Class, usize)> {
-    let letters = count(bytes, |byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte));
+    let letters = count(bytes, |byte| {
+        byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte)
+    });
     let length = letters + count(&bytes[letters..], |byte| byte == b'=');
     let run = &bytes[..letters];
     let has = |is: fn(&u8) -> bool| run.iter().any(is);
-    let has_all = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
+    let has_all =
+        has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase());
     let within = |pair: &&[u8]| pair.iter().all(u8::is_ascii_alphanumeric);
-    let changes = run.windows(2).filter(within).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
-    let words = run.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.first().is_some_and(u8::is_ascii_uppercase));
+    let changes = run
+        .windows(2)
+        .filter(within)
+        .filter(|pair| kind(pair[0]) != kind(pair[1]))
+        .count();
+    let words = run
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .filter(|word| word.first().is_some_and(u8::is_ascii_uppercase));
     // A capital at the beginning of a word is no change.
     let is_random = changes.saturating_sub(words.count()) * 20 >= letters * 7;
     (letters >= BASE64_BYTES_MIN && has_all && is_random).then_some((Class::Base64, length))
@@ -241,10 +286,15 @@ fn run(bytes: &[u8]) -> Option<(Class, usize)> {
 fn digits(bytes: &[u8], length: usize) -> (Class, usize) {
     let run = &bytes[..length];
     if begins(&bytes[length..], b".d") {
-        return (Class::Digits, length + 1 + count(&bytes[length + 1..], |byte| byte.is_ascii_digit()));
+        return (
+            Class::Digits,
+            length + 1 + count(&bytes[length + 1..], |byte| byte.is_ascii_digit()),
+        );
     }
     let class = match length {
-        8 if is_year_and_month(&run[..4], &run[4..6]) && (1..=31).contains(&value(&run[6..])) => Class::Day,
+        8 if is_year_and_month(&run[..4], &run[4..6]) && (1..=31).contains(&value(&run[6..])) => {
+            Class::Day
+        }
         10 if run[0] == b'1' => Class::EpochSeconds,
         13 if run[0] == b'1' => Class::EpochMillis,
         _ => Class::Digits,
@@ -277,7 +327,9 @@ pub fn parts<'a>(text: &'a str, parts_max: usize, mut each: impl FnMut(Part<'a>,
     let mut rest = text;
     for _ in 0..parts_max {
         let (part, length) = first(rest);
-        let Some(&separator) = rest.as_bytes().get(length) else { return each(part, END) };
+        let Some(&separator) = rest.as_bytes().get(length) else {
+            return each(part, END);
+        };
         each(part, separator);
         rest = &rest[length + 1..];
     }
@@ -290,7 +342,11 @@ fn first(text: &str) -> (Part<'_>, usize) {
     }
     let mut length = word(text);
     // Words with weak separators between them are one name, up to something that has a form.
-    while text.as_bytes().get(length).is_some_and(|byte| is_weak(*byte)) {
+    while text
+        .as_bytes()
+        .get(length)
+        .is_some_and(|byte| is_weak(*byte))
+    {
         let next = &text[length + 1..];
         if length > NAME_BYTES_MAX {
             length += next.bytes().take_while(|byte| !is_strong(*byte)).count() + 1;
@@ -311,12 +367,18 @@ fn first(text: &str) -> (Part<'_>, usize) {
 
 /// Bytes up to a separator: these are ASCII, so that it ends between two characters.
 fn word(text: &str) -> usize {
-    text.bytes().take_while(|byte| !is_strong(*byte) && !is_weak(*byte)).count()
+    text.bytes()
+        .take_while(|byte| !is_strong(*byte) && !is_weak(*byte))
+        .count()
 }
 
 /// What a name is where it is no constant.
 pub fn kind_of_name(name: &str) -> Class {
-    if name.contains(' ') { Class::Text } else { Class::Word }
+    if name.contains(' ') {
+        Class::Text
+    } else {
+        Class::Word
+    }
 }
 
 /// `user` of `user17`, and nothing of a name that does not end in a number.
@@ -369,8 +431,17 @@ mod tests {
         check("jane@localhost", "none");
         check("+4915112345678", "<phone>");
         check("https://example.com/a?b=1#x", "<url>#x");
-        for name in ["USER", "user17", "S3", "in-progress", "UserProfileUpdated", "", "#", "größe9", "Order-Item-Of-The-Day-2024"]
-        {
+        for name in [
+            "USER",
+            "user17",
+            "S3",
+            "in-progress",
+            "UserProfileUpdated",
+            "",
+            "#",
+            "größe9",
+            "Order-Item-Of-The-Day-2024",
+        ] {
             check(name, "none");
         }
         // Nothing is looked at twice however long it is, and what is in no alphabet is no form.
@@ -395,7 +466,10 @@ mod tests {
         };
         check("", "");
         check("USER#17", "(USER)#<n>");
-        check("ORDER#2024-01-31#0f8fad5b-d9cb-469f-a165-70867728950e", "(ORDER)#<date>#<uuid>");
+        check(
+            "ORDER#2024-01-31#0f8fad5b-d9cb-469f-a165-70867728950e",
+            "(ORDER)#<date>#<uuid>",
+        );
         check("ORDER_ITEM#17", "(ORDER_ITEM)#<n>");
         check("order-17", "(order)-<n>");
         check("order-item-17-eu_west", "(order-item)-<n>-(eu_west)");

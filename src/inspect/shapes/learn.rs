@@ -46,13 +46,23 @@ impl Learner {
         let mut item = Vec::with_capacity(16);
         record.each_attribute(|name, value| item.push((name, value)))?;
         let text_of = |name: &str| -> Result<KeyText<'_>, StoreError> {
-            let (_, value) = item.iter().find(|(known, _)| *known == name).ok_or(NO_KEY)?;
+            let (_, value) = item
+                .iter()
+                .find(|(known, _)| *known == name)
+                .ok_or(NO_KEY)?;
             key_text(value)
         };
-        let sort = self.key.sort.as_ref().map(|sort| text_of(&sort.name)).transpose()?;
+        let sort = self
+            .key
+            .sort
+            .as_ref()
+            .map(|sort| text_of(&sort.name))
+            .transpose()?;
         let key = [Some(text_of(&self.key.partition.name)?), sort];
         let paths = self.tree.paths();
-        let shape = self.tree.shape(key, || Ok::<_, StoreError>(Shape::new(self.index_count, example(record, &self.key)?)))?;
+        let shape = self.tree.shape(key, || {
+            Ok::<_, StoreError>(Shape::new(self.index_count, example(record, &self.key)?))
+        })?;
         shape.sizes.add(u64::from(record.item_bytes()));
         shape.attributes.add(&item, &mut self.names_left)?;
         self.indexes.count(&item, &mut shape.indexes);
@@ -68,7 +78,11 @@ impl Learner {
     pub fn finish(self) -> (u64, Vec<Pattern>) {
         let patterns = self.tree.into_patterns().into_iter().map(|(keys, shape)| {
             let mut keys = keys.into_iter();
-            Pattern { partition: keys.next().unwrap_or_default(), sort: keys.next(), shape }
+            Pattern {
+                partition: keys.next().unwrap_or_default(),
+                sort: keys.next(),
+                shape,
+            }
         });
         let mut patterns: Vec<Pattern> = patterns.collect();
         patterns.sort_by(|one, other| {
@@ -89,8 +103,17 @@ fn key_text<'a>(value: &StoredValue<'a>) -> Result<KeyText<'a>, StoreError> {
 }
 
 fn example(record: &Record<'_>, key: &KeySchema) -> Result<Key, StoreError> {
-    let value = |name: &str| -> Result<AttributeValue, StoreError> { record.attribute(name)?.ok_or(NO_KEY) };
-    Ok(Key { partition: value(&key.partition.name)?, sort: key.sort.as_ref().map(|sort| value(&sort.name)).transpose()? })
+    let value = |name: &str| -> Result<AttributeValue, StoreError> {
+        record.attribute(name)?.ok_or(NO_KEY)
+    };
+    Ok(Key {
+        partition: value(&key.partition.name)?,
+        sort: key
+            .sort
+            .as_ref()
+            .map(|sort| value(&sort.name))
+            .transpose()?,
+    })
 }
 
 /// A key attribute of an index.
@@ -117,24 +140,44 @@ impl IndexKeys {
     pub fn new(schema: &TableSchema) -> Self {
         let mut keys = Vec::new();
         for (index, of) in schema.indexes.iter().enumerate() {
-            let partition = of.partition.iter().map(|attribute| (attribute, PARTITION_KEY_BYTES_MAX));
-            let sort = of.sort.iter().map(|attribute| (attribute, SORT_KEY_BYTES_MAX));
-            keys.extend(partition.chain(sort).map(|(attribute, bytes_max)| IndexKey {
-                name: attribute.name.clone(),
-                kind: attribute.attribute_type.as_attribute_type(),
-                bytes_max,
-                index,
-            }));
+            let partition = of
+                .partition
+                .iter()
+                .map(|attribute| (attribute, PARTITION_KEY_BYTES_MAX));
+            let sort = of
+                .sort
+                .iter()
+                .map(|attribute| (attribute, SORT_KEY_BYTES_MAX));
+            keys.extend(
+                partition
+                    .chain(sort)
+                    .map(|(attribute, bytes_max)| IndexKey {
+                        name: attribute.name.clone(),
+                        kind: attribute.attribute_type.as_attribute_type(),
+                        bytes_max,
+                        index,
+                    }),
+            );
         }
-        let wanted: Vec<usize> = schema.indexes.iter().map(|index| index.attributes().count()).collect();
-        Self { keys, met: vec![0; wanted.len()], wanted }
+        let wanted: Vec<usize> = schema
+            .indexes
+            .iter()
+            .map(|index| index.attributes().count())
+            .collect();
+        Self {
+            keys,
+            met: vec![0; wanted.len()],
+            wanted,
+        }
     }
 
     /// Counts an item in each index that it enters: it has all key attributes, of their types, neither empty nor too long.
     pub fn count(&mut self, item: &[(&str, StoredValue<'_>)], counts: &mut [u64]) {
         self.met.fill(0);
         for (name, value) in item {
-            let of_value = |key: &&IndexKey| key.name == *name && key.kind == value.kind && fits(value, key.bytes_max);
+            let of_value = |key: &&IndexKey| {
+                key.name == *name && key.kind == value.kind && fits(value, key.bytes_max)
+            };
             for key in self.keys.iter().filter(of_value) {
                 self.met[key.index] += 1;
             }

@@ -64,9 +64,19 @@ impl Shapes {
 ///
 /// # Errors
 /// The database failed; the table was dropped meanwhile.
-pub fn read(database: &dyn Browse, table: &TableName, items_max: u64, now_ms: u64) -> Result<Option<Shapes>, Error> {
-    let Some(schema) = database.schema(table)? else { return Ok(None) };
-    let source = Source { table: table.clone(), index: None };
+pub fn read(
+    database: &dyn Browse,
+    table: &TableName,
+    items_max: u64,
+    now_ms: u64,
+) -> Result<Option<Shapes>, Error> {
+    let Some(schema) = database.schema(table)? else {
+        return Ok(None);
+    };
+    let source = Source {
+        table: table.clone(),
+        index: None,
+    };
     let stats = database.stats(&source)?;
     let mut learner = Learner::new(&schema);
     if stats.entries <= items_max {
@@ -76,15 +86,36 @@ pub fn read(database: &dyn Browse, table: &TableName, items_max: u64, now_ms: u6
     }
     let (items_read, patterns) = learner.finish();
     let unfinished = database.unfinished(table)?;
-    Ok(Some(Shapes { schema, unfinished, made_ms: now_ms, stats, items_read, patterns }))
+    Ok(Some(Shapes {
+        schema,
+        unfinished,
+        made_ms: now_ms,
+        stats,
+        items_read,
+        patterns,
+    }))
 }
 
 /// A sample: the first items of each strip. What one strip lacks the next ones may have more.
-fn read_strips(database: &dyn Browse, source: &Source, items_max: u64, learner: &mut Learner) -> Result<(), Error> {
+fn read_strips(
+    database: &dyn Browse,
+    source: &Source,
+    items_max: u64,
+    learner: &mut Learner,
+) -> Result<(), Error> {
     for index in 0..STRIPS {
         let left = items_max.saturating_sub(learner.items());
-        let strip = Segment { index, total: STRIPS };
-        read_part(database, source, Some(strip), left.div_ceil(u64::from(STRIPS - index)), learner)?;
+        let strip = Segment {
+            index,
+            total: STRIPS,
+        };
+        read_part(
+            database,
+            source,
+            Some(strip),
+            left.div_ceil(u64::from(STRIPS - index)),
+            learner,
+        )?;
     }
     Ok(())
 }
@@ -105,7 +136,11 @@ fn read_part(
         last = database.records(source, strip, last.as_ref(), &mut |record| {
             learnt = learner.add(record);
             let goes_on = learnt.is_ok() && learner.items() < end_of_view;
-            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if goes_on {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         })?;
         learnt?;
         if last.is_none() {

@@ -23,7 +23,12 @@ with 100 for each item. Median and p99 are exact to 1/16.
 /// The report.
 #[must_use]
 pub fn markdown(shapes: &Shapes, path_of: PathOf) -> String {
-    let mut out = format!("# Shapes of {}\n\n{}{}\n\n", shapes.schema.name, not_whole(&shapes.unfinished), summary(shapes));
+    let mut out = format!(
+        "# Shapes of {}\n\n{}{}\n\n",
+        shapes.schema.name,
+        not_whole(&shapes.unfinished),
+        summary(shapes)
+    );
     if shapes.patterns.is_empty() {
         return out;
     }
@@ -38,25 +43,43 @@ pub fn markdown(shapes: &Shapes, path_of: PathOf) -> String {
 fn summary(shapes: &Shapes) -> String {
     let (read, at) = (shapes.items_read, calendar::iso(shapes.made_ms));
     let of = if shapes.is_sample() {
-        format!("A sample of {} of {}, taken at {at} from everywhere in hash space", plural(read, "item"), shapes.stats.entries)
+        format!(
+            "A sample of {} of {}, taken at {at} from everywhere in hash space",
+            plural(read, "item"),
+            shapes.stats.entries
+        )
     } else {
         format!("{} as of {at}", plural(read, "item"))
     };
     let count = shapes.patterns.len();
-    let coarse = if count == PATTERNS_MAX { "; similar ones were joined" } else { "" };
+    let coarse = if count == PATTERNS_MAX {
+        "; similar ones were joined"
+    } else {
+        ""
+    };
     format!("{of}: {}{coarse}.", plural(count as u64, "pattern"))
 }
 
 fn overview(out: &mut String, shapes: &Shapes) {
     let key = &shapes.schema.key;
-    let sort = key.sort.as_ref().map_or_else(String::new, |sort| format!(" {} |", in_cell(&sort.name)));
+    let sort = key
+        .sort
+        .as_ref()
+        .map_or_else(String::new, |sort| format!(" {} |", in_cell(&sort.name)));
     let rule = if key.sort.is_some() { "---|" } else { "" };
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "\n| {} |{sort} items | % | bytes | min | median | p99 | max |", in_cell(&key.partition.name));
+    let _ = writeln!(
+        out,
+        "\n| {} |{sort} items | % | bytes | min | median | p99 | max |",
+        in_cell(&key.partition.name)
+    );
     let _ = writeln!(out, "|---|{rule}--:|--:|--:|--:|--:|--:|--:|");
     for pattern in &shapes.patterns {
         let sizes = &pattern.shape.sizes;
-        let sort = pattern.sort.as_ref().map_or_else(String::new, |sort| format!(" {} |", code(sort)));
+        let sort = pattern
+            .sort
+            .as_ref()
+            .map_or_else(String::new, |sort| format!(" {} |", code(sort)));
         let _ = writeln!(
             out,
             "| {} |{sort} {} | {} | {} | {} | {} | {} | {} |",
@@ -75,11 +98,25 @@ fn overview(out: &mut String, shapes: &Shapes) {
 fn details(out: &mut String, shapes: &Shapes, pattern: &Pattern, path_of: PathOf) {
     let shape = &pattern.shape;
     let items = shape.sizes.count;
-    let title: Vec<String> = std::iter::once(&pattern.partition).chain(&pattern.sort).map(|key| code(key)).collect();
-    let _ = writeln!(out, "\n## {}\n\nSuch as `{}`", title.join(" "), path_of(&shape.example));
-    let entered = shapes.schema.indexes.iter().zip(&shape.indexes).filter(|(_, count)| **count > 0);
-    let entered: Vec<String> =
-        entered.map(|(index, count)| format!("{} {count} ({} %)", index.name, share(*count, items))).collect();
+    let title: Vec<String> = std::iter::once(&pattern.partition)
+        .chain(&pattern.sort)
+        .map(|key| code(key))
+        .collect();
+    let _ = writeln!(
+        out,
+        "\n## {}\n\nSuch as `{}`",
+        title.join(" "),
+        path_of(&shape.example)
+    );
+    let entered = shapes
+        .schema
+        .indexes
+        .iter()
+        .zip(&shape.indexes)
+        .filter(|(_, count)| **count > 0);
+    let entered: Vec<String> = entered
+        .map(|(index, count)| format!("{} {count} ({} %)", index.name, share(*count, items)))
+        .collect();
     match (shapes.schema.indexes.is_empty(), entered.is_empty()) {
         (true, _) => {}
         (false, true) => out.push_str("\nIn no index.\n"),
@@ -96,11 +133,20 @@ fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
     for (name, attribute) in all.iter().take(ATTRIBUTES_SHOWN) {
         line(out, &in_cell(name), &attribute.types, items);
         for (member, types) in attribute.members.iter() {
-            line(out, &format!("{}.{}", in_cell(name), in_cell(member)), types, items);
+            line(
+                out,
+                &format!("{}.{}", in_cell(name), in_cell(member)),
+                types,
+                items,
+            );
         }
     }
     let more = all.len().saturating_sub(ATTRIBUTES_SHOWN);
-    let others = if shape.attributes.has_more { ", and others" } else { "" };
+    let others = if shape.attributes.has_more {
+        ", and others"
+    } else {
+        ""
+    };
     if more > 0 || !others.is_empty() {
         let _ = writeln!(out, "| and {more} more{others} | | |");
     }
@@ -108,9 +154,20 @@ fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
 
 fn line(out: &mut String, name: &str, types: &Types, items: u64) {
     let counted = types.counted();
-    let of_one = |(tag, count): &(&str, u64)| if counted.len() == 1 { (*tag).to_owned() } else { format!("{tag} {count}") };
+    let of_one = |(tag, count): &(&str, u64)| {
+        if counted.len() == 1 {
+            (*tag).to_owned()
+        } else {
+            format!("{tag} {count}")
+        }
+    };
     let types_text: Vec<String> = counted.iter().map(of_one).collect();
-    let _ = writeln!(out, "| {name} | {} | {} |", types_text.join(", "), share(types.total(), items));
+    let _ = writeln!(
+        out,
+        "| {name} | {} | {} |",
+        types_text.join(", "),
+        share(types.total(), items)
+    );
 }
 
 /// In percent; what is there at all is not 0, and what is not all is not 100.
@@ -137,7 +194,11 @@ fn in_cell(text: &str) -> String {
 #[must_use]
 pub fn json(shapes: &Shapes, path_of: PathOf) -> Value {
     let key = &shapes.schema.key;
-    let patterns: Vec<Value> = shapes.patterns.iter().map(|pattern| of_pattern(shapes, pattern, path_of)).collect();
+    let patterns: Vec<Value> = shapes
+        .patterns
+        .iter()
+        .map(|pattern| of_pattern(shapes, pattern, path_of))
+        .collect();
     let mut out = json!({
         "table": shapes.schema.name.as_str(),
         "made": calendar::iso(shapes.made_ms),
@@ -157,17 +218,28 @@ pub fn json(shapes: &Shapes, path_of: PathOf) -> Value {
 /// A part of a whole in percent, with one decimal.
 #[must_use]
 pub fn percent(part: u64, whole: u64) -> f64 {
-    let thousandths = (u128::from(part) * 1000 + u128::from(whole) / 2).checked_div(u128::from(whole)).unwrap_or(0);
+    let thousandths = (u128::from(part) * 1000 + u128::from(whole) / 2)
+        .checked_div(u128::from(whole))
+        .unwrap_or(0);
     u32::try_from(thousandths).map_or(0.0, |thousandths| f64::from(thousandths) / 10.0)
 }
 
 fn of_pattern(shapes: &Shapes, pattern: &Pattern, path_of: PathOf) -> Value {
     let shape = &pattern.shape;
     let sizes = &shape.sizes;
-    let names = shapes.schema.indexes.iter().map(|index| index.name.to_string());
-    let indexes: Map<String, Value> = names.zip(shape.indexes.iter().map(|count| json!(count))).collect();
+    let names = shapes
+        .schema
+        .indexes
+        .iter()
+        .map(|index| index.name.to_string());
+    let indexes: Map<String, Value> = names
+        .zip(shape.indexes.iter().map(|count| json!(count)))
+        .collect();
     let attributes = shape.attributes.iter().map(|(name, attribute)| {
-        let members = attribute.members.iter().map(|(name, types)| of_types(name, types, sizes.count));
+        let members = attribute
+            .members
+            .iter()
+            .map(|(name, types)| of_types(name, types, sizes.count));
         let mut out = of_types(name, &attribute.types, sizes.count);
         out["members"] = members.collect();
         out["more_members"] = json!(attribute.members.has_more);
@@ -189,6 +261,10 @@ fn of_pattern(shapes: &Shapes, pattern: &Pattern, path_of: PathOf) -> Value {
 }
 
 fn of_types(name: &str, types: &Types, items: u64) -> Value {
-    let counts: Map<String, Value> = types.counted().into_iter().map(|(tag, count)| (tag.to_owned(), json!(count))).collect();
+    let counts: Map<String, Value> = types
+        .counted()
+        .into_iter()
+        .map(|(tag, count)| (tag.to_owned(), json!(count)))
+        .collect();
     json!({ "name": name, "items": types.total(), "percent": percent(types.total(), items), "types": counts })
 }

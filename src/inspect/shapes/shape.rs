@@ -30,14 +30,22 @@ pub struct Shape {
 impl Shape {
     #[must_use]
     pub fn new(indexes: usize, example: Key) -> Self {
-        Self { sizes: Sizes::default(), attributes: Attributes::default(), indexes: vec![0; indexes], example }
+        Self {
+            sizes: Sizes::default(),
+            attributes: Attributes::default(),
+            indexes: vec![0; indexes],
+            example,
+        }
     }
 
     /// The items of another pattern, too.
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
         self.attributes.merge(&other.attributes);
-        self.indexes.iter_mut().zip(&other.indexes).for_each(|(own, others)| *own += others);
+        self.indexes
+            .iter_mut()
+            .zip(&other.indexes)
+            .for_each(|(own, others)| *own += others);
     }
 }
 
@@ -70,7 +78,11 @@ impl Sizes {
     }
 
     fn grow(&mut self, count: u64, bytes: u64, (min, max): (u64, u64)) {
-        self.min = if self.count == 0 { min } else { self.min.min(min) };
+        self.min = if self.count == 0 {
+            min
+        } else {
+            self.min.min(min)
+        };
         self.max = self.max.max(max);
         self.count += count;
         self.bytes += bytes;
@@ -128,7 +140,12 @@ impl Types {
     /// The types that there are, the commonest first.
     #[must_use]
     pub fn counted(&self) -> Vec<(&'static str, u64)> {
-        let mut all: Vec<_> = TYPES.map(AttributeType::tag).into_iter().zip(self.0).filter(|(_, count)| *count > 0).collect();
+        let mut all: Vec<_> = TYPES
+            .map(AttributeType::tag)
+            .into_iter()
+            .zip(self.0)
+            .filter(|(_, count)| *count > 0)
+            .collect();
         all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         all
     }
@@ -145,7 +162,10 @@ pub struct Names<T, const MAX: usize> {
 
 impl<T, const MAX: usize> Default for Names<T, MAX> {
     fn default() -> Self {
-        Self { list: Vec::new(), has_more: false }
+        Self {
+            list: Vec::new(),
+            has_more: false,
+        }
     }
 }
 
@@ -155,7 +175,11 @@ impl<T: Default, const MAX: usize> Names<T, MAX> {
     fn of(&mut self, name: &str, hint: usize, budget: &mut usize) -> Option<(usize, &mut T)> {
         let (before, after) = self.list.split_at(hint.min(self.list.len()));
         let is_it = |(known, _): &(Box<str>, T)| **known == *name;
-        let place = after.iter().position(is_it).map(|place| place + before.len()).or_else(|| before.iter().position(is_it));
+        let place = after
+            .iter()
+            .position(is_it)
+            .map(|place| place + before.len())
+            .or_else(|| before.iter().position(is_it));
         let place = match place {
             Some(place) => place,
             None if self.list.len() < MAX && *budget > 0 && name.len() <= NAME_BYTES_MAX => {
@@ -191,10 +215,16 @@ impl Attributes {
     ///
     /// # Errors
     /// `Corrupt`: a map that cannot be read.
-    pub fn add(&mut self, item: &[(&str, StoredValue<'_>)], budget: &mut usize) -> Result<(), StoreError> {
+    pub fn add(
+        &mut self,
+        item: &[(&str, StoredValue<'_>)],
+        budget: &mut usize,
+    ) -> Result<(), StoreError> {
         let mut hint = 0;
         for (name, value) in item {
-            let Some((place, attribute)) = self.of(name, hint, budget) else { continue };
+            let Some((place, attribute)) = self.of(name, hint, budget) else {
+                continue;
+            };
             hint = place + 1;
             attribute.types.add(value.kind);
             let mut member_hint = 0;
@@ -213,7 +243,9 @@ impl Attributes {
         let mut budget = usize::MAX;
         self.has_more |= other.has_more;
         for (hint, (name, attribute)) in other.iter().enumerate() {
-            let Some((_, own)) = self.of(name, hint, &mut budget) else { continue };
+            let Some((_, own)) = self.of(name, hint, &mut budget) else {
+                continue;
+            };
             add_types(&mut own.types, &attribute.types);
             own.members.has_more |= attribute.members.has_more;
             for (hint, (name, types)) in attribute.members.iter().enumerate() {
@@ -227,12 +259,17 @@ impl Attributes {
     /// How many names are kept, those in maps too.
     #[must_use]
     pub fn kept(&self) -> usize {
-        self.iter().map(|(_, attribute)| 1 + attribute.members.list.len()).sum()
+        self.iter()
+            .map(|(_, attribute)| 1 + attribute.members.list.len())
+            .sum()
     }
 }
 
 fn add_types(own: &mut Types, others: &Types) {
-    own.0.iter_mut().zip(others.0).for_each(|(own, others)| *own += others);
+    own.0
+        .iter_mut()
+        .zip(others.0)
+        .for_each(|(own, others)| *own += others);
 }
 
 #[cfg(test)]
@@ -246,7 +283,10 @@ mod tests {
         let mut steps = Vec::new();
         for size in 0..=400 * 1024 {
             let largest = rounded(size);
-            assert!(size <= largest && largest - size <= size / 16 && rounded(largest) == largest, "{size}: {largest}");
+            assert!(
+                size <= largest && largest - size <= size / 16 && rounded(largest) == largest,
+                "{size}: {largest}"
+            );
             steps.push(largest);
         }
         assert!(steps.is_sorted());
@@ -259,12 +299,19 @@ mod tests {
         let mut sizes = Sizes::default();
         (1..=1000).for_each(|size| sizes.add(size));
         assert_eq!((sizes.min, sizes.max, sizes.bytes), (1, 1000, 500_500));
-        assert!((500..=532).contains(&sizes.quantile(50)), "{}", sizes.quantile(50));
+        assert!(
+            (500..=532).contains(&sizes.quantile(50)),
+            "{}",
+            sizes.quantile(50)
+        );
         assert!((990..=1000).contains(&sizes.quantile(99)));
         let mut other = Sizes::default();
         other.add(400_000);
         sizes.merge(&other);
-        assert_eq!((sizes.count, sizes.min, sizes.max, sizes.quantile(100)), (1001, 1, 400_000, 400_000));
+        assert_eq!(
+            (sizes.count, sizes.min, sizes.max, sizes.quantile(100)),
+            (1001, 1, 400_000, 400_000)
+        );
         assert_eq!(Sizes::default().quantile(50), 0);
         let mut one = Sizes::default();
         one.add(77);
@@ -272,16 +319,27 @@ mod tests {
     }
 
     fn add(attributes: &mut Attributes, json: &str, budget: &mut usize) {
-        let bytes = encode(&plain_json::parse_line(json.as_bytes()).unwrap(), &["pk"], 1, 2);
+        let bytes = encode(
+            &plain_json::parse_line(json.as_bytes()).unwrap(),
+            &["pk"],
+            1,
+            2,
+        );
         let mut all = Vec::new();
-        Record::parse(&bytes).unwrap().each_attribute(|name, value| all.push((name, value))).unwrap();
+        Record::parse(&bytes)
+            .unwrap()
+            .each_attribute(|name, value| all.push((name, value)))
+            .unwrap();
         attributes.add(&all, budget).unwrap();
     }
 
     fn shown(attributes: &Attributes) -> String {
         let one = |(name, attribute): (&str, &Attribute)| {
-            let members: Vec<String> =
-                attribute.members.iter().map(|(name, types)| format!("{name}{:?}", types.counted())).collect();
+            let members: Vec<String> = attribute
+                .members
+                .iter()
+                .map(|(name, types)| format!("{name}{:?}", types.counted()))
+                .collect();
             format!("{name}{:?}{}", attribute.types.counted(), members.concat())
         };
         attributes.iter().map(one).collect::<Vec<_>>().join(" ")
@@ -290,28 +348,57 @@ mod tests {
     #[test]
     fn types_of_attributes_and_of_members() {
         let (mut attributes, mut budget) = (Attributes::default(), 100);
-        add(&mut attributes, r#"{"pk":"a","n":1,"m":{"x":1,"y":{"z":1}}}"#, &mut budget);
-        add(&mut attributes, r#"{"pk":"b","n":"one","m":{"x":"1"}}"#, &mut budget);
-        add(&mut attributes, r#"{"pk":"c","n":2,"l":[1],"t":true,"f":false,"u":null}"#, &mut budget);
+        add(
+            &mut attributes,
+            r#"{"pk":"a","n":1,"m":{"x":1,"y":{"z":1}}}"#,
+            &mut budget,
+        );
+        add(
+            &mut attributes,
+            r#"{"pk":"b","n":"one","m":{"x":"1"}}"#,
+            &mut budget,
+        );
+        add(
+            &mut attributes,
+            r#"{"pk":"c","n":2,"l":[1],"t":true,"f":false,"u":null}"#,
+            &mut budget,
+        );
         let expected = r#"pk[("S", 3)] m[("M", 2)]x[("S", 1), ("N", 1)]y[("M", 1)] n[("N", 2), ("S", 1)] f[("BOOL", 1)] l[("L", 1)] t[("BOOL", 1)] u[("NULL", 1)]"#;
         assert_eq!(shown(&attributes), expected);
         assert_eq!((attributes.kept(), budget), (9, 91));
         let mut both = attributes.clone();
         both.merge(&attributes);
-        assert_eq!(shown(&both), expected.replace(", 3)", ", 6)").replace(", 2)", ", 4)").replace(", 1)", ", 2)"));
+        assert_eq!(
+            shown(&both),
+            expected
+                .replace(", 3)", ", 6)")
+                .replace(", 2)", ", 4)")
+                .replace(", 1)", ", 2)")
+        );
     }
 
     #[test]
     fn names_are_bounded() {
         let (mut attributes, mut budget) = (Attributes::default(), 100_000);
         for n in 0..1000 {
-            add(&mut attributes, &format!(r#"{{"pk":"a","n{n}":1,"m":{{"x{n}":1}}}}"#), &mut budget);
+            add(
+                &mut attributes,
+                &format!(r#"{{"pk":"a","n{n}":1,"m":{{"x{n}":1}}}}"#),
+                &mut budget,
+            );
         }
         assert_eq!(attributes.kept(), ATTRIBUTES_MAX + MEMBERS_MAX);
         assert!(attributes.has_more);
         let long = "n".repeat(300);
         let (mut attributes, mut budget) = (Attributes::default(), 1);
-        add(&mut attributes, &format!(r#"{{"pk":"a","{long}":1,"x":2}}"#), &mut budget);
-        assert_eq!((shown(&attributes).as_str(), attributes.has_more, budget), (r#"pk[("S", 1)]"#, true, 0));
+        add(
+            &mut attributes,
+            &format!(r#"{{"pk":"a","{long}":1,"x":2}}"#),
+            &mut budget,
+        );
+        assert_eq!(
+            (shown(&attributes).as_str(), attributes.has_more, budget),
+            (r#"pk[("S", 1)]"#, true, 0)
+        );
     }
 }

@@ -31,14 +31,46 @@ struct Step {
 }
 
 const STEPS: [Step; 8] = [
-    Step { few: 16, percent: 10, parts: 12 },
-    Step { few: 8, percent: 10, parts: 12 },
-    Step { few: 4, percent: 20, parts: 8 },
-    Step { few: 0, percent: 50, parts: 6 },
-    Step { few: 0, percent: 101, parts: 4 },
-    Step { few: 0, percent: 101, parts: 2 },
-    Step { few: 0, percent: 101, parts: 1 },
-    Step { few: 0, percent: 101, parts: 0 },
+    Step {
+        few: 16,
+        percent: 10,
+        parts: 12,
+    },
+    Step {
+        few: 8,
+        percent: 10,
+        parts: 12,
+    },
+    Step {
+        few: 4,
+        percent: 20,
+        parts: 8,
+    },
+    Step {
+        few: 0,
+        percent: 50,
+        parts: 6,
+    },
+    Step {
+        few: 0,
+        percent: 101,
+        parts: 4,
+    },
+    Step {
+        few: 0,
+        percent: 101,
+        parts: 2,
+    },
+    Step {
+        few: 0,
+        percent: 101,
+        parts: 1,
+    },
+    Step {
+        few: 0,
+        percent: 101,
+        parts: 0,
+    },
 ];
 
 /// Names that were met this often on average are constants, at the end of a key, and before a separator.
@@ -111,7 +143,11 @@ impl Tree {
     ///
     /// # Errors
     /// Those of `new`.
-    pub fn shape<E>(&mut self, key: [Option<KeyText<'_>>; 2], new: impl FnOnce() -> Result<Shape, E>) -> Result<&mut Shape, E> {
+    pub fn shape<E>(
+        &mut self,
+        key: [Option<KeyText<'_>>; 2],
+        new: impl FnOnce() -> Result<Shape, E>,
+    ) -> Result<&mut Shape, E> {
         if self.paths >= PATHS_MAX {
             self.generalise(PATHS_MAX / 2, false);
         }
@@ -172,7 +208,9 @@ impl Node {
                 // The borrow of a node goes on with the next: the path is walked by its places.
                 let mut node = self;
                 let mut path = Vec::with_capacity(8);
-                parts(text, parts_max, |part, separator| path.push((part, separator)));
+                parts(text, parts_max, |part, separator| {
+                    path.push((part, separator))
+                });
                 for (part, separator) in path {
                     node = node.enter(part, separator);
                 }
@@ -188,7 +226,11 @@ impl Node {
                 Part::Class(class) => Token::Class(class),
                 Part::Name(name) => Token::Name(name.into()),
             };
-            self.edges.push(Edge { token, separator, node: Self::default() });
+            self.edges.push(Edge {
+                token,
+                separator,
+                node: Self::default(),
+            });
             self.edges.len() - 1
         });
         let node = &mut self.edges[place].node;
@@ -198,9 +240,17 @@ impl Node {
 
     /// The edge that leads on: of a name itself, else what became of its like.
     fn place(&self, part: Part<'_>, separator: u8) -> Option<usize> {
-        let mut edges = self.edges.iter().enumerate().filter(|(_, edge)| edge.separator == separator);
+        let mut edges = self
+            .edges
+            .iter()
+            .enumerate()
+            .filter(|(_, edge)| edge.separator == separator);
         let name = match part {
-            Part::Class(class) => return edges.find(|(_, edge)| edge.token.is(class)).map(|(place, _)| place),
+            Part::Class(class) => {
+                return edges
+                    .find(|(_, edge)| edge.token.is(class))
+                    .map(|(place, _)| place);
+            }
             Part::Name(name) => name,
         };
         let stem = without_number(name);
@@ -229,7 +279,11 @@ impl Node {
     }
 
     fn add(&mut self, edge: Edge) {
-        match self.edges.iter_mut().find(|own| own.separator == edge.separator && own.token == edge.token) {
+        match self
+            .edges
+            .iter_mut()
+            .find(|own| own.separator == edge.separator && own.token == edge.token)
+        {
             Some(own) => own.node.merge(edge.node),
             None => self.edges.push(edge),
         }
@@ -262,8 +316,14 @@ impl Node {
         let is_text = |edge: &Edge| !edge.token.is(Class::Number) && !edge.token.is(Class::Binary);
         if self.edges.iter().any(is_text) {
             let mut rest = Self::default();
-            std::mem::take(&mut self.edges).into_iter().for_each(|edge| edge.into_ends(&mut rest));
-            self.edges = vec![Edge { token: Token::Class(Class::Rest), separator: END, node: rest }];
+            std::mem::take(&mut self.edges)
+                .into_iter()
+                .for_each(|edge| edge.into_ends(&mut rest));
+            self.edges = vec![Edge {
+                token: Token::Class(Class::Rest),
+                separator: END,
+                node: rest,
+            }];
         }
     }
 
@@ -283,18 +343,28 @@ impl Node {
         self.rename(|edge| {
             let stem = without_number(edge.token.name()?)?;
             let is_one_of_many = counts.get(&(edge.separator, stem.into()))? > &1;
-            (is_one_of_many && !matches!(edge.token, Token::Numbered(_))).then(|| Token::Numbered(stem.into()))
+            (is_one_of_many && !matches!(edge.token, Token::Numbered(_)))
+                .then(|| Token::Numbered(stem.into()))
         });
     }
 
     /// `f17` among hexadecimal numbers is one of them by chance.
     fn take_for_random(&mut self) {
         let items = self.items_by(|edge| matches!(edge.token, Token::Numbered(_)));
-        let random = [Class::Hex, Class::Id, Class::Base64].map(|class| (class, self.items_by(|edge| edge.token.is(class))));
+        let random = [Class::Hex, Class::Id, Class::Base64]
+            .map(|class| (class, self.items_by(|edge| edge.token.is(class))));
         self.rename(|edge| {
-            let numbered = items.get(&edge.separator).filter(|_| matches!(edge.token, Token::Numbered(_)))?;
-            let is_rare = |of: &HashMap<u8, u64>| of.get(&edge.separator).is_some_and(|items| numbered * CHANCE <= *items);
-            random.iter().find(|(_, of)| is_rare(of)).map(|(class, _)| Token::Class(*class))
+            let numbered = items
+                .get(&edge.separator)
+                .filter(|_| matches!(edge.token, Token::Numbered(_)))?;
+            let is_rare = |of: &HashMap<u8, u64>| {
+                of.get(&edge.separator)
+                    .is_some_and(|items| numbered * CHANCE <= *items)
+            };
+            random
+                .iter()
+                .find(|(_, of)| is_rare(of))
+                .map(|(class, _)| Token::Class(*class))
         });
     }
 
@@ -312,7 +382,9 @@ impl Node {
         let mut families: HashMap<(u8, bool), (usize, u64)> = HashMap::new();
         for edge in &self.edges {
             if let Some(name) = edge.token.name() {
-                let family = families.entry((edge.separator, is_capital(name))).or_default();
+                let family = families
+                    .entry((edge.separator, is_capital(name)))
+                    .or_default();
                 *family = (family.0 + 1, family.1 + edge.node.items);
             }
         }
@@ -320,9 +392,14 @@ impl Node {
         self.rename(|edge| {
             let name = edge.token.name()?;
             let (names, of_family) = families[&(edge.separator, is_capital(name))];
-            let often = if edge.separator == END { OFTEN_AT_END } else { OFTEN };
+            let often = if edge.separator == END {
+                OFTEN_AT_END
+            } else {
+                OFTEN
+            };
             let is_certain = !is_last || is_capital(name) || of_family >= often * names as u64;
-            let is_heavy = edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
+            let is_heavy =
+                edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
             let is_constant = names <= step.few && is_certain || is_heavy;
             (!is_constant).then(|| Token::Class(kind_of_name(name)))
         });
@@ -337,31 +414,59 @@ impl Node {
             }
         }
         let items_of = |separator: u8, class: Class| {
-            counts.iter().find(|count| (count.0, count.1) == (separator, class)).map_or(0, |count| count.2)
+            counts
+                .iter()
+                .find(|count| (count.0, count.1) == (separator, class))
+                .map_or(0, |count| count.2)
         };
         self.rename(|edge| {
-            let Token::Class(class) = edge.token else { return None };
-            let (word, text) = (items_of(edge.separator, Class::Word), items_of(edge.separator, Class::Text));
+            let Token::Class(class) = edge.token else {
+                return None;
+            };
+            let (word, text) = (
+                items_of(edge.separator, Class::Word),
+                items_of(edge.separator, Class::Text),
+            );
             // Words and texts are one thing: where a part of them has spaces, text.
             match class {
-                Class::Word if text * 9 >= word && text > 0 => return Some(Token::Class(Class::Text)),
+                Class::Word if text * 9 >= word && text > 0 => {
+                    return Some(Token::Class(Class::Text));
+                }
                 Class::Text if text * 9 < word => return Some(Token::Class(Class::Word)),
                 _ => {}
             }
             let wider = |count: &&(u8, Class, u64)| {
-                count.0 == edge.separator && class.may_be(count.1) && edge.node.items * CHANCE <= count.2
+                count.0 == edge.separator
+                    && class.may_be(count.1)
+                    && edge.node.items * CHANCE <= count.2
             };
-            counts.iter().filter(wider).max_by_key(|count| count.2).map(|count| Token::Class(count.1))
+            counts
+                .iter()
+                .filter(wider)
+                .max_by_key(|count| count.2)
+                .map(|count| Token::Class(count.1))
         });
     }
 
     fn paths(&self) -> usize {
-        usize::from(self.shape.is_some()) + self.edges.iter().map(|edge| edge.node.paths()).sum::<usize>()
+        usize::from(self.shape.is_some())
+            + self
+                .edges
+                .iter()
+                .map(|edge| edge.node.paths())
+                .sum::<usize>()
     }
 
     fn names_kept(&self) -> usize {
-        let own = self.shape.as_ref().map_or(0, |shape| shape.attributes.kept());
-        own + self.edges.iter().map(|edge| edge.node.names_kept()).sum::<usize>()
+        let own = self
+            .shape
+            .as_ref()
+            .map_or(0, |shape| shape.attributes.kept());
+        own + self
+            .edges
+            .iter()
+            .map(|edge| edge.node.names_kept())
+            .sum::<usize>()
     }
 
     fn into_patterns(self, keys: &mut Vec<String>, all: &mut Vec<(Vec<String>, Shape)>) {
@@ -389,7 +494,10 @@ impl Edge {
         if self.separator == END {
             rest.merge(self.node);
         } else {
-            self.node.edges.into_iter().for_each(|edge| edge.into_ends(rest));
+            self.node
+                .edges
+                .into_iter()
+                .for_each(|edge| edge.into_ends(rest));
         }
     }
 
@@ -410,7 +518,8 @@ impl Edge {
 
 /// `USER`, `ORDER_ITEM`
 fn is_capital(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_uppercase()) && !name.bytes().any(|byte| byte.is_ascii_lowercase())
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 #[cfg(test)]

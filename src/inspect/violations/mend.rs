@@ -5,7 +5,10 @@ use std::io::{Read, Write};
 
 use super::{Correction, IndexKey, Row, Violation, read, violation};
 use crate::database::Database;
-use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, ScanRequest, UpdateItemRequest, UpdateParameter};
+use crate::model::api::{
+    ConditionParameter, DeleteItemRequest, Placeholders, ScanRequest, UpdateItemRequest,
+    UpdateParameter,
+};
 use crate::model::{Error, KeySchema, TableName};
 
 /// How far to look.
@@ -44,10 +47,18 @@ pub fn detect<E: From<Error>>(
                 return Ok(tally);
             }
             tally.items += 1;
-            let Some(violation) = item.key(schema).and_then(|key| violation(index, key, &item)) else { continue };
+            let Some(violation) = item
+                .key(schema)
+                .and_then(|key| violation(index, key, &item))
+            else {
+                continue;
+            };
             tally.violations += 1;
             found(&violation)?;
-            if bounds.violations_max.is_some_and(|max| tally.violations >= max) {
+            if bounds
+                .violations_max
+                .is_some_and(|max| tally.violations >= max)
+            {
                 return Ok(tally);
             }
         }
@@ -70,14 +81,19 @@ pub fn delete(
 ) -> Result<bool, Error> {
     let mut request = DeleteItemRequest::new(table.clone(), violation.key.to_item(schema));
     let (mut names, mut values, mut terms) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for (number, ((_, attribute), part)) in index.attributes.iter().zip(&violation.parts).enumerate() {
+    for (number, ((_, attribute), part)) in
+        index.attributes.iter().zip(&violation.parts).enumerate()
+    {
         let Some((value, _)) = part else { continue };
         names.insert(format!("#n{number}"), attribute.name.clone());
         values.insert(format!(":v{number}"), value.clone());
         terms.push(format!("#n{number} = :v{number}"));
     }
     request.condition = ConditionParameter::Expression(terms.join(" AND "));
-    request.placeholders = Placeholders { names: Some(names), values: Some(values) };
+    request.placeholders = Placeholders {
+        names: Some(names),
+        values: Some(values),
+    };
     match database.delete_item(request) {
         Ok(_) => Ok(true),
         Err(Error::ConditionalCheckFailed { .. }) => Ok(false),
@@ -135,7 +151,9 @@ pub fn correct<R: Read, W: Write>(
     for (record, row) in rows {
         let done = row.and_then(|row| match action {
             Action::Update => update(database, (table, schema), index, &row).map_err(sentence),
-            Action::Delete => delete_listed(database, (table, schema), &row).map(|()| true).map_err(sentence),
+            Action::Delete => delete_listed(database, (table, schema), &row)
+                .map(|()| true)
+                .map_err(sentence),
         });
         match done {
             Ok(true) => tally.corrected += 1,
@@ -152,16 +170,24 @@ pub fn correct<R: Read, W: Write>(
 
 fn sentence(error: Error) -> String {
     match error {
-        Error::ConditionalCheckFailed { .. } => "there is no item with this key any more".to_owned(),
+        Error::ConditionalCheckFailed { .. } => {
+            "there is no item with this key any more".to_owned()
+        }
         other => other.to_string(),
     }
 }
 
 /// False when the row asks for nothing.
-fn update(database: &dyn Database, (table, schema): (&TableName, &KeySchema), index: &IndexKey, row: &Row) -> Result<bool, Error> {
+fn update(
+    database: &dyn Database,
+    (table, schema): (&TableName, &KeySchema),
+    index: &IndexKey,
+    row: &Row,
+) -> Result<bool, Error> {
     let (mut names, mut values) = (BTreeMap::new(), BTreeMap::new());
     let (mut sets, mut removes) = (Vec::new(), Vec::new());
-    for (number, ((_, attribute), change)) in index.attributes.iter().zip(&row.changes).enumerate() {
+    for (number, ((_, attribute), change)) in index.attributes.iter().zip(&row.changes).enumerate()
+    {
         match change {
             Correction::Leave => continue,
             Correction::Remove => removes.push(format!("#n{number}")),
@@ -175,19 +201,36 @@ fn update(database: &dyn Database, (table, schema): (&TableName, &KeySchema), in
     if names.is_empty() {
         return Ok(false);
     }
-    let clause =
-        |word: &str, parts: &[String]| if parts.is_empty() { String::new() } else { format!("{word} {} ", parts.join(", ")) };
+    let clause = |word: &str, parts: &[String]| {
+        if parts.is_empty() {
+            String::new()
+        } else {
+            format!("{word} {} ", parts.join(", "))
+        }
+    };
     let expression = format!("{}{}", clause("SET", &sets), clause("REMOVE", &removes));
     names.insert("#pk".to_owned(), schema.partition.name.clone());
-    let placeholders = Placeholders { names: Some(names), values: (!values.is_empty()).then_some(values) };
+    let placeholders = Placeholders {
+        names: Some(names),
+        values: (!values.is_empty()).then_some(values),
+    };
     let key = row.key.to_item(schema);
-    let mut request = UpdateItemRequest::new(table.clone(), key, UpdateParameter::Expression(expression), placeholders);
+    let mut request = UpdateItemRequest::new(
+        table.clone(),
+        key,
+        UpdateParameter::Expression(expression),
+        placeholders,
+    );
     // An update makes an item that is not there; a correction must not.
     request.condition = ConditionParameter::Expression("attribute_exists(#pk)".to_owned());
     database.update_item(request).map(|_| true)
 }
 
-fn delete_listed(database: &dyn Database, (table, schema): (&TableName, &KeySchema), row: &Row) -> Result<(), Error> {
+fn delete_listed(
+    database: &dyn Database,
+    (table, schema): (&TableName, &KeySchema),
+    row: &Row,
+) -> Result<(), Error> {
     let mut request = DeleteItemRequest::new(table.clone(), row.key.to_item(schema));
     request.condition = ConditionParameter::Expression("attribute_exists(#pk)".to_owned());
     request.placeholders.names = Some([("#pk".to_owned(), schema.partition.name.clone())].into());

@@ -25,7 +25,9 @@ use csv::StringRecord;
 use crate::codec::dynamodb_json;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::schema::{KeyAttributeType, KeyType};
-use crate::model::{AttributeType, AttributeValue, IndexSchema, Item, Key, KeyAttribute, KeySchema};
+use crate::model::{
+    AttributeType, AttributeValue, IndexSchema, Item, Key, KeyAttribute, KeySchema,
+};
 
 /// The key attributes of an index that exists or is planned: HASH first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +38,10 @@ pub struct IndexKey {
 impl From<&IndexSchema> for IndexKey {
     fn from(index: &IndexSchema) -> Self {
         let part = |key_type, attributes: &[KeyAttribute]| -> Vec<_> {
-            attributes.iter().map(|attribute| (key_type, attribute.clone())).collect()
+            attributes
+                .iter()
+                .map(|attribute| (key_type, attribute.clone()))
+                .collect()
         };
         let mut attributes = part(KeyType::Hash, &index.partition);
         attributes.extend(part(KeyType::Range, &index.sort));
@@ -85,7 +90,10 @@ impl fmt::Display for Fault {
 /// What is wrong with a value as this key attribute of an index; `None` is nothing (docs/dynamodb.md 9.4).
 #[must_use]
 pub fn fault(key_type: KeyType, attribute: &KeyAttribute, value: &AttributeValue) -> Option<Fault> {
-    let (expected, found) = (attribute.attribute_type.as_attribute_type(), value.attribute_type());
+    let (expected, found) = (
+        attribute.attribute_type.as_attribute_type(),
+        value.attribute_type(),
+    );
     if expected != found {
         return Some(Fault::Type { expected, found });
     }
@@ -117,7 +125,10 @@ pub fn violation(index: &IndexKey, key: Key, item: &Item) -> Option<Violation> {
         fault(*key_type, attribute, value).map(|fault| (value.clone(), fault))
     };
     let parts: Vec<_> = index.attributes.iter().map(part).collect();
-    parts.iter().any(Option::is_some).then_some(Violation { key, parts })
+    parts
+        .iter()
+        .any(Option::is_some)
+        .then_some(Violation { key, parts })
 }
 
 const TABLE_HASH: &str = "Table Hash Key";
@@ -133,8 +144,18 @@ fn columns(index: &IndexKey) -> Vec<[String; 4]> {
             KeyType::Range => ("Range", &mut ranges),
         };
         *count += 1;
-        let name = if *count == 1 { format!("GSI {word} Key") } else { format!("GSI {word} Key {count}") };
-        ["Value", "Violation Type", "Violation Description", "Update Value(FOR USER)"].map(|what| format!("{name} {what}"))
+        let name = if *count == 1 {
+            format!("GSI {word} Key")
+        } else {
+            format!("GSI {word} Key {count}")
+        };
+        [
+            "Value",
+            "Violation Type",
+            "Violation Description",
+            "Update Value(FOR USER)",
+        ]
+        .map(|what| format!("{name} {what}"))
     };
     index.attributes.iter().map(of).collect()
 }
@@ -161,10 +182,15 @@ pub fn cell(value: &AttributeValue) -> String {
 pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, String> {
     match attribute_type {
         KeyAttributeType::S => Ok(AttributeValue::S(cell.to_owned())),
-        KeyAttributeType::N => cell.trim().parse().map(AttributeValue::N).map_err(|_| format!("{cell:?} is no number")),
-        KeyAttributeType::B => {
-            STANDARD.decode(cell.trim()).map(AttributeValue::B).map_err(|_| format!("{cell:?} is not base64, the form of a binary"))
-        }
+        KeyAttributeType::N => cell
+            .trim()
+            .parse()
+            .map(AttributeValue::N)
+            .map_err(|_| format!("{cell:?} is no number")),
+        KeyAttributeType::B => STANDARD
+            .decode(cell.trim())
+            .map(AttributeValue::B)
+            .map_err(|_| format!("{cell:?} is not base64, the form of a binary")),
     }
 }
 
@@ -181,7 +207,12 @@ impl<W: Write> TableWriter<W> {
     ///
     /// # Errors
     /// The writer failed.
-    pub fn new(out: W, schema: &KeySchema, index: &IndexKey, with_values: bool) -> Result<Self, csv::Error> {
+    pub fn new(
+        out: W,
+        schema: &KeySchema,
+        index: &IndexKey,
+        with_values: bool,
+    ) -> Result<Self, csv::Error> {
         let mut csv = csv::Writer::from_writer(out);
         let mut head = vec![TABLE_HASH.to_owned()];
         head.extend(schema.sort.is_some().then(|| TABLE_RANGE.to_owned()));
@@ -201,7 +232,11 @@ impl<W: Write> TableWriter<W> {
         for part in &violation.parts {
             let (value, kind, description) = match part {
                 Some((value, fault)) => {
-                    let value = if self.with_values { cell(value) } else { String::new() };
+                    let value = if self.with_values {
+                        cell(value)
+                    } else {
+                        String::new()
+                    };
                     (value, fault.kind().to_owned(), fault.to_string())
                 }
                 None => Default::default(),
@@ -263,7 +298,10 @@ pub fn read<R: Read>(
         None => None,
     };
     let blank = at(DELETE_BLANK)?;
-    let updates = columns(index).iter().map(|[.., update]| at(update)).collect::<Result<Vec<_>, _>>()?;
+    let updates = columns(index)
+        .iter()
+        .map(|[.., update]| at(update))
+        .collect::<Result<Vec<_>, _>>()?;
     let types: Vec<(usize, KeyType, KeyAttribute)> = updates
         .into_iter()
         .zip(&index.attributes)
@@ -289,21 +327,30 @@ fn parse(
 ) -> Result<Row, String> {
     let get = |column: usize| record.get(column).unwrap_or_default();
     let partition = value(get(hash.0), hash.1)?;
-    let sort = range.map(|(column, attribute_type)| value(get(column), attribute_type)).transpose()?;
+    let sort = range
+        .map(|(column, attribute_type)| value(get(column), attribute_type))
+        .transpose()?;
     let removes = get(blank).trim().eq_ignore_ascii_case("y");
-    let change = |(column, key_type, attribute): &(usize, KeyType, KeyAttribute)| match get(*column) {
+    let change = |(column, key_type, attribute): &(usize, KeyType, KeyAttribute)| match get(*column)
+    {
         "" if removes => Ok(Correction::Remove),
         "" => Ok(Correction::Leave),
         text => {
             let value = value(text, attribute.attribute_type)?;
             match fault(*key_type, attribute, &value) {
-                Some(fault) => Err(format!("the new value of {} does not fit either: {fault}", attribute.name)),
+                Some(fault) => Err(format!(
+                    "the new value of {} does not fit either: {fault}",
+                    attribute.name
+                )),
                 None => Ok(Correction::Set(value)),
             }
         }
     };
     let changes = updates.iter().map(change).collect::<Result<_, _>>()?;
-    Ok(Row { key: Key { partition, sort }, changes })
+    Ok(Row {
+        key: Key { partition, sort },
+        changes,
+    })
 }
 
 #[cfg(test)]
@@ -314,21 +361,65 @@ mod tests {
     #[test]
     fn faults_of_values() {
         let check = |key_type, attribute_type, value: AttributeValue, expected: Option<&str>| {
-            let attribute = KeyAttribute { name: "a".to_owned(), attribute_type };
-            let found = fault(key_type, &attribute, &value).map(|fault| format!("{}: {fault}", fault.kind()));
+            let attribute = KeyAttribute {
+                name: "a".to_owned(),
+                attribute_type,
+            };
+            let found = fault(key_type, &attribute, &value)
+                .map(|fault| format!("{}: {fault}", fault.kind()));
             assert_eq!(found.as_deref(), expected, "{value:?}");
         };
         let s = |text: &str| AttributeValue::S(text.to_owned());
         check(KeyType::Hash, KeyAttributeType::S, s("x"), None);
-        check(KeyType::Hash, KeyAttributeType::N, s("Hello"), Some("Type Violation: Expected: N Found: S"));
-        check(KeyType::Hash, KeyAttributeType::S, AttributeValue::Null, Some("Type Violation: Expected: S Found: NULL"));
-        check(KeyType::Hash, KeyAttributeType::S, s(""), Some("Empty Violation: Expected: at least 1 byte Found: 0"));
-        check(KeyType::Hash, KeyAttributeType::S, s(&"x".repeat(2048)), None);
-        check(KeyType::Range, KeyAttributeType::S, s(&"x".repeat(1024)), None);
+        check(
+            KeyType::Hash,
+            KeyAttributeType::N,
+            s("Hello"),
+            Some("Type Violation: Expected: N Found: S"),
+        );
+        check(
+            KeyType::Hash,
+            KeyAttributeType::S,
+            AttributeValue::Null,
+            Some("Type Violation: Expected: S Found: NULL"),
+        );
+        check(
+            KeyType::Hash,
+            KeyAttributeType::S,
+            s(""),
+            Some("Empty Violation: Expected: at least 1 byte Found: 0"),
+        );
+        check(
+            KeyType::Hash,
+            KeyAttributeType::S,
+            s(&"x".repeat(2048)),
+            None,
+        );
+        check(
+            KeyType::Range,
+            KeyAttributeType::S,
+            s(&"x".repeat(1024)),
+            None,
+        );
         let long = s(&"x".repeat(1025));
-        check(KeyType::Range, KeyAttributeType::S, long, Some("Size Violation: Max Bytes Allowed: 1024 Found: 1025"));
+        check(
+            KeyType::Range,
+            KeyAttributeType::S,
+            long,
+            Some("Size Violation: Max Bytes Allowed: 1024 Found: 1025"),
+        );
         let bytes = AttributeValue::B(vec![7; 2049]);
-        check(KeyType::Hash, KeyAttributeType::B, bytes, Some("Size Violation: Max Bytes Allowed: 2048 Found: 2049"));
-        check(KeyType::Hash, KeyAttributeType::N, AttributeValue::N("0".parse().unwrap()), None);
+        check(
+            KeyType::Hash,
+            KeyAttributeType::B,
+            bytes,
+            Some("Size Violation: Max Bytes Allowed: 2048 Found: 2049"),
+        );
+        check(
+            KeyType::Hash,
+            KeyAttributeType::N,
+            AttributeValue::N("0".parse().unwrap()),
+            None,
+        );
     }
 }

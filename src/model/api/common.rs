@@ -25,7 +25,10 @@ impl Placeholders {
     /// Those of expressions that were written here: a member is there if it has something.
     #[must_use]
     pub fn of(names: BTreeMap<String, String>, values: BTreeMap<String, AttributeValue>) -> Self {
-        Self { names: Some(names).filter(|names| !names.is_empty()), values: Some(values).filter(|values| !values.is_empty()) }
+        Self {
+            names: Some(names).filter(|names| !names.is_empty()),
+            values: Some(values).filter(|values| !values.is_empty()),
+        }
     }
 
     /// A key of a name, `sign` `#`, or of a value, `:`: the sign and a word (docs/dynamodb.md 7.2).
@@ -54,7 +57,9 @@ impl Placeholders {
     ) -> Result<(), ExpressionError> {
         match values_missing {
             _ if has_names && !has_expression => Err(ExpressionError::NamesWithoutExpression),
-            Some(parameters) if has_values => Err(ExpressionError::ValuesWithoutExpression(parameters)),
+            Some(parameters) if has_values => {
+                Err(ExpressionError::ValuesWithoutExpression(parameters))
+            }
             _ => Ok(()),
         }
     }
@@ -150,19 +155,27 @@ impl ConsumedCapacity {
     /// Units of the table alone.
     #[must_use]
     pub fn of_table(units: f64) -> Self {
-        Self { table: units, ..Self::default() }
+        Self {
+            table: units,
+            ..Self::default()
+        }
     }
 
     /// `CapacityUnits`: the sum of all arms.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.table + self.global_indexes.values().sum::<f64>() + self.local_indexes.values().sum::<f64>()
+        self.table
+            + self.global_indexes.values().sum::<f64>()
+            + self.local_indexes.values().sum::<f64>()
     }
 
     /// Adds what another operation on the same table consumed.
     pub fn add(&mut self, other: &Self) {
         self.table += other.table;
-        let arms = [(&mut self.global_indexes, &other.global_indexes), (&mut self.local_indexes, &other.local_indexes)];
+        let arms = [
+            (&mut self.global_indexes, &other.global_indexes),
+            (&mut self.local_indexes, &other.local_indexes),
+        ];
         for (sums, arms) in arms {
             for (name, units) in arms {
                 *sums.entry(name.clone()).or_default() += units;
@@ -198,7 +211,14 @@ impl Page {
     #[must_use]
     pub fn nothing(table_name: TableName) -> Self {
         let consumed_capacity = ConsumedCapacity::default();
-        Self { table_name, count: 0, scanned_count: 0, scanned_bytes: 0, last_evaluated_key: None, consumed_capacity }
+        Self {
+            table_name,
+            count: 0,
+            scanned_count: 0,
+            scanned_bytes: 0,
+            last_evaluated_key: None,
+            consumed_capacity,
+        }
     }
 }
 
@@ -285,9 +305,16 @@ mod tests {
 
     #[test]
     fn aliases() {
-        assert_eq!([("#a_1", '#'), (":v", ':')].map(|(alias, sign)| Placeholders::check_alias(alias, sign)), [Ok(()), Ok(())]);
+        assert_eq!(
+            [("#a_1", '#'), (":v", ':')]
+                .map(|(alias, sign)| Placeholders::check_alias(alias, sign)),
+            [Ok(()), Ok(())]
+        );
         for alias in ["a", "#", "#a b", "#é", ":a"] {
-            assert_eq!(Placeholders::check_alias(alias, '#'), Err(AliasFault::Syntax(alias.to_owned())));
+            assert_eq!(
+                Placeholders::check_alias(alias, '#'),
+                Err(AliasFault::Syntax(alias.to_owned()))
+            );
         }
         assert_eq!(Placeholders::check_alias("", '#'), Err(AliasFault::Empty));
     }

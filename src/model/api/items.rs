@@ -1,8 +1,8 @@
 //! Items one by one, in batches and in transactions (docs/dynamodb.md 12, 14, 15).
 
 use super::common::{
-    AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition,
-    ReturnConsumedCapacity, ReturnValues, UpdateReturnValues, Version,
+    AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders,
+    Precondition, ReturnConsumedCapacity, ReturnValues, UpdateReturnValues, Version,
 };
 use super::declare::{declare, rows};
 use crate::model::{Error, Item, TableName};
@@ -143,8 +143,17 @@ declare! { $ items
 impl UpdateItemRequest {
     /// A plain update: no condition, nothing returned.
     #[must_use]
-    pub fn new(table_name: TableName, key: Item, update: UpdateParameter, placeholders: Placeholders) -> Self {
-        Self { update, placeholders, ..Self::plain(table_name, key) }
+    pub fn new(
+        table_name: TableName,
+        key: Item,
+        update: UpdateParameter,
+        placeholders: Placeholders,
+    ) -> Self {
+        Self {
+            update,
+            placeholders,
+            ..Self::plain(table_name, key)
+        }
     }
 }
 
@@ -264,10 +273,19 @@ pub struct TransactGetItemsRequest {
 /// What is done with one item. A key is the key attributes by name, as sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransactAction {
-    ConditionCheck { key: Item },
-    Put { item: Item },
-    Delete { key: Item },
-    Update { key: Item, update_expression: String },
+    ConditionCheck {
+        key: Item,
+    },
+    Put {
+        item: Item,
+    },
+    Delete {
+        key: Item,
+    },
+    Update {
+        key: Item,
+        update_expression: String,
+    },
 }
 
 /// One action of a transaction.

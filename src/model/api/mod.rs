@@ -19,7 +19,8 @@ pub mod transfer;
 pub use common::*;
 pub use items::*;
 pub use operation::{
-    Call, CallContext, CommitInline, CommitObserver, Committed, Done, Then, VerbatimRequest, WaitPolicy, WriteListener, Written,
+    Call, CallContext, CommitInline, CommitObserver, Committed, Done, Then, VerbatimRequest,
+    WaitPolicy, WriteListener, Written,
 };
 pub use pages::*;
 pub use statements::*;

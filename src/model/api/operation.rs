@@ -123,7 +123,9 @@ pub struct CallContext {
 
 impl std::fmt::Debug for CallContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallContext").field("wait", &self.wait).finish_non_exhaustive()
+        f.debug_struct("CallContext")
+            .field("wait", &self.wait)
+            .finish_non_exhaustive()
     }
 }
 
@@ -131,7 +133,10 @@ impl CallContext {
     /// The same, of a thread that has nothing else to do until the operation has ended.
     #[must_use]
     pub fn waited(self) -> Self {
-        Self { commit_inline: Some(CommitInline::Here), ..self }
+        Self {
+            commit_inline: Some(CommitInline::Here),
+            ..self
+        }
     }
 }
 
@@ -173,7 +178,10 @@ impl<T> std::fmt::Debug for Done<T> {
 impl<T> Done<T> {
     /// `hear` must not block.
     pub fn new(context: CallContext, hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
-        Self { context, hear: Box::new(hear) }
+        Self {
+            context,
+            hear: Box::new(hear),
+        }
     }
 
     /// Nobody in particular waits, and nobody hears of what is written.
@@ -189,7 +197,10 @@ impl<T> Done<T> {
 impl<T: 'static> Done<T> {
     /// The same who waits, for an operation whose outcome is made into this one's before it is told.
     #[must_use]
-    pub fn after<U>(self, make: impl FnOnce(Result<U, Error>) -> Result<T, Error> + Send + 'static) -> Done<U> {
+    pub fn after<U>(
+        self,
+        make: impl FnOnce(Result<U, Error>) -> Result<T, Error> + Send + 'static,
+    ) -> Done<U> {
         Done::new(self.context, move |outcome| (self.hear)(make(outcome)))
     }
 }

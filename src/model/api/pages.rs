@@ -1,6 +1,8 @@
 //! Query and Scan (docs/dynamodb.md 13).
 
-use super::common::{ConditionParameter, LegacyCondition, Page, Placeholders, ReturnConsumedCapacity, Select};
+use super::common::{
+    ConditionParameter, LegacyCondition, Page, Placeholders, ReturnConsumedCapacity, Select,
+};
 use super::declare::declare;
 use crate::model::error::{QueryError, ValueError};
 use crate::model::{IndexName, Item, TableName};
@@ -76,8 +78,17 @@ pub type ScanResponse = QueryResponse;
 impl QueryRequest {
     /// A query by key condition, ascending, from its start.
     #[must_use]
-    pub fn new(table_name: TableName, key_condition_expression: impl Into<String>, placeholders: Placeholders) -> Self {
+    pub fn new(
+        table_name: TableName,
+        key_condition_expression: impl Into<String>,
+        placeholders: Placeholders,
+    ) -> Self {
         let key_condition_expression = Some(key_condition_expression.into());
-        Self { key_condition_expression, placeholders, scan_index_forward: true, ..Self::plain(table_name) }
+        Self {
+            key_condition_expression,
+            placeholders,
+            scan_index_forward: true,
+            ..Self::plain(table_name)
+        }
     }
 }

@@ -48,7 +48,11 @@ impl SequenceNumber {
     /// The number of a text of 21 to 40 digits; `None` when it is none.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        if text.len() < 21 { None } else { Self::of_digits(text) }
+        if text.len() < 21 {
+            None
+        } else {
+            Self::of_digits(text)
+        }
     }
 
     /// The same of any number of digits; numbers that nobody can have become the nearest.
@@ -224,11 +228,18 @@ mod tests {
     #[test]
     fn sequence_numbers_are_texts_of_21_digits() {
         let check = |text: &str, expected: Option<Version>| {
-            assert_eq!(SequenceNumber::of_text(text).map(SequenceNumber::version), expected, "{text}");
+            assert_eq!(
+                SequenceNumber::of_text(text).map(SequenceNumber::version),
+                expected,
+                "{text}"
+            );
         };
         assert_eq!(SequenceNumber::of(7).to_string(), "100000000000000000007");
         check("100000000000000000007", Some(7));
-        check(&SequenceNumber::of(Version::MAX).to_string(), Some(Version::MAX));
+        check(
+            &SequenceNumber::of(Version::MAX).to_string(),
+            Some(Version::MAX),
+        );
         check("0000100000000000000000007", Some(7));
         check("000000000000000000007", Some(0));
         check("200000000000000000007", Some(Version::MAX));
@@ -236,7 +247,12 @@ mod tests {
         check(&"9".repeat(40), Some(Version::MAX));
         check("7", None);
         let of_service = "4421584500000000017450439091";
-        assert_eq!(SequenceNumber::of_text(of_service).map(|number| number.to_string()).as_deref(), Some(of_service));
+        assert_eq!(
+            SequenceNumber::of_text(of_service)
+                .map(|number| number.to_string())
+                .as_deref(),
+            Some(of_service)
+        );
         check("10000000000000000000x", None);
     }
 }

@@ -46,7 +46,9 @@ impl TableControl {
     /// Is it of a table whose restore ended too early?
     #[must_use]
     pub fn is_failed_restore(&self) -> bool {
-        self.restored.as_ref().is_some_and(|restored| restored.failure.is_some())
+        self.restored
+            .as_ref()
+            .is_some_and(|restored| restored.failure.is_some())
     }
 }
 
@@ -145,7 +147,11 @@ impl SavedQueryChange {
     /// Carries the change out.
     pub fn apply(&self, saved: &mut SavedQueries, now_ms: u64) -> SavedQueryOutcome {
         match self {
-            SavedQueryChange::Put { name, form, replace } => {
+            SavedQueryChange::Put {
+                name,
+                form,
+                replace,
+            } => {
                 let exists = saved.contains_key(name);
                 if exists && !replace {
                     return SavedQueryOutcome::Exists;
@@ -153,7 +159,13 @@ impl SavedQueryChange {
                 if !exists && saved.len() >= SAVED_QUERIES_MAX {
                     return SavedQueryOutcome::Full;
                 }
-                saved.insert(name.clone(), SavedQuery { form: form.clone(), modified_ms: now_ms });
+                saved.insert(
+                    name.clone(),
+                    SavedQuery {
+                        form: form.clone(),
+                        modified_ms: now_ms,
+                    },
+                );
             }
             SavedQueryChange::Remove { name } => {
                 if saved.remove(name).is_none() {
@@ -164,7 +176,9 @@ impl SavedQueryChange {
                 if !replace && from != to && saved.contains_key(to) {
                     return SavedQueryOutcome::Exists;
                 }
-                let Some(query) = saved.remove(from) else { return SavedQueryOutcome::Absent };
+                let Some(query) = saved.remove(from) else {
+                    return SavedQueryOutcome::Absent;
+                };
                 saved.insert(to.clone(), query);
             }
         }
@@ -241,8 +255,14 @@ mod tests {
             form: SavedForm::Link(format!("../query/@pk={name}")),
             replace,
         };
-        let rename = |from: &str, to: &str, replace| SavedQueryChange::Rename { from: from.to_owned(), to: to.to_owned(), replace };
-        let remove = |name: &str| SavedQueryChange::Remove { name: name.to_owned() };
+        let rename = |from: &str, to: &str, replace| SavedQueryChange::Rename {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            replace,
+        };
+        let remove = |name: &str| SavedQueryChange::Remove {
+            name: name.to_owned(),
+        };
         for (change, outcome, names) in [
             (put("a", false), SavedQueryOutcome::Done, "a"),
             (put("a", false), SavedQueryOutcome::Exists, "a"),
@@ -257,12 +277,22 @@ mod tests {
             (remove("c"), SavedQueryOutcome::Done, ""),
         ] {
             assert_eq!(change.apply(&mut saved, 7), outcome, "{change:?}");
-            assert_eq!(saved.keys().cloned().collect::<Vec<_>>().join(" "), names, "{change:?}");
+            assert_eq!(
+                saved.keys().cloned().collect::<Vec<_>>().join(" "),
+                names,
+                "{change:?}"
+            );
         }
         for number in 0..SAVED_QUERIES_MAX {
-            assert_eq!(put(&number.to_string(), false).apply(&mut saved, 7), SavedQueryOutcome::Done);
+            assert_eq!(
+                put(&number.to_string(), false).apply(&mut saved, 7),
+                SavedQueryOutcome::Done
+            );
         }
-        assert_eq!(put("one more", false).apply(&mut saved, 7), SavedQueryOutcome::Full);
+        assert_eq!(
+            put("one more", false).apply(&mut saved, 7),
+            SavedQueryOutcome::Full
+        );
         assert_eq!(put("7", true).apply(&mut saved, 7), SavedQueryOutcome::Done);
     }
 }

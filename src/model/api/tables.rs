@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::declare::{declare, rows};
 use super::table_control::TableControl;
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput, ProvisionedThroughput, StreamViewType,
-    TableClass, ThroughputSettings, WarmThroughput,
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyType, OnDemandThroughput,
+    ProvisionedThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput,
 };
 use crate::model::word::words;
 use crate::model::{IndexName, IndexSchema, Key, TableName, TableSchema, TableSettings};
@@ -112,7 +112,9 @@ impl IndexProgress {
     /// `OnlineIndexPercentageProgress`, 0 to 100. The table may have grown meanwhile; where it was empty, nothing is done yet.
     #[must_use]
     pub fn percent(&self) -> u64 {
-        (self.done.min(self.total) * 100).checked_div(self.total).unwrap_or(0)
+        (self.done.min(self.total) * 100)
+            .checked_div(self.total)
+            .unwrap_or(0)
     }
 }
 
@@ -226,12 +228,18 @@ pub struct IndexForecast {
 impl UpdateTableRequest {
     /// The indexes to be created.
     pub fn index_creations(&self) -> impl Iterator<Item = &IndexDefinition> {
-        self.index_updates.iter().flatten().filter_map(|update| update.create.as_deref())
+        self.index_updates
+            .iter()
+            .flatten()
+            .filter_map(|update| update.create.as_deref())
     }
 
     /// The changes of indexes that stay.
     pub fn index_changes(&self) -> impl Iterator<Item = &IndexChange> + Clone {
-        self.index_updates.iter().flatten().filter_map(|update| update.update.as_ref())
+        self.index_updates
+            .iter()
+            .flatten()
+            .filter_map(|update| update.update.as_ref())
     }
 }
 

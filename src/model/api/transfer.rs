@@ -196,13 +196,21 @@ impl Export {
     #[must_use]
     pub fn format(&self) -> ExportFormat {
         let request: serde_json::Value = serde_json::from_str(&self.echo).unwrap_or_default();
-        if request["ExportFormat"] == "ION" { ExportFormat::Ion } else { ExportFormat::DynamoDbJson }
+        if request["ExportFormat"] == "ION" {
+            ExportFormat::Ion
+        } else {
+            ExportFormat::DynamoDbJson
+        }
     }
 
     /// `ExportType`.
     #[must_use]
     pub fn type_text(&self) -> &'static str {
-        if self.window.is_some() { "INCREMENTAL_EXPORT" } else { "FULL_EXPORT" }
+        if self.window.is_some() {
+            "INCREMENTAL_EXPORT"
+        } else {
+            "FULL_EXPORT"
+        }
     }
 }
 

@@ -18,8 +18,13 @@ pub enum ResourceError {
     NotAnArn(String),
     /// Of another account or service: AccessDeniedException.
     #[error("User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn}", account = crate::model::arn::ACCOUNT)]
-    Denied { operation: &'static str, arn: String },
-    #[error("{INVALID}Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {0}")]
+    Denied {
+        operation: &'static str,
+        arn: String,
+    },
+    #[error(
+        "{INVALID}Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {0}"
+    )]
     NotATable(String),
     #[error("Invalid TableArn: Invalid ResourceArn provided as input {0}")]
     OtherRegion(String),
@@ -53,10 +58,14 @@ pub enum RecoveryError {
     #[error("Point in time recovery is not enabled for table '{0}'")]
     RecoveryUnavailable(String),
     /// InvalidRestoreTimeException.
-    #[error("The RestoreDateTime must be between EarliestRestorableDateTime ({earliest}) and LatestRestorableDateTime ({latest})")]
+    #[error(
+        "The RestoreDateTime must be between EarliestRestorableDateTime ({earliest}) and LatestRestorableDateTime ({latest})"
+    )]
     RestoreTime { earliest: String, latest: String },
     /// InvalidExportTimeException.
-    #[error("The export time must be between EarliestRestorableDateTime ({earliest}) and LatestRestorableDateTime ({latest})")]
+    #[error(
+        "The export time must be between EarliestRestorableDateTime ({earliest}) and LatestRestorableDateTime ({latest})"
+    )]
     ExportTime { earliest: String, latest: String },
     /// ExportNotFoundException.
     #[error("Export not found: {0}")]
@@ -77,7 +86,11 @@ pub enum RecoveryError {
     #[error(
         "Resource-based policy not found for the provided ResourceArn: Requested update for policy with revision id {expected}, but the policy associated to target {target} has revision id {there}."
     )]
-    PolicyRevision { target: String, expected: String, there: String },
+    PolicyRevision {
+        target: String,
+        expected: String,
+        there: String,
+    },
     /// PolicyNotFoundException.
     #[error(
         "Resource-based policy not found for the provided ResourceArn: Requested policy update expecting none to be present for {target}, but a policy exists with revision id {there}."
@@ -98,7 +111,9 @@ pub enum RecoveryError {
     #[error("Exactly one of SourceTableName and SourceTableArn must be given")]
     RestoreSourceChoice,
     /// ValidationException.
-    #[error("{INVALID}No index of the source table has the key schema and projection of index: {0}")]
+    #[error(
+        "{INVALID}No index of the source table has the key schema and projection of index: {0}"
+    )]
     OverrideIndex(String),
     /// ValidationException.
     #[error("{INVALID}{0}")]
@@ -118,10 +133,16 @@ pub enum StreamError {
     SequenceNumber,
     /// The member is missing: ValidationException.
     #[error("{member} is required when ShardIteratorType is {iterator_type}")]
-    MemberMissing { member: &'static str, iterator_type: &'static str },
+    MemberMissing {
+        member: &'static str,
+        iterator_type: &'static str,
+    },
     /// The member does not belong to the type: ValidationException.
     #[error("{member} must not be specified when ShardIteratorType is {iterator_type}")]
-    MemberUnwanted { member: &'static str, iterator_type: &'static str },
+    MemberUnwanted {
+        member: &'static str,
+        iterator_type: &'static str,
+    },
     /// `ShardFilter` lacks a member: ValidationException.
     #[error("ShardFilter requires Type and ShardId")]
     ShardFilter,

@@ -6,7 +6,8 @@
 
 use super::value::INVALID;
 use super::{
-    Error, ExpressionError, LegacyError, QueryError, RecoveryError, ResourceError, StatementError, StreamError, ValueError,
+    Error, ExpressionError, LegacyError, QueryError, RecoveryError, ResourceError, StatementError,
+    StreamError, ValueError,
 };
 
 /// Of what a person can cause by a bad request.
@@ -31,7 +32,9 @@ impl Error {
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {
-            Self::ReadOnly | Self::Resource(ResourceError::Denied { .. }) => "AccessDeniedException",
+            Self::ReadOnly | Self::Resource(ResourceError::Denied { .. }) => {
+                "AccessDeniedException"
+            }
             Self::Value(_)
             | Self::Key(_)
             | Self::Expression(_)
@@ -52,7 +55,9 @@ impl Error {
             Self::Statement(_) => VALIDATION,
             Self::Recovery(error) => of_recovery(error),
             Self::ResourceNotFound | Self::TableNotFound(_) | Self::NotFound(_) => NOT_FOUND,
-            Self::TableAlreadyExists(_) | Self::TableBeingDeleted(_) | Self::InUse(_) => "ResourceInUseException",
+            Self::TableAlreadyExists(_) | Self::TableBeingDeleted(_) | Self::InUse(_) => {
+                "ResourceInUseException"
+            }
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
             Self::Stream(error) => of_stream(error),
@@ -129,7 +134,9 @@ impl Error {
     #[must_use]
     pub fn text(&self, layer: Layer) -> String {
         match layer {
-            Layer::Transaction if self.is_of_name() => return self.to_string().replacen(INVALID, "", 1),
+            Layer::Transaction if self.is_of_name() => {
+                return self.to_string().replacen(INVALID, "", 1);
+            }
             Layer::Transaction | Layer::Older => return self.to_string(),
             Layer::Write | Layer::Read | Layer::Query => {}
         }
@@ -141,18 +148,28 @@ impl Error {
     fn current_text(&self, layer: Layer) -> String {
         match self {
             // Without the older layer's `ExpressionAttributeValues contains invalid value: … for key :v`.
-            Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => fault.current_text(),
-            Self::Expression(ExpressionError::ValuesWithoutExpression(_)) if layer == Layer::Write => {
+            Self::Value(fault)
+            | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => {
+                fault.current_text()
+            }
+            Self::Expression(ExpressionError::ValuesWithoutExpression(_))
+                if layer == Layer::Write =>
+            {
                 "ExpressionAttributeValues can only be specified when using expressions".to_owned()
             }
-            Self::Query(QueryError::StartKeyValue(fault)) => QueryError::start_key_text(fault, &fault.current_text()),
+            Self::Query(QueryError::StartKeyValue(fault)) => {
+                QueryError::start_key_text(fault, &fault.current_text())
+            }
             other => other.to_string(),
         }
     }
 
     fn is_of_name(&self) -> bool {
         match self {
-            Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => fault.is_of_name(),
+            Self::Value(fault)
+            | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => {
+                fault.is_of_name()
+            }
             _ => false,
         }
     }
@@ -160,7 +177,10 @@ impl Error {
     fn is_counted(&self, layer: Layer) -> bool {
         match layer {
             Layer::Write => match self {
-                Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => is_counted_value(fault),
+                Self::Value(fault)
+                | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => {
+                    is_counted_value(fault)
+                }
                 Self::Expression(_) => true,
                 Self::Legacy(fault) => is_of_expected(fault),
                 _ => false,
@@ -218,6 +238,8 @@ fn is_of_expected(fault: &LegacyError) -> bool {
 fn is_of_select(fault: &QueryError) -> bool {
     matches!(
         fault,
-        QueryError::AllProjectedWithoutIndex | QueryError::ProjectionWithSelect { .. } | QueryError::SpecificWithoutProjection
+        QueryError::AllProjectedWithoutIndex
+            | QueryError::ProjectionWithSelect { .. }
+            | QueryError::SpecificWithoutProjection
     )
 }

@@ -39,8 +39,15 @@ impl ExpressionParameter {
 
 /// `FilterExpression and KeyConditionExpression are null`.
 fn are_null(parameters: &[ExpressionParameter]) -> String {
-    let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name()).collect();
-    format!("{} {} null", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
+    let names: Vec<&str> = parameters
+        .iter()
+        .map(|parameter| parameter.name())
+        .collect();
+    format!(
+        "{} {} null",
+        names.join(" and "),
+        if names.len() == 1 { "is" } else { "are" }
+    )
 }
 
 impl std::fmt::Display for ExpressionParameter {
@@ -53,7 +60,10 @@ impl std::fmt::Display for ExpressionParameter {
 pub enum ExpressionError {
     /// An error inside one expression.
     #[error("Invalid {parameter}: {fault}")]
-    Invalid { parameter: ExpressionParameter, fault: ExpressionFault },
+    Invalid {
+        parameter: ExpressionParameter,
+        fault: ExpressionFault,
+    },
     /// Both lists joined by `, `.
     #[error(
         "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{legacy}}} Expression parameters: {{{expressions}}}"
@@ -94,7 +104,10 @@ pub enum ExpressionError {
     #[error(
         "The number of query conditions ({conditions}) exceeds the number of key attributes defined in the schema ({attributes})"
     )]
-    ConditionsExceedKey { conditions: usize, attributes: usize },
+    ConditionsExceedKey {
+        conditions: usize,
+        attributes: usize,
+    },
     /// Of an index with several attributes in a key; joined by `, `.
     #[error("HASH key attributes {0} must have equality conditions specified in the query")]
     HashAttributes(String),
@@ -109,7 +122,9 @@ pub enum ExpressionError {
     KeyConditionNotSupported,
     #[error("Query condition missed key schema element: {0}")]
     MissedKeyElement(String),
-    #[error("One or more parameter values were invalid: Condition parameter type does not match schema type")]
+    #[error(
+        "One or more parameter values were invalid: Condition parameter type does not match schema type"
+    )]
     ConditionType,
 }
 
@@ -138,7 +153,9 @@ pub enum ExpressionFault {
     #[error("The expression contains too many operators; operator count: {0}")]
     TooManyOperators(usize),
     /// Our own.
-    #[error("The expression uses values of more than 32 MiB in all, each counted as often as it is used")]
+    #[error(
+        "The expression uses values of more than 32 MiB in all, each counted as often as it is used"
+    )]
     TooManyValueBytes,
     #[error("The document path has too many nesting levels; nesting levels: {0}")]
     PathTooDeep(usize),
@@ -150,9 +167,13 @@ pub enum ExpressionFault {
     RedundantParentheses,
     #[error("Attribute name is a reserved keyword; reserved keyword: {0}")]
     ReservedWord(String),
-    #[error("An expression attribute name used in the document path is not defined; attribute name: {0}")]
+    #[error(
+        "An expression attribute name used in the document path is not defined; attribute name: {0}"
+    )]
     UndefinedName(String),
-    #[error("An expression attribute value used in expression is not defined; attribute value: {0}")]
+    #[error(
+        "An expression attribute value used in expression is not defined; attribute value: {0}"
+    )]
     UndefinedValue(String),
     #[error("Invalid function name; function: {0}")]
     UnknownFunction(String),
@@ -160,18 +181,28 @@ pub enum ExpressionFault {
     FunctionMisused(String),
     /// A function of updates in a condition, or the other way round; `language` with its article.
     #[error("The function is not allowed in {language} expression; function: {function}")]
-    FunctionOfOther { language: &'static str, function: String },
+    FunctionOfOther {
+        language: &'static str,
+        function: String,
+    },
     #[error("The IN operator is provided with too many operands; number of operands: {0}")]
     InOperandCount(usize),
-    #[error("Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}")]
+    #[error(
+        "Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}"
+    )]
     OperandCount { function: String, count: usize },
-    #[error("Incorrect operand type for operator or function; operator or function: {function}, operand type: {operand}")]
+    #[error(
+        "Incorrect operand type for operator or function; operator or function: {function}, operand type: {operand}"
+    )]
     OperandType { function: String, operand: String },
     /// An operand of ADD or DELETE; `operand` is the type's long name.
     #[error(
         "Incorrect operand type for operator or function; operator: {operator}, operand type: {operand}, typeSet: ALLOWED_FOR_{operator}_OPERAND"
     )]
-    ActionOperandType { operator: &'static str, operand: &'static str },
+    ActionOperandType {
+        operator: &'static str,
+        operand: &'static str,
+    },
     #[error("The \"{0}\" section can only be used once in an update expression;")]
     RepeatedSection(&'static str),
     #[error("Operator or function requires a document path; operator or function: {0}")]
@@ -180,7 +211,9 @@ pub enum ExpressionFault {
         "The first operand must be distinct from the remaining operands for this operator or function; operator: {operator}, first operand: {operand}"
     )]
     SameOperand { operator: String, operand: String },
-    #[error("Invalid attribute type name found; type: {0}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}")]
+    #[error(
+        "Invalid attribute type name found; type: {0}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
+    )]
     UnknownTypeName(String),
     #[error(
         "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {lower}, upper bound operand: AttributeValue: {upper}"
@@ -200,9 +233,13 @@ pub enum ExpressionFault {
     NestedOperation,
     #[error("Invalid condition in KeyConditionExpression: No key attribute specified")]
     NoKeyAttribute,
-    #[error("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")]
+    #[error(
+        "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+    )]
     SeveralAttributes,
-    #[error("Invalid condition in KeyConditionExpression: {0} operator must have the key attribute as its first operand")]
+    #[error(
+        "Invalid condition in KeyConditionExpression: {0} operator must have the key attribute as its first operand"
+    )]
     AttributeNotFirst(&'static str),
     /// Rendered document paths, the one that appears first first.
     #[error(
@@ -221,27 +258,44 @@ pub enum LegacyError {
     #[error("{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator")]
     ArgumentCount { operator: &'static str },
     #[error("{INVALID}ComparisonOperator {operator} is not valid for {actual} AttributeValue type")]
-    ArgumentType { operator: &'static str, actual: AttributeType },
+    ArgumentType {
+        operator: &'static str,
+        actual: AttributeType,
+    },
     #[error("{INVALID}AttributeValues inside AttributeValueList must be of same type")]
     ArgumentTypes,
-    #[error("The BETWEEN condition was provided a range where the lower bound is greater than the upper bound")]
+    #[error(
+        "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
+    )]
     BetweenOrder,
-    #[error("{INVALID}Value or AttributeValueList must be used with ComparisonOperator: {operator} for Attribute: {attribute}")]
-    ArgumentsMissing { operator: &'static str, attribute: String },
+    #[error(
+        "{INVALID}Value or AttributeValueList must be used with ComparisonOperator: {operator} for Attribute: {attribute}"
+    )]
+    ArgumentsMissing {
+        operator: &'static str,
+        attribute: String,
+    },
     #[error("{INVALID}Value and AttributeValueList cannot be used together for Attribute: {0}")]
     ValueAndList(String),
     #[error("{INVALID}Exists and ComparisonOperator cannot be used together for Attribute: {0}")]
     ExistsAndOperator(String),
-    #[error("{INVALID}AttributeValueList can only be used with a ComparisonOperator for Attribute: {0}")]
+    #[error(
+        "{INVALID}AttributeValueList can only be used with a ComparisonOperator for Attribute: {0}"
+    )]
     ListWithoutOperator(String),
     /// `exists` is `null` or `true`.
     #[error("{INVALID}Value must be provided when Exists is {exists} for Attribute: {attribute}")]
-    ValueMissing { exists: &'static str, attribute: String },
+    ValueMissing {
+        exists: &'static str,
+        attribute: String,
+    },
     #[error("{INVALID}Value cannot be used when Exists is false for Attribute: {0}")]
     ValueUnwanted(String),
     #[error("ConditionalOperator cannot be used without Filter or Expected")]
     OperatorAlone,
-    #[error("ConditionalOperator can only be used when Filter or Expected has two or more elements")]
+    #[error(
+        "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+    )]
     OperatorOfOne,
     #[error("{INVALID}Only DELETE action is allowed when no attribute value is specified")]
     UpdateWithoutValue,
@@ -263,9 +317,13 @@ pub enum LegacyError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateError {
     /// From a stored value, so that nothing in the statement shows the type.
-    #[error("The update expression attempted to update the secondary index key to unsupported type")]
+    #[error(
+        "The update expression attempted to update the secondary index key to unsupported type"
+    )]
     IndexKeyType,
-    #[error("One or more parameter values were invalid: Cannot update attribute {0}. This attribute is part of the key")]
+    #[error(
+        "One or more parameter values were invalid: Cannot update attribute {0}. This attribute is part of the key"
+    )]
     KeyAttribute(String),
     #[error("The provided expression refers to an attribute that does not exist in the item")]
     MissingAttribute,
@@ -286,6 +344,8 @@ pub enum UpdateError {
         "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty binary value."
     )]
     IndexEmptyBinary,
-    #[error("The update expression attempted to update the secondary index key beyond allowed size limits")]
+    #[error(
+        "The update expression attempted to update the secondary index key beyond allowed size limits"
+    )]
     IndexTooLarge,
 }

@@ -105,7 +105,9 @@ pub enum Error {
     #[error("Attempt to change a resource which is still in use: Table is being deleted: {0}")]
     TableBeingDeleted(String),
     /// ValidationException.
-    #[error("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")]
+    #[error(
+        "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
+    )]
     DeletionProtected,
     /// ConditionalCheckFailedException; the existing item when it was asked for.
     #[error("The conditional request failed")]
@@ -117,7 +119,9 @@ pub enum Error {
     #[error(transparent)]
     Throttled(Box<Throttled>),
     /// The values of its items would take too much memory: RequestLimitExceeded, as of who asks for too much at once.
-    #[error("The items of this request have too many values to be in memory together; ask for fewer of them at once, or later.")]
+    #[error(
+        "The items of this request have too many values to be in memory together; ask for fewer of them at once, or later."
+    )]
     TooManyValues,
     /// A member or combination that this version does not serve: ValidationException with a plain sentence.
     #[error("{0} is not supported by this version of ddbfs")]

@@ -7,11 +7,17 @@ use crate::model::attribute_value::AttributeType;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum QueryError {
-    #[error("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")]
+    #[error(
+        "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+    )]
     NoKeyCondition,
-    #[error("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")]
+    #[error(
+        "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"
+    )]
     SegmentMissing,
-    #[error("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")]
+    #[error(
+        "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"
+    )]
     TotalSegmentsMissing,
     #[error(
         "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: {segment} is not less than TotalSegments: {total}"
@@ -23,11 +29,16 @@ pub enum QueryError {
     Backfilling(String),
     #[error("Consistent reads are not supported on global secondary indexes")]
     ConsistentOnGlobal,
-    #[error("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")]
+    #[error(
+        "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+    )]
     SpecificWithoutProjection,
     /// `parameter` is `ProjectionExpression` or `AttributesToGet`, `what` is `ALL_ATTRIBUTES`, `ALL_PROJECTED_ATTRIBUTES` or `only the Count`.
     #[error("Cannot specify the {parameter} when choosing to get {what}")]
-    ProjectionWithSelect { parameter: &'static str, what: &'static str },
+    ProjectionWithSelect {
+        parameter: &'static str,
+        what: &'static str,
+    },
     #[error("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")]
     AllProjectedWithoutIndex,
     #[error(
@@ -38,13 +49,22 @@ pub enum QueryError {
     #[error("{INVALID}Global secondary index {index} does not project [{names}]")]
     NotProjected { index: String, names: String },
     /// `parameter` is `Filter Expression`, `QueryFilter`.
-    #[error("{parameter} can only contain non-primary key attributes: Primary key attribute: {name}")]
-    FilterOnKey { parameter: &'static str, name: String },
+    #[error(
+        "{parameter} can only contain non-primary key attributes: Primary key attribute: {name}"
+    )]
+    FilterOnKey {
+        parameter: &'static str,
+        name: String,
+    },
     /// `names` joined by `, `.
-    #[error("{INVALID}Secondary index {index} does not project one or more filter attributes: [{names}]")]
+    #[error(
+        "{INVALID}Secondary index {index} does not project one or more filter attributes: [{names}]"
+    )]
     FilterNotProjected { index: String, names: String },
     /// A document path into a key attribute.
-    #[error("Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}")]
+    #[error(
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}"
+    )]
     PathIntoKey { role: &'static str, name: String },
     #[error("The provided starting key is invalid")]
     StartKey,
@@ -52,7 +72,9 @@ pub enum QueryError {
     StartKeyValue(ValueError),
     #[error("The provided starting key is invalid: {0}")]
     StartKeyEmpty(KeyError),
-    #[error("The provided starting key is invalid: The provided key element does not match the schema")]
+    #[error(
+        "The provided starting key is invalid: The provided key element does not match the schema"
+    )]
     StartKeySchema,
     #[error("The provided starting key is outside query boundaries based on provided conditions")]
     StartKeyOutside,
@@ -94,7 +116,11 @@ pub enum KeyError {
     #[error("{INVALID}Missing the key {0} in the item")]
     Missing(String),
     #[error("{INVALID}Type mismatch for key {name} expected: {expected} actual: {actual}")]
-    TypeMismatch { name: String, expected: AttributeType, actual: AttributeType },
+    TypeMismatch {
+        name: String,
+        expected: AttributeType,
+        actual: AttributeType,
+    },
     /// Of a `Key` parameter: an attribute missing, extra or of another type.
     #[error("The provided key element does not match the schema")]
     SchemaMismatch,
@@ -111,8 +137,15 @@ pub enum KeyError {
     PartitionTooLarge,
     #[error("{INVALID}Aggregated size of all range keys has exceeded the size limit of 1024 bytes")]
     SortTooLarge,
-    #[error("{INVALID}Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}")]
-    IndexTypeMismatch { index: String, name: String, expected: AttributeType, actual: AttributeType },
+    #[error(
+        "{INVALID}Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}"
+    )]
+    IndexTypeMismatch {
+        index: String,
+        name: String,
+        expected: AttributeType,
+        actual: AttributeType,
+    },
     #[error(
         "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: {index}, IndexKey: {name}"
     )]

@@ -41,7 +41,10 @@ pub const NAMES: [(&str, RemoteCause); 34] = [
     ("DuplicateItemException", RemoteCause::Invalid),
     ("InvalidRestoreTimeException", RemoteCause::Invalid),
     ("InvalidEndpointException", RemoteCause::Invalid),
-    ("PointInTimeRecoveryUnavailableException", RemoteCause::Invalid),
+    (
+        "PointInTimeRecoveryUnavailableException",
+        RemoteCause::Invalid,
+    ),
     ("AccessDeniedException", RemoteCause::Denied),
     ("UnrecognizedClientException", RemoteCause::Denied),
     ("InvalidSignatureException", RemoteCause::Denied),
@@ -61,7 +64,10 @@ pub const NAMES: [(&str, RemoteCause); 34] = [
     ("TransactionConflictException", RemoteCause::InUse),
     ("TransactionInProgressException", RemoteCause::InUse),
     ("ContinuousBackupsUnavailableException", RemoteCause::InUse),
-    ("ProvisionedThroughputExceededException", RemoteCause::Throttled),
+    (
+        "ProvisionedThroughputExceededException",
+        RemoteCause::Throttled,
+    ),
     ("ThrottlingException", RemoteCause::Throttled),
     ("RequestLimitExceeded", RemoteCause::Throttled),
     ("LimitExceededException", RemoteCause::Limit),
@@ -76,7 +82,10 @@ impl RemoteError {
     /// What a service said under that name.
     #[must_use]
     pub fn new(name: &str, status: u16, message: impl Into<String>) -> Self {
-        let known = NAMES.iter().find(|(known, _)| *known == name).map(|(known, _)| *known);
+        let known = NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(known, _)| *known);
         let exception = known.unwrap_or(match status {
             401 | 403 => "AccessDeniedException",
             429 => "ThrottlingException",
@@ -84,27 +93,48 @@ impl RemoteError {
             _ => INTERNAL,
         });
         let message = message.into();
-        let message = if known.is_some() || name.is_empty() { message } else { format!("{name}: {message}") };
-        Self { exception, status, message }
+        let message = if known.is_some() || name.is_empty() {
+            message
+        } else {
+            format!("{name}: {message}")
+        };
+        Self {
+            exception,
+            status,
+            message,
+        }
     }
 
     /// There is no answer; `sentence` says why and what to do.
     #[must_use]
     pub fn unreachable(sentence: impl Into<String>) -> Self {
-        Self { exception: INTERNAL, status: 0, message: sentence.into() }
+        Self {
+            exception: INTERNAL,
+            status: 0,
+            message: sentence.into(),
+        }
     }
 
     /// There is an answer, but it is none.
     #[must_use]
     pub fn unreadable(what: impl std::fmt::Display) -> Self {
-        let message = format!("the answer of the service cannot be read: {what}; is it DynamoDB that is asked?");
-        Self { exception: INTERNAL, status: 200, message }
+        let message = format!(
+            "the answer of the service cannot be read: {what}; is it DynamoDB that is asked?"
+        );
+        Self {
+            exception: INTERNAL,
+            status: 200,
+            message,
+        }
     }
 
     /// What can be done about it.
     #[must_use]
     pub fn cause(&self) -> RemoteCause {
-        NAMES.iter().find(|(name, _)| *name == self.exception).map_or(RemoteCause::Failed, |(_, cause)| *cause)
+        NAMES
+            .iter()
+            .find(|(name, _)| *name == self.exception)
+            .map_or(RemoteCause::Failed, |(_, cause)| *cause)
     }
 
     /// What a service said of a part of a request, by its `Code`: see [`code`](super::exception::code).
@@ -129,19 +159,43 @@ mod tests {
     fn names_are_known_or_said() {
         let check = |name: &str, status: u16, expected: (&str, RemoteCause, &str)| {
             let found = RemoteError::new(name, status, "x");
-            assert_eq!((found.exception, found.cause(), found.message.as_str()), expected, "{name}");
+            assert_eq!(
+                (found.exception, found.cause(), found.message.as_str()),
+                expected,
+                "{name}"
+            );
         };
-        check("ThrottlingException", 400, ("ThrottlingException", RemoteCause::Throttled, "x"));
-        check("AccessDeniedException", 400, ("AccessDeniedException", RemoteCause::Denied, "x"));
-        check("NewException", 400, (VALIDATION, RemoteCause::Invalid, "NewException: x"));
+        check(
+            "ThrottlingException",
+            400,
+            ("ThrottlingException", RemoteCause::Throttled, "x"),
+        );
+        check(
+            "AccessDeniedException",
+            400,
+            ("AccessDeniedException", RemoteCause::Denied, "x"),
+        );
+        check(
+            "NewException",
+            400,
+            (VALIDATION, RemoteCause::Invalid, "NewException: x"),
+        );
         check("", 403, ("AccessDeniedException", RemoteCause::Denied, "x"));
         check("", 503, (INTERNAL, RemoteCause::Failed, "x"));
     }
 
     #[test]
     fn codes_of_reasons_are_exceptions() {
-        for code in ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "ValidationError"] {
-            assert_eq!(exception::code(RemoteError::of_reason(code, "x").exception), code);
+        for code in [
+            "TransactionConflict",
+            "ThrottlingError",
+            "ProvisionedThroughputExceeded",
+            "ValidationError",
+        ] {
+            assert_eq!(
+                exception::code(RemoteError::of_reason(code, "x").exception),
+                code
+            );
         }
     }
 }

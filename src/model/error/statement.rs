@@ -71,7 +71,9 @@ pub enum StatementError {
     OnIndex,
     #[error("The table does not have the specified index")]
     UnknownIndex,
-    #[error("PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys.")]
+    #[error(
+        "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
+    )]
     SeveralKeyAttributes,
     #[error("Strongly consistent read is not supported on Global Secondary Indexes")]
     ConsistentOnGlobal,
@@ -92,17 +94,33 @@ pub enum StatementError {
     Literal(#[from] ValueError),
     #[error("Empty bags are not supported")]
     EmptyBag,
-    #[error("Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags")]
+    #[error(
+        "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
+    )]
     MixedBag,
-    #[error("One or more parameter values were invalid: Input collection [{members}] contains duplicates! under {path}")]
+    #[error(
+        "One or more parameter values were invalid: Input collection [{members}] contains duplicates! under {path}"
+    )]
     NumberDuplicates { members: String, path: String },
     #[error("Unsupported data type: {what} under key {path} at {place}")]
-    Value { what: String, path: String, place: Place },
+    Value {
+        what: String,
+        path: String,
+        place: Place,
+    },
     #[error("Duplicate keys in tuple. Key: {name} under {path} at {place}")]
-    DuplicateName { name: String, path: String, place: Place },
+    DuplicateName {
+        name: String,
+        path: String,
+        place: Place,
+    },
     /// A name that is no string in single quotes.
     #[error("Tuple keys must be of type String. Actual type: {what} under {path} at {place}")]
-    TupleKey { what: String, path: String, place: Place },
+    TupleKey {
+        what: String,
+        path: String,
+        place: Place,
+    },
     #[error(
         "Unsupported format in item expression. Please use struct format {{...}} to express item values for insert statement. at {0}"
     )]
@@ -113,14 +131,25 @@ pub enum StatementError {
     ReturningOfInsert,
     /// `function` is `SET_ADD` or `SET_DELETE`, here and below.
     #[error("The first argument to {function} must equal the assignment value at {place}")]
-    SetTarget { function: &'static str, place: Place },
+    SetTarget {
+        function: &'static str,
+        place: Place,
+    },
     #[error("The second argument to {function} must be a value with type SET at {place}")]
-    SetOperand { function: &'static str, place: Place },
+    SetOperand {
+        function: &'static str,
+        place: Place,
+    },
     #[error("{function} must have exactly two arguments at {place}")]
-    SetArguments { function: &'static str, place: Place },
+    SetArguments {
+        function: &'static str,
+        place: Place,
+    },
     #[error("Where clause does not contain a mandatory equality on all key attributes")]
     NoKey,
-    #[error("Multiple conditions on same key {0}. Only single item Update/Insert/Delete are supported")]
+    #[error(
+        "Multiple conditions on same key {0}. Only single item Update/Insert/Delete are supported"
+    )]
     SeveralKeys(String),
     #[error("Key attribute's data type should match its data type in table's schema: Key {0}")]
     KeyType(String),
@@ -139,16 +168,24 @@ pub enum StatementError {
     OrderWithoutWhere,
     #[error("Attribute {0} in ORDER BY clause must be part of the primary key")]
     OrderAttribute(String),
-    #[error("Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.")]
+    #[error(
+        "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+    )]
     OrderWithoutPartition,
-    #[error("Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause.")]
+    #[error(
+        "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
+    )]
     OrderPartitions,
-    #[error("ORDER BY of several partitions goes by the partition key first, and in one direction within each partition")]
+    #[error(
+        "ORDER BY of several partitions goes by the partition key first, and in one direction within each partition"
+    )]
     OrderMixed,
     #[error("Expected '*' after ( MODIFIED | ALL ) ( NEW | OLD ) in RETURNING clause")]
     ReturningStar,
     /// `ALL NEW` and the like.
-    #[error("Invalid returning clause: RETURNING {0} *. Only RETURNING ALL OLD * is allowed in DELETE statements.")]
+    #[error(
+        "Invalid returning clause: RETURNING {0} *. Only RETURNING ALL OLD * is allowed in DELETE statements."
+    )]
     ReturningOfDelete(&'static str),
     #[error("RETURNING clause is not supported in ExecuteTransaction.")]
     ReturningInTransaction,
@@ -156,7 +193,9 @@ pub enum StatementError {
     IndexInTransaction,
     #[error("Read and write requests together in the same batch is not supported.")]
     MixedBatch,
-    #[error("ExecuteTransaction API does not support both read and write operations in the same request.")]
+    #[error(
+        "ExecuteTransaction API does not support both read and write operations in the same request."
+    )]
     MixedTransaction,
     #[error("Invalid NextToken")]
     NextToken,
@@ -174,6 +213,10 @@ impl StatementError {
     /// The same as one statement of a transaction.
     #[must_use]
     pub fn in_transaction(place: usize, error: Error) -> Error {
-        Self::InTransaction { place, error: Box::new(error) }.into()
+        Self::InTransaction {
+            place,
+            error: Box::new(error),
+        }
+        .into()
     }
 }

@@ -6,9 +6,13 @@ use crate::model::limits::SAVED_QUERIES_MAX;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    #[error("{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")]
+    #[error(
+        "{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+    )]
     ThroughputOnDemand,
-    #[error("{INVALID}ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")]
+    #[error(
+        "{INVALID}ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
+    )]
     ThroughputMissing,
     #[error("Given value {value} for {member} is out of bounds")]
     ThroughputRange { member: &'static str, value: u64 },
@@ -31,18 +35,26 @@ pub enum SchemaError {
         "{INVALID}Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
     )]
     UnusedDefinitions,
-    #[error("{INVALID}Some AttributeDefinitions are not used. AttributeDefinitions: [{definitions}], keys used: [{used}]")]
+    #[error(
+        "{INVALID}Some AttributeDefinitions are not used. AttributeDefinitions: [{definitions}], keys used: [{used}]"
+    )]
     UnusedDefinitionsWithIndexes { definitions: String, used: String },
     #[error("{INVALID}List of {0} is empty")]
     EmptyIndexList(&'static str),
-    #[error("{INVALID}Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")]
+    #[error(
+        "{INVALID}Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
+    )]
     LocalOnHashOnly,
     #[error("{INVALID}Index KeySchema does not have a range key for index: {0}")]
     LocalWithoutRange(String),
     #[error(
         "{INVALID}Index KeySchema does not have the same leading hash key as table KeySchema for index: {index}. index hash key: {index_key}, table hash key: {table_key}"
     )]
-    LocalOtherHash { index: String, index_key: String, table_key: String },
+    LocalOtherHash {
+        index: String,
+        index_key: String,
+        table_key: String,
+    },
     #[error("{INVALID}Unknown ProjectionType: null")]
     ProjectionTypeMissing,
     #[error("{INVALID}ProjectionType is {0}, but NonKeyAttributes is specified")]
@@ -63,24 +75,38 @@ pub enum SchemaError {
     HashAfterRange,
     #[error("The KeySchema contains multiple key attributes with the same name")]
     RepeatedKeyAttribute,
-    #[error("{INVALID}ProvisionedThroughput should not be specified for index: {0} when BillingMode is PAY_PER_REQUEST")]
+    #[error(
+        "{INVALID}ProvisionedThroughput should not be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
+    )]
     IndexThroughputOnDemand(String),
     #[error("{INVALID}ProvisionedThroughput is not specified for index: {0}")]
     IndexThroughputMissing(String),
-    #[error("{INVALID}Number of attributes in NonKeyAttributes over all indexes exceeds the limit of 100")]
+    #[error(
+        "{INVALID}Number of attributes in NonKeyAttributes over all indexes exceeds the limit of 100"
+    )]
     TooManyProjected,
     /// `MaxReadRequestUnits` or `MaxWriteRequestUnits`.
-    #[error("{INVALID}{0} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED.")]
+    #[error(
+        "{INVALID}{0} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
+    )]
     OnDemandOnProvisioned(&'static str),
     /// `of` is `table` or `index : I`.
-    #[error("{INVALID}Requested {member} for OnDemandThroughput for {of} is outside of valid range")]
+    #[error(
+        "{INVALID}Requested {member} for OnDemandThroughput for {of} is outside of valid range"
+    )]
     OnDemandRange { member: &'static str, of: String },
     /// `than` is what the table or index begins with.
     #[error("{INVALID}Requested {member} for WarmThroughput for {of} is lower than {than}")]
-    WarmBelowInitial { member: &'static str, of: String, than: &'static str },
+    WarmBelowInitial {
+        member: &'static str,
+        of: String,
+        than: &'static str,
+    },
     #[error("{INVALID}Table is being created with a stream enabled, UpdateViewType is required")]
     StreamViewTypeMissing,
-    #[error("{INVALID}Table is being created with a stream disabled, UpdateViewType should not be specified")]
+    #[error(
+        "{INVALID}Table is being created with a stream disabled, UpdateViewType should not be specified"
+    )]
     StreamViewTypeUnwanted,
     /// `SSEType` or `KMSMasterKeyId`.
     #[error("{INVALID}{0} can not be specified if Enabled is false")]
@@ -114,15 +140,24 @@ pub enum UpdateTableError {
         "{INVALID}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null"
     )]
     NoIndexAction,
-    #[error("{INVALID}Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object")]
+    #[error(
+        "{INVALID}Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
+    )]
     SeveralIndexActions,
-    #[error("{INVALID}Only one global secondary index update per index is allowed simultaneously. Index: {0}")]
+    #[error(
+        "{INVALID}Only one global secondary index update per index is allowed simultaneously. Index: {0}"
+    )]
     SameIndexTwice(String),
     /// `of` is `table` or `index I`.
     #[error(
         "The provisioned throughput for the {of} will not change. The requested value equals the current value. Current ReadCapacityUnits provisioned for the {kind}: {read}. Requested ReadCapacityUnits: {read}. Current WriteCapacityUnits provisioned for the {kind}: {write}. Requested WriteCapacityUnits: {write}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
     )]
-    SameThroughput { of: String, kind: &'static str, read: u64, write: u64 },
+    SameThroughput {
+        of: String,
+        kind: &'static str,
+        read: u64,
+        write: u64,
+    },
     #[error(
         "{INVALID}The only Updates for index: {0} when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
     )]
@@ -155,18 +190,24 @@ pub enum UpdateTableError {
     NotAlone(&'static str),
     #[error("OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")]
     OnDemandNotAlone,
-    #[error("{INVALID}{0} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED")]
+    #[error(
+        "{INVALID}{0} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
+    )]
     OnDemandOnProvisioned(&'static str),
     /// `of` is `table` or `index : I`.
     #[error(
         "{INVALID}Requested {member} for WarmThroughput for {of} is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
     )]
     WarmDecrease { member: &'static str, of: String },
-    #[error("{INVALID}One of ProvisionedThroughput, OnDemandThroughput, WarmThroughput must be specified for index: {0}")]
+    #[error(
+        "{INVALID}One of ProvisionedThroughput, OnDemandThroughput, WarmThroughput must be specified for index: {0}"
+    )]
     EmptyIndexUpdate(String),
     #[error("{INVALID}AttributeDefinitions is not specified for index: {0}")]
     DefinitionsMissing(String),
-    #[error("{INVALID}Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {0}")]
+    #[error(
+        "{INVALID}Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {0}"
+    )]
     CreateThroughputMissing(String),
     #[error(
         "{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
@@ -186,26 +227,42 @@ pub enum UpdateTableError {
     #[error(
         "Table is not in a valid state to {action} Kinesis Streaming Destination: No streaming destination with streamArn: {stream_arn} found for table with tableName: {table}"
     )]
-    NoStreamingDestination { action: &'static str, stream_arn: String, table: String },
+    NoStreamingDestination {
+        action: &'static str,
+        stream_arn: String,
+        table: String,
+    },
 }
 
 /// LimitExceededException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    #[error("Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table")]
+    #[error(
+        "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+    )]
     OnlineIndexes,
-    #[error("Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20")]
+    #[error(
+        "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20"
+    )]
     GlobalIndexes,
     /// The dates are the service's long form.
     #[error(
         "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at {next}"
     )]
-    Decreases { today: u64, last: String, next: String },
+    Decreases {
+        today: u64,
+        last: String,
+        next: String,
+    },
     /// `ReadCapacityUnits` or `WriteCapacityUnits`.
     #[error(
         "The requested {member}, {value}, is above the per table maximum for the account in us-east-1. Per table maximum: {maximum}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
     )]
-    TableMaximum { member: &'static str, value: u64, maximum: u64 },
+    TableMaximum {
+        member: &'static str,
+        value: u64,
+        maximum: u64,
+    },
     /// Our own: of the filesystem's saved queries.
     #[error("a table keeps at most {SAVED_QUERIES_MAX} saved queries; remove some")]
     SavedQueries,
@@ -229,17 +286,27 @@ pub enum InUseError {
     /// Of an index whose name is that of one being created. The two blanks here and below are the service's.
     #[error("{IN_USE}Index is being created.  Table: {table} Index: {index}")]
     IndexCreating { table: String, index: String },
-    #[error("{IN_USE}Index is being created but is not backfilling yet.  Table: {table} Index: {index}")]
+    #[error(
+        "{IN_USE}Index is being created but is not backfilling yet.  Table: {table} Index: {index}"
+    )]
     IndexNotBackfilling { table: String, index: String },
     #[error("{IN_USE}Index is being deleted.  Table: {table} Index: {index}")]
     IndexDeleting { table: String, index: String },
     /// `change` is `created` or `deleted`.
-    #[error("{IN_USE}Can't change table IOPS when an index is being {change}. Table: {table} Indexes: [{index}]")]
-    IndexAndThroughput { change: &'static str, table: String, index: String },
+    #[error(
+        "{IN_USE}Can't change table IOPS when an index is being {change}. Table: {table} Indexes: [{index}]"
+    )]
+    IndexAndThroughput {
+        change: &'static str,
+        table: String,
+        index: String,
+    },
     #[error("{IN_USE}Can't change stream status when an index is being created")]
     IndexAndStream,
     /// `change` is `creation` or `deletion`.
-    #[error("{IN_USE}OnDemandThroughput cannot be updated while index {change} is in progress for indexes: [{index}]")]
+    #[error(
+        "{IN_USE}OnDemandThroughput cannot be updated while index {change} is in progress for indexes: [{index}]"
+    )]
     IndexAndOnDemand { change: &'static str, index: String },
     #[error("{IN_USE}Cannot delete table while indexes are being created, updated, or deleted.")]
     IndexesBusy,

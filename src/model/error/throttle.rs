@@ -65,7 +65,11 @@ impl Throttled {
     /// `TableWriteProvisionedThroughputExceeded` and its 15 likes.
     #[must_use]
     pub fn reason(&self) -> String {
-        let of = if self.index.is_some() { "Index" } else { "Table" };
+        let of = if self.index.is_some() {
+            "Index"
+        } else {
+            "Table"
+        };
         let what = if self.is_write { "Write" } else { "Read" };
         format!("{of}{what}{}", self.cause.name())
     }
@@ -83,7 +87,11 @@ impl Throttled {
     /// How the body names its reasons.
     #[must_use]
     pub fn reasons_member(&self) -> &'static str {
-        if self.exception() == THROTTLING { "throttlingReasons" } else { "ThrottlingReasons" }
+        if self.exception() == THROTTLING {
+            "throttlingReasons"
+        } else {
+            "ThrottlingReasons"
+        }
     }
 
     /// Where and what was exceeded: a sentence without its full stop.
@@ -94,19 +102,44 @@ impl Throttled {
             None => format!("table {}", self.table),
             Some(index) => format!("index {index} of table {}", self.table),
         };
-        let ThrottledAt { units_max, partition, hashes: (from, to), keys, key } = &self.at;
-        let keys: String = keys.iter().map(|key| format!(", {}", key_texts(key))).collect();
-        let keys = if keys.is_empty() { keys } else { format!("; in it nothing but {}", &keys[2..]) };
+        let ThrottledAt {
+            units_max,
+            partition,
+            hashes: (from, to),
+            keys,
+            key,
+        } = &self.at;
+        let keys: String = keys
+            .iter()
+            .map(|key| format!(", {}", key_texts(key)))
+            .collect();
+        let keys = if keys.is_empty() {
+            keys
+        } else {
+            format!("; in it nothing but {}", &keys[2..])
+        };
         let place = format!("partition p{partition:02} of {of} (hash {from}… to {to}…{keys})");
         let exceeded = match self.cause {
             ThrottleCause::ProvisionedThroughput => {
-                format!("{of} has {units_max} provisioned {kind} units a second, and those saved are used up")
+                format!(
+                    "{of} has {units_max} provisioned {kind} units a second, and those saved are used up"
+                )
             }
-            ThrottleCause::KeyRange => format!("{place} gives {units_max} {kind} units a second, whatever its table has"),
-            ThrottleCause::Share => format!("{place} has an even share of {units_max} {kind} units a second (--throttle=static)"),
-            ThrottleCause::MaxOnDemand => format!("{of} may take {units_max} on-demand {kind} units a second"),
-            ThrottleCause::AccountLimit => format!("{of} is on demand and scaled for {units_max} {kind} units a second by now"),
-            ThrottleCause::AccountQuota => format!("all tables together may take {units_max} {kind} units a second"),
+            ThrottleCause::KeyRange => {
+                format!("{place} gives {units_max} {kind} units a second, whatever its table has")
+            }
+            ThrottleCause::Share => format!(
+                "{place} has an even share of {units_max} {kind} units a second (--throttle=static)"
+            ),
+            ThrottleCause::MaxOnDemand => {
+                format!("{of} may take {units_max} on-demand {kind} units a second")
+            }
+            ThrottleCause::AccountLimit => {
+                format!("{of} is on demand and scaled for {units_max} {kind} units a second by now")
+            }
+            ThrottleCause::AccountQuota => {
+                format!("all tables together may take {units_max} {kind} units a second")
+            }
         };
         let asked = match key {
             Some(values) => format!("partition key {}", key_texts(values)),
@@ -118,12 +151,25 @@ impl Throttled {
     /// What to do about it; paths are below the mount.
     #[must_use]
     pub fn hint(&self) -> String {
-        let index = self.index.as_ref().map(|index| format!("/gsi/{index}")).unwrap_or_default();
-        let hot = format!("{}{index}/partitions/hot.tsv names the keys asked for most", self.table);
+        let index = self
+            .index
+            .as_ref()
+            .map(|index| format!("/gsi/{index}"))
+            .unwrap_or_default();
+        let hot = format!(
+            "{}{index}/partitions/hot.tsv names the keys asked for most",
+            self.table
+        );
         match self.cause {
             ThrottleCause::ProvisionedThroughput => {
-                let member = if index.is_empty() { "ProvisionedThroughput" } else { "GlobalSecondaryIndexUpdates" };
-                format!("try again in a second, or raise the units with {member} in .ddb/api/UpdateTable; {hot}")
+                let member = if index.is_empty() {
+                    "ProvisionedThroughput"
+                } else {
+                    "GlobalSecondaryIndexUpdates"
+                };
+                format!(
+                    "try again in a second, or raise the units with {member} in .ddb/api/UpdateTable; {hot}"
+                )
             }
             ThrottleCause::KeyRange => {
                 format!(
@@ -138,8 +184,12 @@ impl Throttled {
             ThrottleCause::MaxOnDemand => {
                 format!("raise or clear OnDemandThroughput with .ddb/api/UpdateTable; {hot}")
             }
-            ThrottleCause::AccountLimit => format!("try again in a second: it grows with what is asked for; {hot}"),
-            ThrottleCause::AccountQuota => "try again in a second; .ddb/stats.prom has the units of each table".to_owned(),
+            ThrottleCause::AccountLimit => {
+                format!("try again in a second: it grows with what is asked for; {hot}")
+            }
+            ThrottleCause::AccountQuota => {
+                "try again in a second; .ddb/stats.prom has the units of each table".to_owned()
+            }
         }
     }
 

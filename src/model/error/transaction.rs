@@ -47,7 +47,9 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
             Self::DuplicateItem => "DuplicateItem",
-            Self::Throttled(throttled) if throttled.is_provisioned => "ProvisionedThroughputExceeded",
+            Self::Throttled(throttled) if throttled.is_provisioned => {
+                "ProvisionedThroughputExceeded"
+            }
             Self::Throttled(_) => "ThrottlingError",
             Self::Remote(error) => exception::code(error.exception),
             Self::ValidationError(_) => "ValidationError",
@@ -59,8 +61,12 @@ impl CancellationReason {
     pub fn message(&self) -> Option<String> {
         match self {
             Self::None => None,
-            Self::ConditionalCheckFailed { .. } => Some(Error::ConditionalCheckFailed { item: None }.to_string()),
-            Self::ItemCollectionSizeLimitExceeded => Some(Error::ItemCollectionSizeLimitExceeded.to_string()),
+            Self::ConditionalCheckFailed { .. } => {
+                Some(Error::ConditionalCheckFailed { item: None }.to_string())
+            }
+            Self::ItemCollectionSizeLimitExceeded => {
+                Some(Error::ItemCollectionSizeLimitExceeded.to_string())
+            }
             Self::DuplicateItem => Some(StatementError::Duplicate.to_string()),
             Self::Throttled(throttled) => Some(throttled.to_string()),
             Self::Remote(error) => Some(error.to_string()),
@@ -93,8 +99,12 @@ impl Cancellation {
     pub fn invalid(count: usize, place: usize, error: Error) -> Self {
         let mut error = Some(Box::new(error));
         let reason = |at| if at == place { error.take() } else { None };
-        let reasons =
-            (0..count).map(reason).map(|error| error.map_or(CancellationReason::None, CancellationReason::ValidationError));
+        let reasons = (0..count).map(reason).map(|error| {
+            error.map_or(
+                CancellationReason::None,
+                CancellationReason::ValidationError,
+            )
+        });
         Self(reasons.collect())
     }
 }
@@ -102,7 +112,11 @@ impl Cancellation {
 impl fmt::Display for Cancellation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let codes: Vec<&str> = self.0.iter().map(CancellationReason::code).collect();
-        write!(f, "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]", codes.join(", "))
+        write!(
+            f,
+            "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+            codes.join(", ")
+        )
     }
 }
 

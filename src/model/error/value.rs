@@ -7,9 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Hash)]
 pub enum ValueError {
-    #[error("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")]
+    #[error(
+        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+    )]
     NoType,
-    #[error("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")]
+    #[error(
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+    )]
     SeveralTypes,
     #[error("{INVALID}Null attribute value types must have the value of true")]
     NullFalse,
@@ -31,7 +35,9 @@ pub enum ValueError {
     DuplicateBinaries(Vec<Vec<u8>>),
     #[error("Input collection contains duplicates")]
     DuplicateNumbers,
-    #[error("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit")]
+    #[error(
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+    )]
     Nesting,
     #[error("{INVALID}Empty attribute name")]
     EmptyAttributeName,
@@ -54,7 +60,8 @@ impl ValueError {
     #[must_use]
     pub fn without_family(&self) -> String {
         let text = self.to_string();
-        text.strip_prefix(INVALID).map_or_else(|| text.clone(), str::to_owned)
+        text.strip_prefix(INVALID)
+            .map_or_else(|| text.clone(), str::to_owned)
     }
 
     /// The words of the service's current layer; `Display` has the older layer's (docs/dynamodb.md 3.4).
@@ -63,12 +70,21 @@ impl ValueError {
         match self {
             Self::Number(fault) => fault.current_text(),
             Self::DuplicateStrings(sent) => {
-                let shown: Vec<String> = repeat_shown(sent).iter().map(|text| format!("\"{text}\"")).collect();
+                let shown: Vec<String> = repeat_shown(sent)
+                    .iter()
+                    .map(|text| format!("\"{text}\""))
+                    .collect();
                 Self::DuplicateStrings(shown).to_string()
             }
             Self::DuplicateBinaries(sent) => {
-                let shown: Vec<String> = base64(&repeat_shown(sent)).iter().map(|text| format!("\"{text}\"")).collect();
-                format!("{INVALID}Input collection [{}]of type BS contains duplicates.", shown.join(","))
+                let shown: Vec<String> = base64(&repeat_shown(sent))
+                    .iter()
+                    .map(|text| format!("\"{text}\""))
+                    .collect();
+                format!(
+                    "{INVALID}Input collection [{}]of type BS contains duplicates.",
+                    shown.join(",")
+                )
             }
             Self::DuplicateNumbers => format!("{INVALID}{self}."),
             other => other.to_string(),
@@ -79,13 +95,19 @@ impl ValueError {
 pub(super) const INVALID: &str = "One or more parameter values were invalid: ";
 
 fn base64(elements: &[impl AsRef<[u8]>]) -> Vec<String> {
-    elements.iter().map(|element| STANDARD.encode(element)).collect()
+    elements
+        .iter()
+        .map(|element| STANDARD.encode(element))
+        .collect()
 }
 
 /// Those before the first repeat sorted, the repeat, the others as sent: so the service shows a collection with duplicates.
 fn repeat_shown<T: Ord>(sent: &[T]) -> Vec<&T> {
     let mut seen = BTreeSet::new();
-    let repeat = sent.iter().position(|element| !seen.insert(element)).unwrap_or(sent.len());
+    let repeat = sent
+        .iter()
+        .position(|element| !seen.insert(element))
+        .unwrap_or(sent.len());
     seen.into_iter().chain(&sent[repeat..]).collect()
 }
 
@@ -102,13 +124,19 @@ pub enum NumberError {
     #[error("The parameter cannot be converted to a numeric value: {text}")]
     LongExponent { text: String, is_small: bool },
     /// An exponent that fits 32 bits, but not together with the digits: the older layer's sum wraps.
-    #[error("Number underflow. Attempting to store a number with magnitude smaller than supported range")]
+    #[error(
+        "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+    )]
     WrappedExponent,
     #[error("Attempting to store more than 38 significant digits in a Number")]
     Precision,
-    #[error("Number overflow. Attempting to store a number with magnitude larger than supported range")]
+    #[error(
+        "Number overflow. Attempting to store a number with magnitude larger than supported range"
+    )]
     Overflow,
-    #[error("Number underflow. Attempting to store a number with magnitude smaller than supported range")]
+    #[error(
+        "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+    )]
     Underflow,
 }
 
@@ -119,8 +147,15 @@ impl NumberError {
         match self {
             Self::Empty => format!("{self}: "),
             Self::LongExponent { is_small: true, .. } => Self::Underflow.to_string(),
-            Self::LongExponent { is_small: false, .. } | Self::WrappedExponent => Self::Overflow.to_string(),
-            Self::Unreadable | Self::Syntax(_) | Self::Precision | Self::Overflow | Self::Underflow => self.to_string(),
+            Self::LongExponent {
+                is_small: false, ..
+            }
+            | Self::WrappedExponent => Self::Overflow.to_string(),
+            Self::Unreadable
+            | Self::Syntax(_)
+            | Self::Precision
+            | Self::Overflow
+            | Self::Underflow => self.to_string(),
         }
     }
 }

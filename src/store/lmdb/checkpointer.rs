@@ -16,11 +16,21 @@ pub(super) struct Checkpointer {
 
 impl Checkpointer {
     pub fn start(environment: Arc<LmdbEnvironment>) -> Result<Self, StoreError> {
-        let mut started = Self { environment, threads: Vec::new() };
-        for (name, run) in [("store-checkpoint", make_checkpoints as fn(&LmdbEnvironment)), ("store-log", keep_log)] {
+        let mut started = Self {
+            environment,
+            threads: Vec::new(),
+        };
+        for (name, run) in [
+            ("store-checkpoint", make_checkpoints as fn(&LmdbEnvironment)),
+            ("store-log", keep_log),
+        ] {
             let environment = Arc::clone(&started.environment);
-            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&environment));
-            started.threads.push(thread.map_err(|error| StoreError::Io(format!("no thread {name}: {error}")))?);
+            let thread = std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || run(&environment));
+            started.threads.push(
+                thread.map_err(|error| StoreError::Io(format!("no thread {name}: {error}")))?,
+            );
         }
         Ok(started)
     }

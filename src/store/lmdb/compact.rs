@@ -50,26 +50,42 @@ impl Compaction {
     /// `Io` when there is no store, or when a process has it open; as for opening a store.
     pub fn begin(dir: &Path) -> Result<Self, StoreError> {
         if !dir.join(DATA_FILE).exists() {
-            return Err(StoreError::Io(format!("there is no {DATA_FILE} in {}", dir.display())));
+            return Err(StoreError::Io(format!(
+                "there is no {DATA_FILE} in {}",
+                dir.display()
+            )));
         }
         let directory = DataDirectory::take(dir)?;
         // Who opens the store meanwhile waits for its presence. Without a process that has it open it is made a plain file first: a log
         // must not outlive the file that it belongs to.
-        let presence = Locks::open(&directory).map_err(|error| failed("cannot lock the store", &error))?;
+        let presence =
+            Locks::open(&directory).map_err(|error| failed("cannot lock the store", &error))?;
         let is_alone = make_plain(&directory, &presence)?;
         let lock = lock(&directory.path().join(LOCK_FILE))?;
         if !is_alone {
-            return Err(StoreError::Io("a process is about to open or to end it; run this again".to_owned()));
+            return Err(StoreError::Io(
+                "a process is about to open or to end it; run this again".to_owned(),
+            ));
         }
         // Under the lock only: before, it might be the file of a run under way.
-        remove_rest(&directory).map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
+        remove_rest(&directory)
+            .map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
         check_heads(&directory, true)?;
         let before_bytes = file_bytes(&directory.data_file())?;
         let old = open(directory.path(), EnvironmentFlags::empty())?;
         guard::watch_map(&directory.data_file());
         let needed_bytes = used_bytes(&old)? + SLACK_BYTES;
-        let disk = disk_space(directory.path()).map_err(|error| failed("cannot see how full the disk is", &error))?;
-        Ok(Self { old, before_bytes, needed_bytes, free_bytes: disk.free_bytes, _lock: lock, _presence: presence, directory })
+        let disk = disk_space(directory.path())
+            .map_err(|error| failed("cannot see how full the disk is", &error))?;
+        Ok(Self {
+            old,
+            before_bytes,
+            needed_bytes,
+            free_bytes: disk.free_bytes,
+            _lock: lock,
+            _presence: presence,
+            directory,
+        })
     }
 
     /// Does it; the bytes of the data file then.
@@ -91,15 +107,30 @@ impl Compaction {
 
     fn copy(&self, path: &Path) -> Result<(), StoreError> {
         let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW).open(path);
+        let file = options
+            .write(true)
+            .create_new(true)
+            .mode(FILE_MODE)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path);
         let file = file.map_err(|error| failed("cannot make the new data file", &error))?;
         copy_used_pages(&self.old, &file).map_err(store_error)?;
         // On disk before it takes the name: after a power cut the name could else stand for a file without its content.
-        file.sync_all().map_err(|error| failed("cannot write the new data file", &error))?;
+        file.sync_all()
+            .map_err(|error| failed("cannot write the new data file", &error))?;
         // Opened once as the next start will open it: a copy that LMDB refuses must not replace what it takes.
         let copied = open(path, EnvironmentFlags::NO_SUB_DIR)?;
-        let entries = |environment: &Environment| environment.stat().map(|stat| stat.entries()).map_err(store_error);
-        if entries(&copied)? == entries(&self.old)? { Ok(()) } else { Err(StoreError::Corrupt("a copy that lacks entries")) }
+        let entries = |environment: &Environment| {
+            environment
+                .stat()
+                .map(|stat| stat.entries())
+                .map_err(store_error)
+        };
+        if entries(&copied)? == entries(&self.old)? {
+            Ok(())
+        } else {
+            Err(StoreError::Corrupt("a copy that lacks entries"))
+        }
     }
 
     fn swap(&self, new: &Path) -> Result<u64, StoreError> {
@@ -141,7 +172,11 @@ pub fn user_of(dir: &Path) -> io::Result<Option<u32>> {
 }
 
 fn locker(dir: &Path) -> io::Result<Option<libc::pid_t>> {
-    match OpenOptions::new().read(true).write(true).open(dir.join(LOCK_FILE)) {
+    match OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(dir.join(LOCK_FILE))
+    {
         Ok(file) => lock_first_byte(&file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -161,8 +196,12 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 /// Opens a data file for reading, under a lock of our own.
 fn open(path: &Path, flags: EnvironmentFlags) -> Result<Environment, StoreError> {
     // Without LMDB's locks: closing its descriptor of the lock file would give up ours, which is the process's.
-    let flags = flags | EnvironmentFlags::READ_ONLY | EnvironmentFlags::NO_LOCK | EnvironmentFlags::NO_TLS;
-    let environment = Environment::new().set_flags(flags).open(path).map_err(store_error)?;
+    let flags =
+        flags | EnvironmentFlags::READ_ONLY | EnvironmentFlags::NO_LOCK | EnvironmentFlags::NO_TLS;
+    let environment = Environment::new()
+        .set_flags(flags)
+        .open(path)
+        .map_err(store_error)?;
     guard::watch_assertions(&environment);
     Ok(environment)
 }
@@ -175,5 +214,7 @@ fn used_bytes(environment: &Environment) -> Result<u64, StoreError> {
 }
 
 fn file_bytes(path: &Path) -> Result<u64, StoreError> {
-    Ok(fs::metadata(path).map_err(|error| failed("cannot see the data file", &error))?.len())
+    Ok(fs::metadata(path)
+        .map_err(|error| failed("cannot see the data file", &error))?
+        .len())
 }

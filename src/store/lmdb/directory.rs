@@ -73,11 +73,22 @@ pub(super) fn prepare(dir: &Path) -> Result<(PathBuf, Metadata), StoreError> {
         if error.kind() != io::ErrorKind::NotFound {
             return Err(failed(error));
         }
-        DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(&plain).map_err(failed)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(DIRECTORY_MODE)
+            .create(&plain)
+            .map_err(failed)?;
     }
     let metadata = fs::symlink_metadata(&plain).map_err(failed)?;
     if !metadata.is_dir() {
-        return Err(refused(dir, if metadata.is_symlink() { "is a symlink" } else { "is not a directory" }));
+        return Err(refused(
+            dir,
+            if metadata.is_symlink() {
+                "is a symlink"
+            } else {
+                "is not a directory"
+            },
+        ));
     }
     check_owner(dir, &metadata)?;
     let has_data = check_files(&plain)?;
@@ -95,14 +106,24 @@ pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
     check_file(&file)?;
     let mut options = OpenOptions::new();
     // Not to wait for a reader, should the file have become a FIFO since it was looked at.
-    options.create(true).append(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options
+        .create(true)
+        .append(true)
+        .mode(FILE_MODE)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options.open(&file).map_err(|error| io_error(&file, &error))
 }
 
 /// Opens a file of the store's to read and write, made if need be; never through a symlink.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(FILE_MODE)
+        .custom_flags(libc::O_NOFOLLOW);
     options.open(path)
 }
 
@@ -122,7 +143,14 @@ fn check_file(file: &Path) -> Result<bool, StoreError> {
         Err(error) => return Err(io_error(file, &error)),
     };
     if !metadata.is_file() {
-        return Err(refused(file, if metadata.is_symlink() { "is a symlink" } else { "is not a plain file" }));
+        return Err(refused(
+            file,
+            if metadata.is_symlink() {
+                "is a symlink"
+            } else {
+                "is not a plain file"
+            },
+        ));
     }
     check_owner(file, &metadata)?;
     if metadata.mode() & OTHERS != 0 {
@@ -138,7 +166,10 @@ fn close_to_others(dir: &Path, metadata: &Metadata, has_data: bool) -> Result<()
     }
     let is_empty = || fs::read_dir(dir).map(|mut entries| entries.next().is_none());
     if !has_data && !is_empty().map_err(|error| io_error(dir, &error))? {
-        return Err(refused(dir, "holds other files and is open to other users; give a directory of its own"));
+        return Err(refused(
+            dir,
+            "holds other files and is open to other users; give a directory of its own",
+        ));
     }
     set_mode(dir, DIRECTORY_MODE)
 }
@@ -148,7 +179,11 @@ fn set_mode(path: &Path, mode: u32) -> Result<(), StoreError> {
 }
 
 fn check_owner(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
-    if metadata.uid() == effective_user() { Ok(()) } else { Err(refused(path, "belongs to another user")) }
+    if metadata.uid() == effective_user() {
+        Ok(())
+    } else {
+        Err(refused(path, "belongs to another user"))
+    }
 }
 
 fn refused(path: &Path, why: &str) -> StoreError {

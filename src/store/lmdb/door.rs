@@ -57,11 +57,25 @@ impl Door {
     ///
     /// # Errors
     /// As for [`Self::enter`].
-    pub fn open(directory: &DataDirectory, locks: Arc<Locks>, options: &LmdbOptions) -> Result<Self, StoreError> {
+    pub fn open(
+        directory: &DataDirectory,
+        locks: Arc<Locks>,
+        options: &LmdbOptions,
+    ) -> Result<Self, StoreError> {
         let file = directory.path().join(LOCKS_FILE);
         let (place, is_settled) = (Mutex::new(Place::Outside), AtomicBool::new(false));
-        let door = Self { locks, file, limits: options.lease, place, is_settled };
-        if options.looks_only { Ok(door) } else { door.enter(directory).map(|()| door) }
+        let door = Self {
+            locks,
+            file,
+            limits: options.lease,
+            place,
+            is_settled,
+        };
+        if options.looks_only {
+            Ok(door)
+        } else {
+            door.enter(directory).map(|()| door)
+        }
     }
 
     /// Comes in, when nothing is kept any more by a process that lives; nothing is done by who is in.
@@ -85,9 +99,13 @@ impl Door {
             pause = (pause * 2).min(KNOCK_PERIOD_MAX);
         }
         let keep = self.limits.keep + SLACK;
-        let left = read(self.locks.file()).map_err(failed)?.map(|remains| (remains, Instant::now() + keep));
+        let left = read(self.locks.file())
+            .map_err(failed)?
+            .map(|remains| (remains, Instant::now() + keep));
         if left.is_some() {
-            log::info!("a mount of this data directory was killed: the first write waits until what the kernel kept of it is over");
+            log::info!(
+                "a mount of this data directory was killed: the first write waits until what the kernel kept of it is over"
+            );
         }
         self.is_settled.store(left.is_none(), Ordering::Release);
         *place = Place::Inside(left);
@@ -114,9 +132,16 @@ impl Door {
             return true;
         }
         // Who comes in may wait for long.
-        let Some(mut place) = self.place.try_lock() else { return false };
-        let Place::Inside(left) = &mut *place else { return false };
-        if left.as_ref().is_some_and(|(remains, end)| Instant::now() < *end && !remains.are_gone()) {
+        let Some(mut place) = self.place.try_lock() else {
+            return false;
+        };
+        let Place::Inside(left) = &mut *place else {
+            return false;
+        };
+        if left
+            .as_ref()
+            .is_some_and(|(remains, end)| Instant::now() < *end && !remains.are_gone())
+        {
             return false;
         }
         // Once, and before anybody here may keep: a later mark is that of a keeper that lives.
@@ -162,14 +187,18 @@ impl Door {
 
     /// Knocks: changes nothing, but is noticed, a file that gets the mode it has.
     pub fn knock(&self) -> io::Result<()> {
-        self.locks.file().set_permissions(Permissions::from_mode(FILE_MODE))
+        self.locks
+            .file()
+            .set_permissions(Permissions::from_mode(FILE_MODE))
     }
 
     fn no_answer(&self, directory: &DataDirectory) -> StoreError {
         let (who, what) = match holder(directory) {
             Ok(Some(pid)) if pid > 0 => (
                 format!("process {pid}"),
-                format!("let it go on (`kill -CONT {pid}`) or end it (`kill {pid}`, at last `kill -9 {pid}`)"),
+                format!(
+                    "let it go on (`kill -CONT {pid}`) or end it (`kill {pid}`, at last `kill -9 {pid}`)"
+                ),
             ),
             _ => ("a process".to_owned(), "let it go on or end it".to_owned()),
         };
@@ -189,7 +218,14 @@ mod tests {
     fn what_a_killed_keeper_left_is_over_when_its_remains_are_gone() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::take(&dir.path().join("data")).unwrap();
-        let enter = || Door::open(&directory, Arc::new(Locks::open(&directory).unwrap()), &LmdbOptions::default()).unwrap();
+        let enter = || {
+            Door::open(
+                &directory,
+                Arc::new(Locks::open(&directory).unwrap()),
+                &LmdbOptions::default(),
+            )
+            .unwrap()
+        };
         let remains = dir.path().join("remains");
         std::fs::write(&remains, "").unwrap();
         let keeper = enter();

@@ -67,7 +67,8 @@ pub(super) struct LmdbEnvironment {
 impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
-        let locks = Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
+        let locks =
+            Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
         // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
         let door = Arc::new(Door::open(&directory, Arc::clone(&locks), &options)?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
@@ -78,7 +79,9 @@ impl LmdbEnvironment {
         if is_alone {
             // One of before the log knows nothing of it: what it wrote would be lost with the next power cut.
             if let Some(pid) = holder(&directory).map_err(failed)? {
-                return Err(StoreError::Io(format!("an older ddbfs, process {pid}, has it open; end that, and run this again")));
+                return Err(StoreError::Io(format!(
+                    "an older ddbfs, process {pid}, has it open; end that, and run this again"
+                )));
             }
             recover_with_reserve(&directory, &options)?;
         }
@@ -89,8 +92,22 @@ impl LmdbEnvironment {
         let gate = Gate::new(Opened::open(&directory, &options)?);
         drop(opening);
         let journal = Journal::open(&directory, locks, &options).map_err(failed)?;
-        let (read_only, distrusted, commits) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
-        let environment = Self { gate, read_only, distrusted, commits, options, reserve, journal, door, directory };
+        let (read_only, distrusted, commits) = (
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+            AtomicU64::new(0),
+        );
+        let environment = Self {
+            gate,
+            read_only,
+            distrusted,
+            commits,
+            options,
+            reserve,
+            journal,
+            door,
+            directory,
+        };
         environment.clear_stale_readers();
         environment.check_pages(Reach::Bounded)?;
         // LMDB's own lock is held now: nobody compacts.
@@ -107,7 +124,10 @@ impl LmdbEnvironment {
         // A commit takes the older head's place: two of them since the snapshot, and its own is gone.
         for _ in 0..HEAD_READS_MAX {
             let snapshot = self.snapshot()?;
-            if pages::walk(&file, snapshot.commit_id(), reach).map_err(failed)?.is_some() {
+            if pages::walk(&file, snapshot.commit_id(), reach)
+                .map_err(failed)?
+                .is_some()
+            {
                 return Ok(());
             }
         }
@@ -152,7 +172,10 @@ impl LmdbEnvironment {
     pub fn commit_id(&self) -> u64 {
         let opened = self.gate.enter();
         // The call itself fails only for missing arguments.
-        opened.environment().and_then(Environment::info).map_or(0, |info| info.last_txnid() as u64)
+        opened
+            .environment()
+            .and_then(Environment::info)
+            .map_or(0, |info| info.last_txnid() as u64)
     }
 
     pub fn info(&self) -> StoreInfo {
@@ -170,7 +193,12 @@ impl LmdbEnvironment {
 
     #[cfg(test)]
     pub fn raw_entries(&self) -> Result<usize, StoreError> {
-        self.gate.enter().environment().and_then(Environment::stat).map(|stat| stat.entries()).map_err(store_error)
+        self.gate
+            .enter()
+            .environment()
+            .and_then(Environment::stat)
+            .map(|stat| stat.entries())
+            .map_err(store_error)
     }
 
     /// One transaction. The pass is held throughout: the map stays as it is until the commit is over.
@@ -200,7 +228,10 @@ impl LmdbEnvironment {
         }
         let (written_bytes, is_removal) = (batch.written_bytes() as u64, batch.is_removal());
         if !self.use_reserve(&opened, disk, (written_bytes, is_removal)) {
-            return Attempt::DiskFull { room_helps: false, is_removal };
+            return Attempt::DiskFull {
+                room_helps: false,
+                is_removal,
+            };
         }
         let (transaction, operations) = batch.into_raw().into_parts();
         match self.commit(&opened, &mut state, transaction, operations, is_pressed) {
@@ -228,24 +259,43 @@ impl LmdbEnvironment {
             return Ok(Attempt::Ended(Ok(())));
         }
         let number = transaction_id(&transaction);
-        let logged = match self.journal.append(state, number, &mut operations, is_pressed) {
+        let logged = match self
+            .journal
+            .append(state, number, &mut operations, is_pressed)
+        {
             Ok(Logged::NoRoom) if !is_pressed => return Ok(Attempt::Checkpoint),
             Ok(logged) => logged,
             Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
         };
         transaction.commit()?;
-        self.journal.committed(state, number, operations, opened.used_bytes());
-        Ok(if logged == Logged::Yes { Attempt::Ended(Ok(())) } else { Attempt::Unlogged })
+        self.journal
+            .committed(state, number, operations, opened.used_bytes());
+        Ok(if logged == Logged::Yes {
+            Attempt::Ended(Ok(()))
+        } else {
+            Attempt::Unlogged
+        })
     }
 
-    fn commit_failed(&self, error: Error, disk: Disk, (written_bytes, is_removal): (u64, bool)) -> Attempt {
+    fn commit_failed(
+        &self,
+        error: Error,
+        disk: Disk,
+        (written_bytes, is_removal): (u64, bool),
+    ) -> Attempt {
         match error {
             Error::MapFull => Attempt::MapFull,
             // A write that ends short is EIO to LMDB.
-            Error::Other(libc::EIO) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true, is_removal },
+            Error::Other(libc::EIO) if disk != Disk::Unknown => Attempt::DiskFull {
+                room_helps: true,
+                is_removal,
+            },
             error => match self.write_failed(error, written_bytes) {
                 // EFBIG is a bound of the file or of the process: room on the disk does not lift it.
-                StoreError::NoSpace => Attempt::DiskFull { room_helps: error != Error::Other(libc::EFBIG), is_removal },
+                StoreError::NoSpace => Attempt::DiskFull {
+                    room_helps: error != Error::Other(libc::EFBIG),
+                    is_removal,
+                },
                 error => Attempt::Ended(Err(error)),
             },
         }
@@ -256,33 +306,50 @@ impl LmdbEnvironment {
         let mut voided = self.with_map(|| self.journal.void(&self.gate, number));
         // After a fatal failure no transaction begins in this environment, and without one another process may be writing there.
         if matches!(voided, Err(Failure::Lmdb(_))) {
-            voided = self.reopen().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
+            voided = self
+                .reopen()
+                .map_err(Failure::from)
+                .and_then(|()| self.journal.void(&self.gate, number));
         }
         if let Err(failure) = voided {
-            log::error!("a write that failed may come back after a power cut: {}", self.failed(failure));
+            log::error!(
+                "a write that failed may come back after a power cut: {}",
+                self.failed(failure)
+            );
         }
     }
 
     /// A checkpoint of the last commit.
     fn checkpoint(&self, haste: Haste) -> Result<(), StoreError> {
-        self.with_map(|| self.journal.checkpoint(&self.gate, haste)).map_err(|failure| self.failed(failure))
+        self.with_map(|| self.journal.checkpoint(&self.gate, haste))
+            .map_err(|failure| self.failed(failure))
     }
 
     /// A checkpoint, on a thread beside the writer's.
     pub fn checkpoint_beside(&self) {
-        let result = if self.read_only.load(Ordering::Acquire) { Ok(()) } else { self.checkpoint(Haste::Paced) };
+        let result = if self.read_only.load(Ordering::Acquire) {
+            Ok(())
+        } else {
+            self.checkpoint(Haste::Paced)
+        };
         self.after_thread("no checkpoint", result);
     }
 
     /// Lets go of a pin that holds up other processes.
     pub fn leave(&self) {
-        let result = self.journal.leave(&self.gate).map_err(|failure| self.failed(failure));
+        let result = self
+            .journal
+            .leave(&self.gate)
+            .map_err(|failure| self.failed(failure));
         self.after_thread("the pin stays", result);
     }
 
     /// Keeps the log in order.
     pub fn keep_up(&self) {
-        let result = self.journal.keep_up(&self.gate).map_err(|error| self.failed(error.into()));
+        let result = self
+            .journal
+            .keep_up(&self.gate)
+            .map_err(|error| self.failed(error.into()));
         self.after_thread("the log is not on disk", result);
     }
 
@@ -304,7 +371,10 @@ impl LmdbEnvironment {
     pub fn end(&self) {
         let is_sound = !self.read_only.load(Ordering::Acquire);
         if let Err(failure) = self.journal.end(&self.gate, is_sound) {
-            log::error!("the store could not be closed: {}; it will be recovered when it is opened", self.failed(failure));
+            log::error!(
+                "the store could not be closed: {}; it will be recovered when it is opened",
+                self.failed(failure)
+            );
             self.distrust_failed();
         }
     }
@@ -313,14 +383,21 @@ impl LmdbEnvironment {
     fn failed(&self, failure: Failure) -> StoreError {
         match failure {
             Failure::Lmdb(error) => self.write_failed(error, 0),
-            Failure::Disk(error) => self.write_failed(Error::Other(error.raw_os_error().unwrap_or(libc::EIO)), 0),
+            Failure::Disk(error) => {
+                self.write_failed(Error::Other(error.raw_os_error().unwrap_or(libc::EIO)), 0)
+            }
             Failure::Store(error) => error,
         }
     }
 
     /// Inside a transaction that is about to commit: a removal that found the disk full gets the reserve; what adds needs a reserve that is
     /// whole, or as many free pages in the data file as it lacks. Whether the transaction may commit.
-    fn use_reserve(&self, opened: &Opened, disk: Disk, (written_bytes, is_removal): (u64, bool)) -> bool {
+    fn use_reserve(
+        &self,
+        opened: &Opened,
+        disk: Disk,
+        (written_bytes, is_removal): (u64, bool),
+    ) -> bool {
         match disk {
             Disk::Turning => return true,
             Disk::Full { room_helps } if is_removal => {
@@ -336,7 +413,9 @@ impl LmdbEnvironment {
         }
         self.reserve.take_back();
         let missing_bytes = self.reserve.missing_bytes();
-        missing_bytes == 0 || opened.free_bytes() >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
+        missing_bytes == 0
+            || opened.free_bytes()
+                >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
     }
 
     /// After a commit that found the disk full, while no other process writes: the data file gives up what failed commits left behind its
@@ -345,7 +424,9 @@ impl LmdbEnvironment {
         let opened = self.gate.enter();
         // Without one, whoever writes next takes it back.
         // Nothing is written in it: it only keeps the writers of other processes off.
-        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
+        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
+            return;
+        };
         if let Err(error) = self.cut_data_file(&opened) {
             log::debug!("the data file keeps what failed commits left: {error}");
         }
@@ -356,8 +437,14 @@ impl LmdbEnvironment {
     /// Inside a write transaction.
     fn cut_data_file(&self, opened: &Opened) -> std::io::Result<()> {
         let used_bytes = opened.used_bytes();
-        let file = std::fs::OpenOptions::new().write(true).open(self.directory.data_file())?;
-        if used_bytes > 0 && file.metadata()?.len() > used_bytes { file.set_len(used_bytes) } else { Ok(()) }
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(self.directory.data_file())?;
+        if used_bytes > 0 && file.metadata()?.len() > used_bytes {
+            file.set_len(used_bytes)
+        } else {
+            Ok(())
+        }
     }
 
     /// Pages that a commit took and gave back are in the data file's list of free ones without ever having been written: holes, for which a
@@ -366,8 +453,13 @@ impl LmdbEnvironment {
     fn fill_holes(&self) {
         let opened = self.gate.enter();
         // Nothing is written in it: it only keeps the writers of other processes off.
-        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
-        if let Err(error) = self.reserve.fill_holes(&self.directory.data_file(), opened.used_bytes()) {
+        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
+            return;
+        };
+        if let Err(error) = self
+            .reserve
+            .fill_holes(&self.directory.data_file(), opened.used_bytes())
+        {
             log::debug!("the data file keeps its holes: {error}");
         }
         transaction.abort();
@@ -379,7 +471,10 @@ impl LmdbEnvironment {
     fn turn_free_pages(&self) {
         for _ in 0..2 {
             if self.checkpoint(Haste::Anew).is_err()
-                || !matches!(self.attempt(&mut rewrite_first, Disk::Turning, true), Attempt::Ended(Ok(())))
+                || !matches!(
+                    self.attempt(&mut rewrite_first, Disk::Turning, true),
+                    Attempt::Ended(Ok(()))
+                )
             {
                 return;
             }
@@ -392,13 +487,17 @@ impl LmdbEnvironment {
     /// Judges the failure of a transaction's begin or commit, or of a sync.
     pub fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
         let full = || {
-            disk_space(self.directory.path()).is_ok_and(|disk| disk.free_bytes < written_bytes.saturating_mul(2) + LOW_SPACE_BYTES)
+            disk_space(self.directory.path()).is_ok_and(|disk| {
+                disk.free_bytes < written_bytes.saturating_mul(2) + LOW_SPACE_BYTES
+            })
         };
         if error == Error::Other(libc::EIO) && full() {
             return StoreError::NoSpace;
         }
         if is_fatal(error) && !self.read_only.swap(true, Ordering::AcqRel) {
-            log::error!("a write of the store failed: {error}; it is read-only from now on, until a restart");
+            log::error!(
+                "a write of the store failed: {error}; it is read-only from now on, until a restart"
+            );
         }
         store_error(error)
     }
@@ -406,7 +505,9 @@ impl LmdbEnvironment {
     /// A larger map.
     fn grow_map(&self) -> Result<(), StoreError> {
         self.resize_map(|old_bytes| {
-            let new_bytes = old_bytes.saturating_mul(2).max(old_bytes.saturating_add(GROWTH_BYTES_MIN));
+            let new_bytes = old_bytes
+                .saturating_mul(2)
+                .max(old_bytes.saturating_add(GROWTH_BYTES_MIN));
             log::debug!("the map grows from {old_bytes} to {new_bytes} bytes");
             new_bytes.next_multiple_of(MAP_STEP_BYTES)
         })
@@ -420,7 +521,10 @@ impl LmdbEnvironment {
     /// Does something that begins a transaction; again with the map that another process has made larger.
     fn with_map(&self, run: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
         match run() {
-            Err(Failure::Lmdb(Error::MapResized)) => self.follow_map().map_err(Failure::from).and_then(|()| run()),
+            Err(Failure::Lmdb(Error::MapResized)) => self
+                .follow_map()
+                .map_err(Failure::from)
+                .and_then(|()| run()),
             done => done,
         }
     }
@@ -441,7 +545,10 @@ impl LmdbEnvironment {
     /// After a fatal failure no transaction begins any more; reads go on in a new environment. Writes stay refused.
     pub fn reopen(&self) -> Result<(), StoreError> {
         self.read_only.store(true, Ordering::Release);
-        self.gate.exclusive().ok_or_else(gate_blocked)?.reopen(&self.directory, &self.options)
+        self.gate
+            .exclusive()
+            .ok_or_else(gate_blocked)?
+            .reopen(&self.directory, &self.options)
     }
 
     /// Frees the slots of processes that died inside a read transaction, which would pin old pages for ever.
@@ -538,7 +645,9 @@ impl LmdbEnvironment {
             match attempt {
                 Attempt::Ended(result) => {
                     // Relaxed: the count sets a rhythm and orders nothing.
-                    if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
+                    if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK
+                        == COMMITS_PER_READER_CHECK - 1
+                    {
                         self.clear_stale_readers();
                     }
                     if matches!(disk, Disk::Full { .. }) {
@@ -553,7 +662,10 @@ impl LmdbEnvironment {
                 Attempt::MapFull => self.grow_map()?,
                 Attempt::MapResized => self.follow_map()?,
                 // What earlier removals freed comes free when the readers end that still look at it.
-                Attempt::DiskFull { room_helps: true, is_removal: true } if disk != Disk::Unknown && waits < READER_WAITS_MAX => {
+                Attempt::DiskFull {
+                    room_helps: true,
+                    is_removal: true,
+                } if disk != Disk::Unknown && waits < READER_WAITS_MAX => {
                     waits += 1;
                     std::thread::sleep(READER_WAIT);
                     self.turn_free_pages();
@@ -576,5 +688,7 @@ impl LmdbEnvironment {
 }
 
 fn gate_blocked() -> StoreError {
-    StoreError::Io("the map of the store has to change, but a thread keeps a snapshot open".to_owned())
+    StoreError::Io(
+        "the map of the store has to change, but a thread keeps a snapshot open".to_owned(),
+    )
 }

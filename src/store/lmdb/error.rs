@@ -13,7 +13,11 @@ pub(super) fn is_full(error: &io::Error) -> bool {
 
 /// What has failed on the disk, and why.
 pub(super) fn failed(what: impl fmt::Display, error: &io::Error) -> StoreError {
-    if is_full(error) { StoreError::NoSpace } else { StoreError::Io(format!("{what}: {error}")) }
+    if is_full(error) {
+        StoreError::NoSpace
+    } else {
+        StoreError::Io(format!("{what}: {error}"))
+    }
 }
 
 /// The one mapping from LMDB's errors.
@@ -46,5 +50,8 @@ pub(super) fn store_error(error: Error) -> StoreError {
 
 /// Whether nothing may be written after this failure of a commit: what is on disk is not known, or is damaged.
 pub(super) fn is_fatal(error: Error) -> bool {
-    matches!(error, Error::Panic | Error::Corrupted | Error::PageNotFound | Error::Other(libc::EIO))
+    matches!(
+        error,
+        Error::Panic | Error::Corrupted | Error::PageNotFound | Error::Other(libc::EIO)
+    )
 }

@@ -26,14 +26,20 @@ pub(super) struct Gate<T> {
 
 impl<T> Gate<T> {
     pub fn new(inner: T) -> Self {
-        Self { lock: RwLock::new(inner) }
+        Self {
+            lock: RwLock::new(inner),
+        }
     }
 
     /// Waits while somebody changes or is about to change the inner value.
     pub fn enter(&self) -> Pass<'_, T> {
         let entered = ENTERED.get();
         // `read` queues behind who waits to be alone, `read_recursive` passes him.
-        let guard = if entered == 0 { self.lock.read() } else { self.lock.read_recursive() };
+        let guard = if entered == 0 {
+            self.lock.read()
+        } else {
+            self.lock.read_recursive()
+        };
         ENTERED.set(entered + 1);
         Pass { guard }
     }
@@ -45,7 +51,11 @@ impl<T> Gate<T> {
 
     /// Alone inside; `None` when this thread is inside already or others do not leave.
     pub fn exclusive(&self) -> Option<RwLockWriteGuard<'_, T>> {
-        if Self::is_inside() { None } else { self.lock.try_write_for(EXCLUSIVE_WAIT_MAX) }
+        if Self::is_inside() {
+            None
+        } else {
+            self.lock.try_write_for(EXCLUSIVE_WAIT_MAX)
+        }
     }
 }
 

@@ -30,7 +30,13 @@ unsafe extern "C" fn assertion_failed(env: *mut lmdb_sys::MDB_env, message: *con
     // SAFETY: LMDB passes its environment, which keeps its path as long as it lives, and a terminated text.
     let (dir, message) = unsafe {
         lmdb_sys::mdb_env_get_path(env, &raw mut path);
-        let text = |text: *const c_char| if text.is_null() { "".into() } else { CStr::from_ptr(text).to_string_lossy() };
+        let text = |text: *const c_char| {
+            if text.is_null() {
+                "".into()
+            } else {
+                CStr::from_ptr(text).to_string_lossy()
+            }
+        };
         (text(path), text(message))
     };
     end_with(format!("ddbfs: \"{dir}/{DATA_FILE}\" is damaged: LMDB found what cannot be ({message}). {RESTORE}\n").as_bytes());
@@ -51,7 +57,10 @@ pub(super) fn watch_map(data_file: &Path) {
         "ddbfs: a page of {data_file:?} cannot be read: the file was truncated while it was in use, or its disk fails. {RESTORE}\n"
     );
     // Never freed: a signal may come at any time. There are as many as stores were opened.
-    LAST_WORDS.store(Box::into_raw(Box::new(words.into_bytes())), Ordering::Release);
+    LAST_WORDS.store(
+        Box::into_raw(Box::new(words.into_bytes())),
+        Ordering::Release,
+    );
     let handler: extern "C" fn(libc::c_int) = bus_error;
     // SAFETY: the action is whole, and its handler calls only what a signal handler may.
     unsafe {
@@ -88,8 +97,13 @@ mod tests {
         let name = "store::lmdb::guard::tests::a_failed_assertion_ends_the_process_also_when_nobody_can_be_told";
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
-        let ended =
-            child.args(["--exact", name, "--nocapture"]).env(CHILD, "1").stdout(Stdio::null()).stderr(full).status().unwrap();
+        let ended = child
+            .args(["--exact", name, "--nocapture"])
+            .env(CHILD, "1")
+            .stdout(Stdio::null())
+            .stderr(full)
+            .status()
+            .unwrap();
         assert_eq!(ended.code(), Some(FAILED));
     }
 }

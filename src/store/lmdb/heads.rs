@@ -21,7 +21,9 @@ pub(super) fn check_heads(directory: &DataDirectory, is_alone: bool) -> Result<(
     loop {
         let heads = match File::open(directory.data_file()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file.map_err(Damage::from).and_then(|file| pages::heads(&file)),
+            file => file
+                .map_err(Damage::from)
+                .and_then(|file| pages::heads(&file)),
         };
         reads += 1;
         match heads {
@@ -46,7 +48,10 @@ pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError 
 
 /// What to do about a directory that this process may not write to; `None` for another error.
 fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreError> {
-    if !matches!(error.raw_os_error(), Some(libc::EROFS | libc::EACCES | libc::EPERM)) {
+    if !matches!(
+        error.raw_os_error(),
+        Some(libc::EROFS | libc::EACCES | libc::EPERM)
+    ) {
         return None;
     }
     let dir = directory.path();
@@ -55,11 +60,18 @@ fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreErr
     } else {
         "cannot be written to, and whoever reads it takes locks in it"
     };
-    Some(StoreError::Io(format!("{dir:?} {why} ({error}): make it writable, or copy it (cp -a) to where it is")))
+    Some(StoreError::Io(format!(
+        "{dir:?} {why} ({error}): make it writable, or copy it (cp -a) to where it is"
+    )))
 }
 
 /// Why the locks of a directory cannot be had.
 pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
-    let other = || failed(format_args!("{:?}", directory.path().join(LOCKS_FILE)), error);
+    let other = || {
+        failed(
+            format_args!("{:?}", directory.path().join(LOCKS_FILE)),
+            error,
+        )
+    };
     not_writable(directory, error).unwrap_or_else(other)
 }

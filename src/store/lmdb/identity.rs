@@ -23,13 +23,25 @@ pub(super) fn is_same_file(one: &Identity, other: &Identity) -> bool {
 
 /// Of an open file; `None` where the system cannot tell one mount from a later one (Linux before 6.8), so that it is never the same.
 pub(super) fn identity(file: &File) -> io::Result<Option<Identity>> {
-    let boot: String = std::fs::read_to_string(BOOT_ID_FILE)?.chars().filter(char::is_ascii_hexdigit).collect();
+    let boot: String = std::fs::read_to_string(BOOT_ID_FILE)?
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .collect();
     let boot = u128::from_str_radix(&boot, 16).map_err(io::Error::other)?;
     // SAFETY: of integers alone, for which 0 is a value.
     let mut status: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_INO | libc::STATX_MNT_ID_UNIQUE;
     // SAFETY: an open descriptor, an empty path with its end, and room for the answer.
-    if unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &raw mut status) } != 0 {
+    if unsafe {
+        libc::statx(
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            mask,
+            &raw mut status,
+        )
+    } != 0
+    {
         return Err(io::Error::last_os_error());
     }
     if status.stx_mask & mask != mask {

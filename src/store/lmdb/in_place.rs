@@ -54,11 +54,16 @@ impl InPlace {
     /// `Io` when there is no store; `Damaged` with a sentence; those of reading.
     pub fn open(dir: &Path, refusal: StoreError) -> Result<Option<Self>, StoreError> {
         if !dir.join(DATA_FILE).exists() {
-            return Err(StoreError::Io(format!("there is no {DATA_FILE} in {}", dir.display())));
+            return Err(StoreError::Io(format!(
+                "there is no {DATA_FILE} in {}",
+                dir.display()
+            )));
         }
         let directory = DataDirectory::take(dir)?;
-        let failed = |error: std::io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
-        let locks = Locks::open_existing(&directory).map_err(|error| no_locks(&directory, &error))?;
+        let failed =
+            |error: std::io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
+        let locks =
+            Locks::open_existing(&directory).map_err(|error| no_locks(&directory, &error))?;
         if let Some(locks) = &locks {
             locks.hold_for_good(Byte::Opening).map_err(failed)?;
             if !locks.be_alone(Byte::Presence).map_err(failed)? {
@@ -74,31 +79,60 @@ impl InPlace {
             return Err(refused(&what));
         }
         guard::watch_map(&directory.data_file());
-        let newest = || pages::heads(&data).map(|heads| heads.into_iter().max_by_key(|head| head.commit));
+        let newest =
+            || pages::heads(&data).map(|heads| heads.into_iter().max_by_key(|head| head.commit));
         let (head, (behind, number)) = match &survey.start {
             Start::Data | Start::PageCache => (newest(), (Behind::new(), None)),
             Start::Checkpoint(checkpoint) => {
                 let (behind, number) = replayed(directory.path(), checkpoint)?;
-                (Head::parse(&checkpoint.head).map(Some), (behind, Some(number)))
+                (
+                    Head::parse(&checkpoint.head).map(Some),
+                    (behind, Some(number)),
+                )
             }
         };
-        let head = head.map_err(|damage| damaged(&directory, &damage))?.ok_or(StoreError::Corrupt("no head"))?;
+        let head = head
+            .map_err(|damage| damaged(&directory, &damage))?
+            .ok_or(StoreError::Corrupt("no head"))?;
         // Before it is mapped.
-        pages::walk_from(&data, head, Reach::Bounded).map_err(|damage| damaged(&directory, &damage))?;
+        pages::walk_from(&data, head, Reach::Bounded)
+            .map_err(|damage| damaged(&directory, &damage))?;
         let mapped = Mapped::open(&data).map_err(failed)?;
-        let (number, has_log) = (number.unwrap_or(head.commit), survey.start == Start::PageCache);
-        Ok(Some(Self { data, mapped, head, behind, number, has_log, refusal, _locks: locks, directory }))
+        let (number, has_log) = (
+            number.unwrap_or(head.commit),
+            survey.start == Start::PageCache,
+        );
+        Ok(Some(Self {
+            data,
+            mapped,
+            head,
+            behind,
+            number,
+            has_log,
+            refusal,
+            _locks: locks,
+            directory,
+        }))
     }
 
     fn tree(&self) -> Tree<'_> {
-        Tree { bytes: self.mapped.bytes(), head: self.head }
+        Tree {
+            bytes: self.mapped.bytes(),
+            head: self.head,
+        }
     }
 }
 
-fn replayed(dir: &Path, checkpoint: &super::slots::Checkpoint) -> Result<(Behind, u64), StoreError> {
+fn replayed(
+    dir: &Path,
+    checkpoint: &super::slots::Checkpoint,
+) -> Result<(Behind, u64), StoreError> {
     let mut behind = Behind::new();
-    let (_, last) =
-        Reader::open(dir)?.replay(checkpoint.position, checkpoint.epoch, checkpoint.number, &mut |_, mut payload| {
+    let (_, last) = Reader::open(dir)?.replay(
+        checkpoint.position,
+        checkpoint.epoch,
+        checkpoint.number,
+        &mut |_, mut payload| {
             payload.try_for_each(|operation| {
                 let (key, value) = match operation? {
                     Operation::Put(key, value) => (key, Some(value.to_vec())),
@@ -107,7 +141,8 @@ fn replayed(dir: &Path, checkpoint: &super::slots::Checkpoint) -> Result<(Behind
                 behind.insert(key.to_vec(), value);
                 Ok(())
             })
-        })?;
+        },
+    )?;
     Ok((behind, last))
 }
 
@@ -116,7 +151,10 @@ struct View<'s>(&'s InPlace);
 
 impl RawRead for View<'_> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
-        self.0.behind.get(key).map_or_else(|| self.0.tree().get(key), |value| Ok(value.as_deref()))
+        self.0
+            .behind
+            .get(key)
+            .map_or_else(|| self.0.tree().get(key), |value| Ok(value.as_deref()))
     }
 
     fn raw_commit_id(&self) -> u64 {
@@ -124,15 +162,32 @@ impl RawRead for View<'_> {
     }
 
     /// Both in order; where both have a key, the later counts.
-    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+    fn raw_walk(
+        &self,
+        range: RawRange<'_>,
+        direction: Direction,
+        visit: &mut RawVisit<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
         if range.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
         let mut behind = self.0.behind.range::<[u8], _>((range.lower, range.upper));
-        let mut next = || if direction == Direction::Forward { behind.next() } else { behind.next_back() };
+        let mut next = || {
+            if direction == Direction::Forward {
+                behind.next()
+            } else {
+                behind.next_back()
+            }
+        };
         let mut waiting = next();
         let flow = self.0.tree().walk(range, direction, &mut |key, value| {
-            let comes_first = |changed: &[u8]| if direction == Direction::Forward { changed <= key } else { changed >= key };
+            let comes_first = |changed: &[u8]| {
+                if direction == Direction::Forward {
+                    changed <= key
+                } else {
+                    changed >= key
+                }
+            };
             while let Some((changed, value)) = waiting.filter(|(changed, _)| comes_first(changed)) {
                 waiting = next();
                 if let Some(value) = value
@@ -193,9 +248,15 @@ impl Store for InPlace {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        pages::walk_from(&self.data, self.head, Reach::Whole).map_err(|damage| damaged(&self.directory, &damage))?;
+        pages::walk_from(&self.data, self.head, Reach::Whole)
+            .map_err(|damage| damaged(&self.directory, &damage))?;
         let dir = self.directory.path();
-        match Slots::new(dir).read().ok().flatten().filter(|_| self.has_log) {
+        match Slots::new(dir)
+            .read()
+            .ok()
+            .flatten()
+            .filter(|_| self.has_log)
+        {
             Some(checkpoint) => {
                 let (_, changes) = Changes::read(dir, &checkpoint, self.number)?;
                 compare(dir, &changes, |key| self.tree().get(key))

@@ -165,19 +165,33 @@ struct Point {
 
 impl Journal {
     /// For a store that this process is about to use; `locks` has its presence.
-    pub fn open(directory: &DataDirectory, locks: Arc<Locks>, options: &LmdbOptions) -> io::Result<Self> {
+    pub fn open(
+        directory: &DataDirectory,
+        locks: Arc<Locks>,
+        options: &LmdbOptions,
+    ) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
         let disk_bytes = disk_space(&dir).unwrap_or_default().total_bytes;
-        let limit = options.log_bytes.min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
+        let limit = options
+            .log_bytes
+            .min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
         Ok(Self {
             locks,
             slots: Slots::new(&dir),
-            data: OpenOptions::new().read(true).write(true).open(directory.data_file())?,
+            data: OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(directory.data_file())?,
             limit,
             dir,
             durability: options.durability,
             turn: Mutex::default(),
-            state: Mutex::new(State { log: None, operations: None, checkpoint: Position::new(0, 0), used_bytes: 0 }),
+            state: Mutex::new(State {
+                log: None,
+                operations: None,
+                checkpoint: Position::new(0, 0),
+                used_bytes: 0,
+            }),
             is_urgent: AtomicBool::new(false),
             is_logged: AtomicBool::new(false),
             is_untidy: AtomicBool::new(false),
@@ -210,15 +224,29 @@ impl Journal {
 
     /// Inside the transaction that is about to commit: its record is in the log, and on disk. When it will be made without one (`is_pressed`,
     /// or too large), that is noted: what is missing in the log then was not lost.
-    pub fn append(&self, state: &mut State, number: u64, operations: &mut Operations, is_pressed: bool) -> io::Result<Logged> {
+    pub fn append(
+        &self,
+        state: &mut State,
+        number: u64,
+        operations: &mut Operations,
+        is_pressed: bool,
+    ) -> io::Result<Logged> {
         let checkpoint = state.checkpoint;
-        let Some(log) = &mut state.log else { return Ok(Logged::NoRoom) };
-        let fits = operations.record_bytes().is_some_and(|bytes| bytes <= self.limit);
+        let Some(log) = &mut state.log else {
+            return Ok(Logged::NoRoom);
+        };
+        let fits = operations
+            .record_bytes()
+            .is_some_and(|bytes| bytes <= self.limit);
         if !log.append(number, operations, checkpoint)? {
             if is_pressed || !fits {
                 self.slots.note_unlogged(log.epoch(), number)?;
             }
-            return Ok(if fits { Logged::NoRoom } else { Logged::TooLarge });
+            return Ok(if fits {
+                Logged::NoRoom
+            } else {
+                Logged::TooLarge
+            });
         }
         if self.durability == Durability::Power
             && let Err(error) = log.files().sync()
@@ -232,7 +260,13 @@ impl Journal {
     }
 
     /// The transaction was committed.
-    pub fn committed(&self, state: &mut State, number: u64, operations: Operations, used_bytes: u64) {
+    pub fn committed(
+        &self,
+        state: &mut State,
+        number: u64,
+        operations: Operations,
+        used_bytes: u64,
+    ) {
         state.operations = Some(operations);
         self.commits.fetch_add(1, Ordering::Relaxed);
         let Some(log) = &mut state.log else { return };
@@ -240,12 +274,14 @@ impl Journal {
         log.committed(number);
         let log_bytes = log.bytes_since(state.checkpoint);
         self.pace.set_log_bytes(log_bytes);
-        let is_due = self.pace.is_due() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
+        let is_due =
+            self.pace.is_due() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
         // Only who sets it wakes the thread.
         let wakes = [
             is_due && !self.is_due.swap(true, Ordering::AcqRel),
             !self.is_logged.swap(true, Ordering::AcqRel),
-            (self.durability == Durability::Kill || before.0 / STEP_BYTES != log.tail().0 / STEP_BYTES)
+            (self.durability == Durability::Kill
+                || before.0 / STEP_BYTES != log.tail().0 / STEP_BYTES)
                 && !self.is_untidy.swap(true, Ordering::AcqRel),
         ];
         if wakes.contains(&true) {
@@ -275,7 +311,8 @@ impl Journal {
     /// Makes a checkpoint of the last commit.
     pub fn checkpoint(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
         let made = self.made.load(Ordering::Acquire);
-        self.is_urgent.store(haste != Haste::Paced, Ordering::Release);
+        self.is_urgent
+            .store(haste != Haste::Paced, Ordering::Release);
         let _turn = self.turn.lock();
         self.is_urgent.store(false, Ordering::Release);
         self.is_due.store(false, Ordering::Release);
@@ -294,7 +331,9 @@ impl Journal {
     fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
         let _held = self.locks.hold(Byte::Checkpoint)?;
         if haste == Haste::Paced {
-            self.pace.write_ahead(&self.data, || self.is_urgent.load(Ordering::Acquire) || *self.is_closed.lock())?;
+            self.pace.write_ahead(&self.data, || {
+                self.is_urgent.load(Ordering::Acquire) || *self.is_closed.lock()
+            })?;
         }
         let mut point = self.point(gate)?;
         let number = point.checkpoint.number;
@@ -314,7 +353,12 @@ impl Journal {
         if let Some(log) = &mut state.log {
             log.set_checkpoint(number);
         }
-        self.pace.set_log_bytes(state.log.as_ref().map_or(0, |log| log.bytes_since(state.checkpoint)));
+        self.pace.set_log_bytes(
+            state
+                .log
+                .as_ref()
+                .map_or(0, |log| log.bytes_since(state.checkpoint)),
+        );
         self.pace.checkpointed(&opened);
         *self.checkpoint_at.lock() = Some(Instant::now());
         self.has_joined.store(true, Ordering::Release);
@@ -351,10 +395,17 @@ impl Journal {
         // No process commits while it is open; nothing is written in it. Its begin also tidies up behind a process that was killed inside.
         let transaction = opened.environment()?.begin_rw_txn()?;
         let next = transaction_id(&transaction);
-        let head = pages::head_of(&self.data, next - 1).map_err(|damage| StoreError::Io(format!("data.mdb {damage}")))?;
+        let head = pages::head_of(&self.data, next - 1)
+            .map_err(|damage| StoreError::Io(format!("data.mdb {damage}")))?;
         let followed = state.log.as_mut().map(|log| log.follow(next)).transpose()?;
-        let found = if followed == Some(true) { None } else { Some(self.find_log(next)?) };
-        let Some(log) = found.as_ref().or(state.log.as_ref()) else { return Err(StoreError::Corrupt("no log").into()) };
+        let found = if followed == Some(true) {
+            None
+        } else {
+            Some(self.find_log(next)?)
+        };
+        let Some(log) = found.as_ref().or(state.log.as_ref()) else {
+            return Err(StoreError::Corrupt("no log").into());
+        };
         let checkpoint = Checkpoint {
             number: next - 1,
             position: log.tail(),
@@ -373,13 +424,20 @@ impl Journal {
             opened.unpin_last();
             return Err(StoreError::Corrupt("a snapshot of another commit than the last").into());
         }
-        Ok(Point { checkpoint, files, log: found, used_bytes: opened.used_bytes() })
+        Ok(Point {
+            checkpoint,
+            files,
+            log: found,
+            used_bytes: opened.used_bytes(),
+        })
     }
 
     /// Whether all who write behind the next checkpoint sync each record first. Whoever comes makes a checkpoint of its own before it writes.
     fn is_strict(&self) -> Result<bool, Failure> {
         let is_power = self.durability == Durability::Power;
-        Ok(is_power && (self.slots.read()?.is_none_or(|before| before.is_strict) || self.locks.is_alone()?))
+        Ok(is_power
+            && (self.slots.read()?.is_none_or(|before| before.is_strict)
+                || self.locks.is_alone()?))
     }
 
     /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
@@ -387,7 +445,12 @@ impl Journal {
     fn find_log(&self, next: u64) -> Result<Log, Failure> {
         let newest = self.slots.read()?;
         if let Some(checkpoint) = &newest {
-            let Checkpoint { epoch, position, number, .. } = *checkpoint;
+            let Checkpoint {
+                epoch,
+                position,
+                number,
+                ..
+            } = *checkpoint;
             let mut log = Log::open(&self.dir, self.limit, epoch, position, number)?;
             log.set_last_at(checkpoint.last_at);
             if log.follow(next)? {
@@ -396,7 +459,9 @@ impl Journal {
         }
         // Of another epoch, as nobody else knows of it: what they have written, or will, is not taken for its records.
         let epoch = RandomState::new().hash_one((Instant::now(), next));
-        let position = newest.map_or(Position::new(1, 0), |checkpoint| checkpoint.position.next_generation());
+        let position = newest.map_or(Position::new(1, 0), |checkpoint| {
+            checkpoint.position.next_generation()
+        });
         Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
     }
 
@@ -406,7 +471,11 @@ impl Journal {
         let distrusted = || -> Result<(), Failure> {
             let _turn = self.turn.lock();
             let _held = self.locks.hold(Byte::Checkpoint)?;
-            if let Some(mut checkpoint) = self.slots.read()?.filter(|checkpoint| checkpoint.is_trusted) {
+            if let Some(mut checkpoint) = self
+                .slots
+                .read()?
+                .filter(|checkpoint| checkpoint.is_trusted)
+            {
                 checkpoint.is_trusted = false;
                 self.slots.write(&checkpoint)?;
             }
@@ -431,7 +500,12 @@ impl Journal {
         if !self.slots.exist() || !self.locks.be_alone(Byte::Presence)? {
             return Ok(());
         }
-        let ended = if is_sound && self.slots.read()?.is_some_and(|checkpoint| checkpoint.is_trusted) {
+        let ended = if is_sound
+            && self
+                .slots
+                .read()?
+                .is_some_and(|checkpoint| checkpoint.is_trusted)
+        {
             become_plain(&self.data, &self.slots, &self.dir).map_err(Failure::from)
         } else {
             Ok(())
@@ -499,12 +573,23 @@ impl Journal {
     pub fn keep_up(&self, gate: &Gate<Opened>) -> io::Result<()> {
         self.pace.follow(&gate.enter());
         self.is_untidy.store(false, Ordering::Release);
-        let Some((files, offset)) = self.state().log.as_ref().map(|log| (log.files(), log.tail().offset())) else { return Ok(()) };
+        let Some((files, offset)) = self
+            .state()
+            .log
+            .as_ref()
+            .map(|log| (log.files(), log.tail().offset()))
+        else {
+            return Ok(());
+        };
         if self.durability == Durability::Kill {
             files.sync()?;
         }
         // Twice what was needed so far: a process that writes little has little. A full disk has none, and commits do without.
-        let wanted_bytes = if offset < STEP_BYTES { 0 } else { 2 * offset + LIMIT_BYTES_MIN };
+        let wanted_bytes = if offset < STEP_BYTES {
+            0
+        } else {
+            2 * offset + LIMIT_BYTES_MIN
+        };
         if files.zero_ahead(wanted_bytes).unwrap_or(false) {
             self.is_untidy.store(true, Ordering::Release);
         }

@@ -29,7 +29,12 @@ impl Keeping {
     /// # Errors
     /// The system cannot watch the door, or has no thread.
     pub fn start(door: Arc<Door>, keeper: Arc<dyn Keeper>) -> Result<Self, StoreError> {
-        let failed = |error: notify::Error| StoreError::Io(format!("{} cannot be watched: {error}", door.file().display()));
+        let failed = |error: notify::Error| {
+            StoreError::Io(format!(
+                "{} cannot be watched: {error}",
+                door.file().display()
+            ))
+        };
         // One waiting call is enough: it says "look up".
         let (call, calls) = sync_channel(1);
         let on_knock = call.clone();
@@ -40,11 +45,23 @@ impl Keeping {
             }
         })
         .map_err(failed)?;
-        files.watch(door.file(), RecursiveMode::NonRecursive).map_err(failed)?;
+        files
+            .watch(door.file(), RecursiveMode::NonRecursive)
+            .map_err(failed)?;
         let is_closed = Arc::new(AtomicBool::new(false));
-        let guard = Guard { door, keeper, calls, is_closed: Arc::clone(&is_closed) };
+        let guard = Guard {
+            door,
+            keeper,
+            calls,
+            is_closed: Arc::clone(&is_closed),
+        };
         let thread = Worker::start("store-door", "thread at the door", move || guard.run())?;
-        Ok(Self { is_closed, call, _thread: thread, _files: files })
+        Ok(Self {
+            is_closed,
+            call,
+            _thread: thread,
+            _files: files,
+        })
     }
 }
 
@@ -79,7 +96,11 @@ impl Guard {
     fn run(&self) {
         let mut tries = 0;
         while !self.is_closed() {
-            let kept = if self.door.is_settled() { self.keep() } else { Ok(()) };
+            let kept = if self.door.is_settled() {
+                self.keep()
+            } else {
+                Ok(())
+            };
             tries = if kept.is_ok() { 0 } else { tries + 1 };
             if let Err(error) = kept
                 && tries == TRIES_MAX
@@ -98,7 +119,12 @@ impl Guard {
     /// Sleeps until it is time to look again. Knocks mean nothing while the door is open.
     fn rest(&self) {
         let until = Instant::now() + self.door.limits().look_period;
-        while !self.is_closed() && self.calls.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
+        while !self.is_closed()
+            && self
+                .calls
+                .recv_timeout(until.saturating_duration_since(Instant::now()))
+                .is_ok()
+        {}
     }
 
     /// Keeps until somebody knocks, if nobody else is there.
@@ -116,7 +142,9 @@ impl Guard {
         while self.calls.try_recv().is_ok() {}
         self.door.knock()?;
         if self.calls.recv_timeout(self.door.limits().hearing).is_err() {
-            return Err(io::Error::other("the system does not tell when the file at the door is touched"));
+            return Err(io::Error::other(
+                "the system does not tell when the file at the door is touched",
+            ));
         }
         self.door.mark(self.keeper.remains())?;
         self.keeper.begin();

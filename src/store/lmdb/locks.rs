@@ -43,7 +43,11 @@ impl Locks {
 
     /// As they are, without making the file; `None` when there is none.
     pub fn open_existing(directory: &DataDirectory) -> io::Result<Option<Self>> {
-        let file = File::options().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(directory.path().join(LOCKS_FILE));
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(directory.path().join(LOCKS_FILE));
         match file {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             file => file.map(|file| Some(Self(file))),
@@ -74,7 +78,9 @@ impl Locks {
     fn attempt(&self, byte: Byte, kind: libc::c_int) -> io::Result<bool> {
         match self.set(byte, kind, libc::F_OFD_SETLK) {
             Ok(()) => Ok(true),
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }
@@ -114,11 +120,15 @@ impl Locks {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "constants, wider in C than the fields that they are for")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "constants, wider in C than the fields that they are for"
+)]
 fn lock_of(byte: Byte, kind: libc::c_int) -> libc::flock {
     // SAFETY: of integers alone, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    (lock.l_type, lock.l_whence, lock.l_len) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short, 1);
+    (lock.l_type, lock.l_whence, lock.l_len) =
+        (kind as libc::c_short, libc::SEEK_SET as libc::c_short, 1);
     lock.l_start = libc::off_t::from(byte as i8);
     lock
 }

@@ -27,17 +27,21 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
     if let Some(what) = survey.damage {
         return Err(refused(&what).into());
     }
-    let Some(checkpoint) = Slots::new(dir).read()? else { return Ok(()) };
+    let Some(checkpoint) = Slots::new(dir).read()? else {
+        return Ok(());
+    };
     let last_commit = transaction_id(&transaction) - 1;
     let (last_record, changes) = Changes::read(dir, &checkpoint, last_commit)?;
     // A commit without a record is followed by a checkpoint that is not there yet: newer values cannot be told from wrong ones.
     if last_record < last_commit {
         return Ok(());
     }
-    Ok(compare(dir, &changes, |key| match transaction.get(opened.database, &key) {
-        Ok(value) => Ok(Some(value)),
-        Err(lmdb::Error::NotFound) => Ok(None),
-        Err(error) => Err(super::error::store_error(error)),
+    Ok(compare(dir, &changes, |key| {
+        match transaction.get(opened.database, &key) {
+            Ok(value) => Ok(Some(value)),
+            Err(lmdb::Error::NotFound) => Ok(None),
+            Err(error) => Err(super::error::store_error(error)),
+        }
     })?)
 }
 
@@ -49,21 +53,34 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Reads those up to a commit; with the number of the last record.
-    pub fn read(dir: &Path, checkpoint: &Checkpoint, last_commit: u64) -> Result<(u64, Self), StoreError> {
+    pub fn read(
+        dir: &Path,
+        checkpoint: &Checkpoint,
+        last_commit: u64,
+    ) -> Result<(u64, Self), StoreError> {
         let hashes = RandomState::new();
         let mut after = BTreeMap::new();
-        let Checkpoint { position, epoch, number, .. } = *checkpoint;
-        let (_, last_record) = Reader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
-            // The next one may be of a process that was killed before its commit.
-            payload.by_ref().filter(|_| number <= last_commit).try_for_each(|operation| {
-                let (key, value) = match operation? {
-                    Operation::Put(key, value) => (key, Some(hashes.hash_one(value))),
-                    Operation::Delete(key) => (key, None),
-                };
-                after.insert(key.to_vec(), value);
-                Ok(())
-            })
-        })?;
+        let Checkpoint {
+            position,
+            epoch,
+            number,
+            ..
+        } = *checkpoint;
+        let (_, last_record) =
+            Reader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
+                // The next one may be of a process that was killed before its commit.
+                payload
+                    .by_ref()
+                    .filter(|_| number <= last_commit)
+                    .try_for_each(|operation| {
+                        let (key, value) = match operation? {
+                            Operation::Put(key, value) => (key, Some(hashes.hash_one(value))),
+                            Operation::Delete(key) => (key, None),
+                        };
+                        after.insert(key.to_vec(), value);
+                        Ok(())
+                    })
+            })?;
         Ok((last_record, Self { hashes, after }))
     }
 }

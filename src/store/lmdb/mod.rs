@@ -144,7 +144,9 @@ impl LmdbStore {
 
 impl Store for LmdbStore {
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError> {
-        self.environment.snapshot().map(|snapshot| Box::new(snapshot) as Box<dyn Read + '_>)
+        self.environment
+            .snapshot()
+            .map(|snapshot| Box::new(snapshot) as Box<dyn Read + '_>)
     }
 
     fn submit(&self, job: Box<dyn WriteJob>) {
@@ -167,7 +169,10 @@ impl Store for LmdbStore {
         let mut watcher = self.watcher.lock();
         if watcher.is_none() {
             let commits = Arc::clone(&self.commits);
-            *watcher = Some(Watcher::start(Arc::clone(&self.environment), Box::new(move || commits.announce()))?);
+            *watcher = Some(Watcher::start(
+                Arc::clone(&self.environment),
+                Box::new(move || commits.announce()),
+            )?);
         }
         // Let go before the wait, which may be long: `close` wants it.
         drop(watcher);

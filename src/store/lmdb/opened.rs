@@ -31,9 +31,12 @@ impl Opened {
         // A thread may hold two snapshots, a visitor's and the walk's; with a reader slot a thread the second would be BadRslot.
         // Without syncs: the log has each commit on disk before it is made, and checkpoints sync the data file.
         let flags = EnvironmentFlags::NO_TLS | EnvironmentFlags::NO_SYNC;
-        let stored_bytes = std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
+        let stored_bytes =
+            std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
         // Room for as much again, so that opening is not followed by growing.
-        let map_bytes = options.map_bytes.max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
+        let map_bytes = options
+            .map_bytes
+            .max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
         let environment = Environment::new()
             .set_flags(flags)
             .set_max_readers(READERS_MAX)
@@ -43,11 +46,19 @@ impl Opened {
         guard::watch_assertions(&environment);
         // The unnamed one alone: keys tell tables apart, and named ones would have to be counted before they are known.
         let database = environment.open_db(None).map_err(store_error)?;
-        Ok(Self { pins: Mutex::default(), environment: Some(environment), database })
+        Ok(Self {
+            pins: Mutex::default(),
+            environment: Some(environment),
+            database,
+        })
     }
 
     /// Closes the environment and opens it again, with a new map; alone in the gate.
-    pub fn reopen(&mut self, directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
+    pub fn reopen(
+        &mut self,
+        directory: &DataDirectory,
+        options: &LmdbOptions,
+    ) -> Result<(), StoreError> {
         // Closed before it is opened: two at once in one process lose the file locks.
         self.pins.get_mut().clear();
         self.environment = None;
@@ -61,17 +72,25 @@ impl Opened {
 
     /// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
     pub fn used_bytes(&self) -> u64 {
-        let pages = self.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
+        let pages = self
+            .environment()
+            .and_then(Environment::info)
+            .map_or(0, |info| info.last_pgno() as u64 + 1);
         pages * self.page_bytes()
     }
 
     /// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
     pub fn free_bytes(&self) -> u64 {
-        self.environment().and_then(Environment::freelist).unwrap_or_default() as u64 * self.page_bytes()
+        self.environment()
+            .and_then(Environment::freelist)
+            .unwrap_or_default() as u64
+            * self.page_bytes()
     }
 
     fn page_bytes(&self) -> u64 {
-        self.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
+        self.environment()
+            .and_then(Environment::stat)
+            .map_or(0, |stat| u64::from(stat.page_size()))
     }
 
     /// Whether a snapshot is kept.
@@ -87,7 +106,9 @@ impl Opened {
     /// Bytes of the pages that were freed since the snapshot that is kept longest, and that nobody can use before it ends.
     pub fn freed_bytes(&self) -> u64 {
         let freed = |first| self.environment().and_then(Pin::begin)?.freed_since(first);
-        self.first_pin().map_or(0, |first| freed(first).unwrap_or_default() * self.page_bytes())
+        self.first_pin().map_or(0, |first| {
+            freed(first).unwrap_or_default() * self.page_bytes()
+        })
     }
 
     /// Keeps the snapshot of the last commit from being overwritten; that commit's number.

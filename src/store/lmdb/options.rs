@@ -46,7 +46,12 @@ pub struct LeaseLimits {
 impl Default for LeaseLimits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { keep: KEEP, admission: seconds(10), look_period: Duration::from_millis(500), hearing: seconds(2) }
+        Self {
+            keep: KEEP,
+            admission: seconds(10),
+            look_period: Duration::from_millis(500),
+            hearing: seconds(2),
+        }
     }
 }
 

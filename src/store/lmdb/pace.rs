@@ -47,7 +47,12 @@ impl Pace {
     pub fn new(limit: u64) -> Self {
         let due_bytes_max = limit / DUE_PART;
         let [due_bytes, freed_bytes_max] = [due_bytes_max, FREED_BYTES_MIN].map(AtomicU64::new);
-        Self { log_bytes: AtomicU64::new(0), due_bytes, due_bytes_max, freed_bytes_max }
+        Self {
+            log_bytes: AtomicU64::new(0),
+            due_bytes,
+            due_bytes_max,
+            freed_bytes_max,
+        }
     }
 
     pub fn log_bytes(&self) -> u64 {
@@ -70,16 +75,23 @@ impl Pace {
     /// A checkpoint was made: as many pages are in use.
     pub fn checkpointed(&self, opened: &Opened) {
         let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
-        self.freed_bytes_max.store((live_bytes * FREED_PART.0 / FREED_PART.1).max(FREED_BYTES_MIN), Ordering::Relaxed);
+        self.freed_bytes_max.store(
+            (live_bytes * FREED_PART.0 / FREED_PART.1).max(FREED_BYTES_MIN),
+            Ordering::Relaxed,
+        );
     }
 
     /// Sets when the next checkpoint is due, as commits free pages now.
     pub fn follow(&self, opened: &Opened) {
         let (freed_bytes, log_bytes) = (opened.freed_bytes(), self.log_bytes());
         if freed_bytes > 0 && log_bytes >= STEP_BYTES {
-            let due_bytes =
-                u128::from(log_bytes) * u128::from(self.freed_bytes_max.load(Ordering::Relaxed)) / u128::from(freed_bytes);
-            let due_bytes = u64::try_from(due_bytes).unwrap_or(u64::MAX).max(STEP_BYTES).min(self.due_bytes_max);
+            let due_bytes = u128::from(log_bytes)
+                * u128::from(self.freed_bytes_max.load(Ordering::Relaxed))
+                / u128::from(freed_bytes);
+            let due_bytes = u64::try_from(due_bytes)
+                .unwrap_or(u64::MAX)
+                .max(STEP_BYTES)
+                .min(self.due_bytes_max);
             self.due_bytes.store(due_bytes, Ordering::Relaxed);
         }
     }
@@ -98,7 +110,10 @@ impl Pace {
     /// # Errors
     /// The disk fails. The system tells it to each descriptor once: a sync would know nothing of it.
     pub fn write_ahead(&self, file: &File, is_over: impl Fn() -> bool) -> io::Result<()> {
-        let (bytes, logged_before) = (file.metadata().map_or(0, |metadata| metadata.len()), self.log_bytes());
+        let (bytes, logged_before) = (
+            file.metadata().map_or(0, |metadata| metadata.len()),
+            self.log_bytes(),
+        );
         let mut at = 0;
         while at < bytes && !is_over() {
             let begun = Instant::now();
@@ -107,8 +122,12 @@ impl Pace {
                 written => written?,
             }
             at += PACE_BYTES;
-            let (took, logged_bytes) = (begun.elapsed(), self.log_bytes().saturating_sub(logged_before));
-            let is_late = u128::from(logged_bytes) * u128::from(bytes) > u128::from(at) * u128::from(self.due_bytes());
+            let (took, logged_bytes) = (
+                begun.elapsed(),
+                self.log_bytes().saturating_sub(logged_before),
+            );
+            let is_late = u128::from(logged_bytes) * u128::from(bytes)
+                > u128::from(at) * u128::from(self.due_bytes());
             if took > PACE_MIN && !is_late {
                 std::thread::sleep(took);
             }
@@ -121,7 +140,9 @@ impl Pace {
 fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
     let late_bytes = log_bytes.saturating_sub(due_bytes.saturating_mul(2));
     let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
-    u64::try_from(micros).map_or(SLOW_MAX, Duration::from_micros).min(SLOW_MAX)
+    u64::try_from(micros)
+        .map_or(SLOW_MAX, Duration::from_micros)
+        .min(SLOW_MAX)
 }
 
 #[cfg(test)]
@@ -131,8 +152,20 @@ mod tests {
     #[test]
     fn a_late_checkpoint_slows_commits_by_as_much_as_it_is_late() {
         const DUE: u64 = 1000;
-        for (log_bytes, micros) in [(0, 0), (1000, 0), (2000, 0), (2200, 1000), (3000, 5000), (6000, 20_000), (u64::MAX, 20_000)] {
-            assert_eq!(slow_by(log_bytes, DUE), Duration::from_micros(micros), "{log_bytes}");
+        for (log_bytes, micros) in [
+            (0, 0),
+            (1000, 0),
+            (2000, 0),
+            (2200, 1000),
+            (3000, 5000),
+            (6000, 20_000),
+            (u64::MAX, 20_000),
+        ] {
+            assert_eq!(
+                slow_by(log_bytes, DUE),
+                Duration::from_micros(micros),
+                "{log_bytes}"
+            );
         }
         assert_eq!(slow_by(1, 0), SLOW_STEP.min(SLOW_MAX));
     }

@@ -51,8 +51,7 @@ const PAGES_AT_LEAST: u64 = 4096;
 const TIME_MAX: Duration = Duration::from_millis(20);
 
 /// What to do about it.
-pub(super) const RESTORE: &str =
-    "Restore the data directory from a backup; or move its files away to begin with an empty database.";
+pub(super) const RESTORE: &str = "Restore the data directory from a backup; or move its files away to begin with an empty database.";
 
 /// How a file is not whole; `Display` follows its name.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +119,11 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 impl Tree {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let root = u64_at(bytes, 40)?;
-        Some(Self { flags: u16_at(bytes, 4)?, depth: u16_at(bytes, 6)?, root: (root != u64::MAX).then_some(root) })
+        Some(Self {
+            flags: u16_at(bytes, 4)?,
+            depth: u16_at(bytes, 6)?,
+            root: (root != u64::MAX).then_some(root),
+        })
     }
 
     fn is_sound(&self, flags: u16) -> bool {
@@ -131,7 +134,8 @@ impl Tree {
 impl Head {
     /// What stands at the beginning of a head's page, as far as LMDB checks it or relies on it at once.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Damage> {
-        let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & HEAD != 0) && u32_at(bytes, 16) == Some(MAGIC);
+        let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & HEAD != 0)
+            && u32_at(bytes, 16) == Some(MAGIC);
         if !is_head {
             return Err(Damage::Foreign);
         }
@@ -173,10 +177,17 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
     }
     let first = Head::parse(&read(file, 0, HEAD_BYTES)?)?;
     if file_bytes < HEADS * first.page_bytes as u64 {
-        return Err(Damage::Truncated { file_bytes, page: 1 });
+        return Err(Damage::Truncated {
+            file_bytes,
+            page: 1,
+        });
     }
     let second = Head::parse(&read(file, first.page_bytes as u64, HEAD_BYTES)?)?;
-    if first.page_bytes == second.page_bytes { Ok([first, second]) } else { Err(Damage::Head) }
+    if first.page_bytes == second.page_bytes {
+        Ok([first, second])
+    } else {
+        Err(Damage::Head)
+    }
 }
 
 /// The number of the last commit.
@@ -184,7 +195,11 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
 /// # Errors
 /// As for [`heads`].
 pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
-    Ok(heads(file)?.map(|head| head.commit).into_iter().max().unwrap_or_default())
+    Ok(heads(file)?
+        .map(|head| head.commit)
+        .into_iter()
+        .max()
+        .unwrap_or_default())
 }
 
 /// The beginning of the head page of a commit, the last one; while no other is made.
@@ -195,9 +210,17 @@ pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Dama
     let heads = heads(file)?;
     // Both may show it; LMDB goes by the parity.
     let page = usize::from(!commit.is_multiple_of(2));
-    let page = if heads[page].commit == commit { page } else { 1 - page };
+    let page = if heads[page].commit == commit {
+        page
+    } else {
+        1 - page
+    };
     let bytes = read(file, (page * heads[0].page_bytes) as u64, HEAD_BYTES)?;
-    bytes.try_into().ok().filter(|_| heads[page].commit == commit).ok_or(Damage::Head)
+    bytes
+        .try_into()
+        .ok()
+        .filter(|_| heads[page].commit == commit)
+        .ok_or(Damage::Head)
 }
 
 /// Makes a commit the last one, by its head: both head pages show it.
@@ -220,7 +243,11 @@ pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damag
 /// # Errors
 /// [`Damage`] of the heads.
 pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
-    let last = heads(file)?.map(|head| head.commit).into_iter().max().unwrap_or_default();
+    let last = heads(file)?
+        .map(|head| head.commit)
+        .into_iter()
+        .max()
+        .unwrap_or_default();
     let mut head = head_of(file, last)?;
     head[HEAD_BYTES - 8..].copy_from_slice(&number.to_ne_bytes());
     restore(file, &head).map(drop)
@@ -248,8 +275,16 @@ fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
 pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>, Damage> {
     // LMDB goes by the parity.
     let [first, second] = heads(file)?;
-    let head = if commit.is_multiple_of(2) { first } else { second };
-    if head.commit == commit { walk_from(file, head, reach).map(Some) } else { Ok(None) }
+    let head = if commit.is_multiple_of(2) {
+        first
+    } else {
+        second
+    };
+    if head.commit == commit {
+        walk_from(file, head, reach).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// Walks what a commit shows, by its head.
@@ -263,7 +298,16 @@ pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Dam
     let whole = reach == Reach::Whole || pages <= head.last_page;
     let seen = vec![0; usize::try_from(pages / 64 + 1).unwrap_or(0)];
     let started = Instant::now();
-    let mut walk = Walk { file, head, file_bytes, pages, whole, seen, looked_at: 0, started };
+    let mut walk = Walk {
+        file,
+        head,
+        file_bytes,
+        pages,
+        whole,
+        seen,
+        looked_at: 0,
+        started,
+    };
     (0..HEADS).try_for_each(|page| walk.mark(page))?;
     walk.tree(head.free, true)?;
     walk.tree(head.main, false)
@@ -293,15 +337,22 @@ pub(super) enum Link {
 
 impl Walk<'_> {
     fn tree(&mut self, tree: Tree, is_free: bool) -> Result<(), Damage> {
-        let mut waiting: VecDeque<(u64, u16)> = tree.root.map(|root| (root, 1)).into_iter().collect();
+        let mut waiting: VecDeque<(u64, u16)> =
+            tree.root.map(|root| (root, 1)).into_iter().collect();
         // Depth first needs less memory, breadth first finds more in less time.
-        while let Some((page, level)) = if self.whole { waiting.pop_back() } else { waiting.pop_front() } {
-            if !self.whole && self.looked_at >= PAGES_AT_LEAST && self.started.elapsed() >= TIME_MAX {
+        while let Some((page, level)) = if self.whole {
+            waiting.pop_back()
+        } else {
+            waiting.pop_front()
+        } {
+            if !self.whole && self.looked_at >= PAGES_AT_LEAST && self.started.elapsed() >= TIME_MAX
+            {
                 return Ok(());
             }
             let bytes = self.page(page)?;
             let is_leaf = level == tree.depth;
-            let nodes = nodes(&bytes, is_leaf, is_free).map_err(|what| Damage::Page { page, what })?;
+            let nodes =
+                nodes(&bytes, is_leaf, is_free).map_err(|what| Damage::Page { page, what })?;
             for (_, link) in nodes {
                 match link {
                     // Its place is known before it is read.
@@ -310,7 +361,9 @@ impl Walk<'_> {
                         waiting.push_back((child, level + 1));
                     }
                     Link::Long(first, length) => self.long_value(first, length, is_free)?,
-                    Link::Value(place) if is_free => self.free_pages(page, bytes.get(place).unwrap_or_default())?,
+                    Link::Value(place) if is_free => {
+                        self.free_pages(page, bytes.get(place).unwrap_or_default())?
+                    }
                     Link::Value(_) => {}
                 }
             }
@@ -325,15 +378,28 @@ impl Walk<'_> {
     /// Notes that a page is held, by one only.
     fn mark(&mut self, page: u64) -> Result<(), Damage> {
         if page > self.head.last_page {
-            return Err(Damage::Page { page, what: "is in use and beyond the last one" });
+            return Err(Damage::Page {
+                page,
+                what: "is in use and beyond the last one",
+            });
         }
         if page >= self.pages {
-            return Err(Damage::Truncated { file_bytes: self.file_bytes, page });
+            return Err(Damage::Truncated {
+                file_bytes: self.file_bytes,
+                page,
+            });
         }
-        let word = usize::try_from(page / 64).ok().and_then(|at| self.seen.get_mut(at));
-        let (Some(word), bit) = (word, 1 << (page % 64)) else { return Err(Damage::Head) };
+        let word = usize::try_from(page / 64)
+            .ok()
+            .and_then(|at| self.seen.get_mut(at));
+        let (Some(word), bit) = (word, 1 << (page % 64)) else {
+            return Err(Damage::Head);
+        };
         if *word & bit != 0 {
-            return Err(Damage::Page { page, what: "is held twice" });
+            return Err(Damage::Page {
+                page,
+                what: "is held twice",
+            });
         }
         *word |= bit;
         Ok(())
@@ -343,12 +409,22 @@ impl Walk<'_> {
     fn page(&mut self, page: u64) -> Result<Vec<u8>, Damage> {
         self.looked_at += 1;
         if page >= self.pages {
-            return Err(Damage::Truncated { file_bytes: self.file_bytes, page });
+            return Err(Damage::Truncated {
+                file_bytes: self.file_bytes,
+                page,
+            });
         }
-        let bytes = read(self.file, page * self.head.page_bytes as u64, self.head.page_bytes)?;
+        let bytes = read(
+            self.file,
+            page * self.head.page_bytes as u64,
+            self.head.page_bytes,
+        )?;
         match u64_at(&bytes, 0) {
             Some(number) if number == page && bytes.len() == self.head.page_bytes => Ok(bytes),
-            _ => Err(Damage::Page { page, what: "has another page's header" }),
+            _ => Err(Damage::Page {
+                page,
+                what: "has another page's header",
+            }),
         }
     }
 
@@ -356,34 +432,63 @@ impl Walk<'_> {
         let bytes = self.page(first)?;
         let held = u64::from(u32_at(&bytes, 12).unwrap_or(0));
         let needed = (PAGE_HEADER + length).div_ceil(self.head.page_bytes) as u64;
-        if u16_at(&bytes, 10).map(|flags| flags & !DIRTY) != Some(OVERFLOW) || held < needed || held > self.head.last_page {
-            return Err(Damage::Page { page: first, what: "is not the beginning of the long value that it should be" });
+        if u16_at(&bytes, 10).map(|flags| flags & !DIRTY) != Some(OVERFLOW)
+            || held < needed
+            || held > self.head.last_page
+        {
+            return Err(Damage::Page {
+                page: first,
+                what: "is not the beginning of the long value that it should be",
+            });
         }
         (first..first + held).try_for_each(|page| self.mark(page))?;
         if !is_free {
             return Ok(());
         }
-        let list = read(self.file, first * self.head.page_bytes as u64 + PAGE_HEADER as u64, length)?;
+        let list = read(
+            self.file,
+            first * self.head.page_bytes as u64 + PAGE_HEADER as u64,
+            length,
+        )?;
         self.free_pages(first, &list)
     }
 
     /// A list of free pages: how many, and which, in descending order.
     fn free_pages(&mut self, page: u64, list: &[u8]) -> Result<(), Damage> {
-        let wrong = || Damage::Page { page, what: "has a list of free pages that cannot be" };
-        let words: Vec<u64> = list.chunks_exact(8).filter_map(|word| u64_at(word, 0)).collect();
+        let wrong = || Damage::Page {
+            page,
+            what: "has a list of free pages that cannot be",
+        };
+        let words: Vec<u64> = list
+            .chunks_exact(8)
+            .filter_map(|word| u64_at(word, 0))
+            .collect();
         let (count, free) = words.split_first().ok_or_else(wrong)?;
-        let free = usize::try_from(*count).ok().and_then(|count| free.get(..count)).ok_or_else(wrong)?;
-        if !free.is_sorted_by(|one, next| one > next) || free.iter().any(|page| !(HEADS..=self.head.last_page).contains(page)) {
+        let free = usize::try_from(*count)
+            .ok()
+            .and_then(|count| free.get(..count))
+            .ok_or_else(wrong)?;
+        if !free.is_sorted_by(|one, next| one > next)
+            || free
+                .iter()
+                .any(|page| !(HEADS..=self.head.last_page).contains(page))
+        {
             return Err(wrong());
         }
         // Free pages at the end need not be there.
         let pages = self.pages;
-        free.iter().filter(|free| **free < pages).try_for_each(|free| self.mark(*free))
+        free.iter()
+            .filter(|free| **free < pages)
+            .try_for_each(|free| self.mark(*free))
     }
 }
 
 /// The keys of a page's nodes, and what they lead to; an error is what is wrong with the page.
-pub(super) fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<(&[u8], Link)>, &'static str> {
+pub(super) fn nodes(
+    page: &[u8],
+    is_leaf: bool,
+    is_free: bool,
+) -> Result<Vec<(&[u8], Link)>, &'static str> {
     let field = |at: usize| u16_at(page, at).map_or(0, usize::from);
     if u16_at(page, 10).map(|flags| flags & !DIRTY) != Some(if is_leaf { LEAF } else { BRANCH }) {
         return Err("is of the wrong kind");
@@ -399,7 +504,10 @@ pub(super) fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<(&[
     let (mut used, mut previous): (usize, Option<&[u8]>) = (0, None);
     for position in 0..count {
         let at = field(PAGE_HEADER + 2 * position);
-        let node = page.get(at..).filter(|_| at >= upper && at.is_multiple_of(2)).ok_or("has an entry out of its bounds")?;
+        let node = page
+            .get(at..)
+            .filter(|_| at >= upper && at.is_multiple_of(2))
+            .ok_or("has an entry out of its bounds")?;
         let (link, key, bytes) = node_at(node, at, is_leaf).ok_or("has an entry that cannot be")?;
         used += bytes.next_multiple_of(2);
         // The first key of a branch stands for all that is less.
@@ -413,7 +521,11 @@ pub(super) fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<(&[
         previous = has_key.then_some(key);
         links.push((key, link));
     }
-    if used == page.len() - upper { Ok(links) } else { Err("has entries that overlap") }
+    if used == page.len() - upper {
+        Ok(links)
+    } else {
+        Err("has entries that overlap")
+    }
 }
 
 /// The node at the beginning of `node`, `at` in its page: where it leads, its key, its bytes.
@@ -421,7 +533,9 @@ fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(Link, &[u8], usize)
     let (lo, hi, flags) = (u16_at(node, 0)?, u16_at(node, 2)?, u16_at(node, 4)?);
     let key_bytes = usize::from(u16_at(node, 6)?);
     let after_key = NODE_HEADER + key_bytes;
-    let key = node.get(NODE_HEADER..after_key).filter(|key| key.len() <= KEY_BYTES_MAX)?;
+    let key = node
+        .get(NODE_HEADER..after_key)
+        .filter(|key| key.len() <= KEY_BYTES_MAX)?;
     let low = u64::from(lo) | u64::from(hi) << 16;
     if !is_leaf {
         return Some((Link::Child(low | u64::from(flags) << 32), key, after_key));
@@ -430,9 +544,17 @@ fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(Link, &[u8], usize)
     match flags {
         0 => {
             node.get(after_key..after_key + length)?;
-            Some((Link::Value(at + after_key..at + after_key + length), key, after_key + length))
+            Some((
+                Link::Value(at + after_key..at + after_key + length),
+                key,
+                after_key + length,
+            ))
         }
-        LONG_VALUE => Some((Link::Long(u64_at(node, after_key)?, length), key, after_key + 8)),
+        LONG_VALUE => Some((
+            Link::Long(u64_at(node, after_key)?, length),
+            key,
+            after_key + 8,
+        )),
         _ => None,
     }
 }

@@ -47,9 +47,17 @@ pub(super) fn refused(what: &str) -> StoreError {
 pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
     let slots = Slots::new(directory.path());
     let failed = |damage: Damage| damaged(directory, &damage);
-    let file = match OpenOptions::new().read(true).write(true).open(directory.data_file()) {
+    let file = match OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(directory.data_file())
+    {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return if had_data(directory.path()) { Err(failed(Damage::Missing)) } else { Ok(()) };
+            return if had_data(directory.path()) {
+                Err(failed(Damage::Missing))
+            } else {
+                Ok(())
+            };
         }
         file => file.map_err(|error| failed(error.into()))?,
     };
@@ -62,11 +70,17 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
     }
     match survey.start {
         Start::Data if !slots.exist() => Ok(()),
-        Start::Data => become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into())),
+        Start::Data => {
+            become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
+        }
         // Records behind the checkpoint stay for the next power cut, on disk though it may not have come to that.
         Start::PageCache => sync_logs(directory.path()).map_err(|error| failed(error.into())),
         Start::Checkpoint(checkpoint) => {
-            let reach = if is_copy(&file, &checkpoint) { Reach::Whole } else { Reach::Bounded };
+            let reach = if is_copy(&file, &checkpoint) {
+                Reach::Whole
+            } else {
+                Reach::Bounded
+            };
             let commits = replay_on(directory, options, &file, &checkpoint, reach)?;
             log::info!("the store was not closed: {commits} commits were recovered from its log");
             become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
@@ -78,36 +92,57 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
 /// leaves the files that are made before.
 fn had_data(dir: &Path) -> bool {
     let mut magic = [0; 4];
-    let was_locked = File::open(dir.join(LOCK_FILE)).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    let was_locked = File::open(dir.join(LOCK_FILE))
+        .and_then(|mut file| file.read_exact(&mut magic))
+        .is_ok();
     was_locked && u32::from_ne_bytes(magic) == pages::MAGIC
-        || LOG_FILES.iter().chain(&[CHECKPOINT_FILE]).any(|name| dir.join(name).exists())
+        || LOG_FILES
+            .iter()
+            .chain(&[CHECKPOINT_FILE])
+            .any(|name| dir.join(name).exists())
 }
 
 /// [`recover`], on a full disk with the room that is kept for removals.
 ///
 /// # Errors
 /// As for [`recover`]; `NoSpace` where that is not enough. It can begin again then.
-pub(super) fn recover_with_reserve(directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
-    let is_low = || disk_space(directory.path()).is_ok_and(|disk| disk.free_bytes < LOW_SPACE_BYTES);
+pub(super) fn recover_with_reserve(
+    directory: &DataDirectory,
+    options: &LmdbOptions,
+) -> Result<(), StoreError> {
+    let is_low =
+        || disk_space(directory.path()).is_ok_and(|disk| disk.free_bytes < LOW_SPACE_BYTES);
     match recover(directory, options) {
         Err(StoreError::NoSpace | StoreError::Io(_)) if is_low() => {
             // Whoever has opened the store takes back what is left.
             reserve::give(directory);
             // A write that ends short is EIO to LMDB.
-            recover(directory, options)
-                .map_err(|error| if is_low() && matches!(error, StoreError::Io(_)) { StoreError::NoSpace } else { error })
+            recover(directory, options).map_err(|error| {
+                if is_low() && matches!(error, StoreError::Io(_)) {
+                    StoreError::NoSpace
+                } else {
+                    error
+                }
+            })
         }
         recovered => recovered,
     }
 }
 
 /// Opens what is whole of damaged files, with a copy of them kept.
-fn salvage(directory: &DataDirectory, options: &LmdbOptions, file: &File, survey: Survey) -> Result<(), StoreError> {
+fn salvage(
+    directory: &DataDirectory,
+    options: &LmdbOptions,
+    file: &File,
+    survey: Survey,
+) -> Result<(), StoreError> {
     let failed = |damage: Damage| damaged(directory, &damage);
     let kept = keep(directory.path())?;
     let from_data = || as_it_is(file).map_err(failed);
     let from_checkpoint = || match Slots::new(directory.path()).read()? {
-        Some(checkpoint) => replay_on(directory, options, file, &checkpoint, Reach::Whole).map(drop),
+        Some(checkpoint) => {
+            replay_on(directory, options, file, &checkpoint, Reach::Whole).map(drop)
+        }
         None => Err(failed(Damage::Head)),
     };
     if matches!(survey.start, Start::Checkpoint(_)) {
@@ -115,7 +150,8 @@ fn salvage(directory: &DataDirectory, options: &LmdbOptions, file: &File, survey
     } else {
         from_data().or_else(|error| from_checkpoint().map_err(|_| error))?;
     }
-    become_plain(file, &Slots::new(directory.path()), directory.path()).map_err(|error| failed(error.into()))?;
+    become_plain(file, &Slots::new(directory.path()), directory.path())
+        .map_err(|error| failed(error.into()))?;
     let last = pages::last_commit(file).map_err(failed)?;
     let missing = match survey.newest.filter(|newest| *newest > last) {
         Some(newest) => format!("commits {} to {newest} are missing", last + 1),
@@ -140,7 +176,10 @@ fn as_it_is(file: &File) -> Result<(), Damage> {
 
 /// Copies the files of a store into a directory beside them, named after the time.
 fn keep(dir: &Path) -> Result<PathBuf, StoreError> {
-    let kept = dir.join(format!("damaged-{}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%fZ")));
+    let kept = dir.join(format!(
+        "damaged-{}",
+        jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%fZ")
+    ));
     let copied = || -> io::Result<()> {
         fs::DirBuilder::new().mode(0o700).create(&kept)?;
         for name in [DATA_FILE, CHECKPOINT_FILE].iter().chain(&LOG_FILES) {
@@ -153,7 +192,9 @@ fn keep(dir: &Path) -> Result<PathBuf, StoreError> {
         File::open(dir)?.sync_all()
     };
     copied().map_err(|error| {
-        StoreError::Io(format!("the damaged files cannot be kept in {kept:?}, and nothing was changed: {error}"))
+        StoreError::Io(format!(
+            "the damaged files cannot be kept in {kept:?}, and nothing was changed: {error}"
+        ))
     })?;
     Ok(kept)
 }
@@ -192,7 +233,9 @@ fn replay_on(
 ) -> Result<u64, StoreError> {
     let failed = |damage: Damage| damaged(directory, &damage);
     // Before LMDB follows its pages, and before anything is written.
-    let head = pages::Head::parse(&checkpoint.head).ok().filter(|head| head.commit == checkpoint.number);
+    let head = pages::Head::parse(&checkpoint.head)
+        .ok()
+        .filter(|head| head.commit == checkpoint.number);
     pages::walk_from(file, head.ok_or_else(|| failed(Damage::Head))?, reach).map_err(failed)?;
     pages::restore(file, &checkpoint.head).map_err(failed)?;
     let opened = Opened::open(directory, options)?;
@@ -200,7 +243,12 @@ fn replay_on(
     if opened.pin().map_err(store_error)? != checkpoint.number {
         return Err(failed(Damage::Head));
     }
-    let Checkpoint { position, epoch, number, .. } = *checkpoint;
+    let Checkpoint {
+        position,
+        epoch,
+        number,
+        ..
+    } = *checkpoint;
     let reader = Reader::open(directory.path())?;
     // As few commits: a page that many records change is written once. But for so much there is memory.
     let commit_bytes = usize::try_from(options.log_bytes / 4).unwrap_or(usize::MAX);
@@ -209,7 +257,9 @@ fn replay_on(
         let (mut gathered, mut operations) = (Vec::new(), 0);
         let (_, last) = reader.replay(position, epoch, number, &mut |_, payload| {
             operations += payload.gather(&mut gathered)?;
-            if gathered.len() < commit_bytes && gathered.len() + operations * OPERATION_BYTES < held_bytes_max {
+            if gathered.len() < commit_bytes
+                && gathered.len() + operations * OPERATION_BYTES < held_bytes_max
+            {
                 return Ok(());
             }
             operations = 0;
@@ -231,13 +281,17 @@ fn replay_on(
 fn writing_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<T> {
     std::thread::scope(|scope| {
         let (wake, woken) = mpsc::sync_channel(1);
-        let writer = scope.spawn(move || woken.into_iter().try_for_each(|()| begin_write_out(file)));
+        let writer =
+            scope.spawn(move || woken.into_iter().try_for_each(|()| begin_write_out(file)));
         let made = make(&|| {
             // One that waits already is enough.
             let _is_full = wake.try_send(());
         });
         drop(wake);
-        writer.join().unwrap_or_else(|_| Err(io::Error::other("writing out panicked"))).map(|()| made)
+        writer
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("writing out panicked")))
+            .map(|()| made)
     })
 }
 
@@ -245,7 +299,8 @@ fn writing_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<
 /// page, so that some may be of a later commit.
 fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
     let is_known = checkpoint.identity != [0; IDENTITY_BYTES];
-    is_known && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
+    is_known
+        && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
 }
 
 /// Makes commits again, as one, and forgets them; the map grows for it as it did then.
@@ -256,7 +311,9 @@ fn apply(opened: &Opened, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
             Err(Error::MapFull) => {
                 let environment = opened.environment().map_err(store_error)?;
                 let map_bytes = environment.info().map_err(store_error)?.map_size();
-                environment.set_map_size(map_bytes.saturating_mul(2)).map_err(store_error)?;
+                environment
+                    .set_map_size(map_bytes.saturating_mul(2))
+                    .map_err(store_error)?;
             }
             Err(error) => return Err(store_error(error)),
         }
@@ -265,7 +322,10 @@ fn apply(opened: &Opened, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
 }
 
 fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, StoreError> {
-    let mut transaction = match opened.environment().and_then(lmdb::Environment::begin_rw_txn) {
+    let mut transaction = match opened
+        .environment()
+        .and_then(lmdb::Environment::begin_rw_txn)
+    {
         Ok(transaction) => transaction,
         Err(error) => return Ok(Err(error)),
     };
@@ -274,7 +334,9 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
     operations.sort_by_key(Operation::key);
     for operation in operations {
         let done = match operation {
-            Operation::Put(key, value) => transaction.put(opened.database, &key, &value, WriteFlags::empty()),
+            Operation::Put(key, value) => {
+                transaction.put(opened.database, &key, &value, WriteFlags::empty())
+            }
             Operation::Delete(key) => transaction.del(opened.database, &key, None),
         };
         if let Err(error) = done {
@@ -291,7 +353,11 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
 pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result<()> {
     // On disk before it says so, that before the checkpoint goes that says it is not, and that before the log.
     data.sync_data()?;
-    let epoch = slots.read().ok().flatten().map_or(0, |checkpoint| checkpoint.epoch);
+    let epoch = slots
+        .read()
+        .ok()
+        .flatten()
+        .map_or(0, |checkpoint| checkpoint.epoch);
     let number = pages::last_commit(data).map_err(io::Error::other)?;
     Usage::Closed { epoch, number }.write(data)?;
     if slots.exist() {
@@ -304,7 +370,9 @@ pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result
 fn remove_logs(dir: &Path) {
     for name in LOG_FILES {
         match fs::remove_file(dir.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => log::warn!("{name} is left in {dir:?}: {error}"),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                log::warn!("{name} is left in {dir:?}: {error}")
+            }
             _ => {}
         }
     }

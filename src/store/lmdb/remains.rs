@@ -28,20 +28,32 @@ impl Remains {
     pub fn of(path: Option<PathBuf>) -> Self {
         Self(path.and_then(|path| {
             let metadata = path.symlink_metadata().ok()?;
-            Some(Sign { device: metadata.dev(), inode: metadata.ino(), path })
+            Some(Sign {
+                device: metadata.dev(),
+                inode: metadata.ino(),
+                path,
+            })
         }))
     }
 
     /// Whether it is certain that nothing is left.
     pub fn are_gone(&self) -> bool {
-        let Some(Sign { device, inode, path }) = &self.0 else { return false };
+        let Some(Sign {
+            device,
+            inode,
+            path,
+        }) = &self.0
+        else {
+            return false;
+        };
         let on_device = |metadata: &Metadata| metadata.dev() == *device;
         match path.symlink_metadata() {
             Ok(found) => on_device(&found) && found.ino() != *inode,
             // Only if this is where the other process looked: its file system may not be mounted here.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                path.parent().and_then(|parent| parent.metadata().ok()).is_some_and(|parent| on_device(&parent))
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path
+                .parent()
+                .and_then(|parent| parent.metadata().ok())
+                .is_some_and(|parent| on_device(&parent)),
             Err(_) => false,
         }
     }
@@ -59,7 +71,14 @@ pub(super) fn read(file: &File) -> io::Result<Option<Remains>> {
     let mut number = || words.next().and_then(|word| word.parse().ok());
     let (device, inode) = (number(), number());
     let path = words.next().map(PathBuf::from);
-    let sign = device.zip(inode).zip(path).map(|((device, inode), path)| Sign { device, inode, path });
+    let sign = device
+        .zip(inode)
+        .zip(path)
+        .map(|((device, inode), path)| Sign {
+            device,
+            inode,
+            path,
+        });
     Ok(Some(Remains(sign)))
 }
 
@@ -67,15 +86,27 @@ pub(super) fn read(file: &File) -> io::Result<Option<Remains>> {
 pub(super) fn write(file: &File, remains: Option<&Remains>) -> io::Result<()> {
     let line = match remains {
         None => format!("{FREE}\n"),
-        Some(Remains(sign)) => sign.as_ref().and_then(line).unwrap_or_else(|| format!("{KEPT}\n")),
+        Some(Remains(sign)) => sign
+            .as_ref()
+            .and_then(line)
+            .unwrap_or_else(|| format!("{KEPT}\n")),
     };
     file.write_all_at(line.as_bytes(), 0)
 }
 
 /// `None` for a path that does not fit in a line.
-fn line(Sign { device, inode, path }: &Sign) -> Option<String> {
+fn line(
+    Sign {
+        device,
+        inode,
+        path,
+    }: &Sign,
+) -> Option<String> {
     let path: &Path = path;
-    let line = format!("{KEPT} {device} {inode} {}\n", path.to_str().filter(|path| !path.contains('\n'))?);
+    let line = format!(
+        "{KEPT} {device} {inode} {}\n",
+        path.to_str().filter(|path| !path.contains('\n'))?
+    );
     (line.len() <= LINE_BYTES_MAX).then_some(line)
 }
 
@@ -95,8 +126,19 @@ mod tests {
             assert_eq!(read(&file).unwrap(), None);
         }
         // A path of two lines, one that is too long, one that is not there.
-        for path in ["/a\nb".to_owned(), format!("/{}", "a".repeat(LINE_BYTES_MAX))] {
-            write(&file, Some(&Remains(Some(Sign { device: 1, inode: 2, path: path.into() })))).unwrap();
+        for path in [
+            "/a\nb".to_owned(),
+            format!("/{}", "a".repeat(LINE_BYTES_MAX)),
+        ] {
+            write(
+                &file,
+                Some(&Remains(Some(Sign {
+                    device: 1,
+                    inode: 2,
+                    path: path.into(),
+                }))),
+            )
+            .unwrap();
             assert_eq!(read(&file).unwrap(), Some(Remains(None)));
         }
         assert_eq!(Remains::of(Some(dir.path().join("none"))), Remains(None));
@@ -114,12 +156,23 @@ mod tests {
         assert!(remains.are_gone());
         std::fs::create_dir(&path).unwrap();
         assert!(remains.are_gone());
-        let Remains(Some(sign)) = remains else { unreachable!() };
-        let elsewhere = Remains(Some(Sign { device: sign.device + 1, ..sign.clone() }));
+        let Remains(Some(sign)) = remains else {
+            unreachable!()
+        };
+        let elsewhere = Remains(Some(Sign {
+            device: sign.device + 1,
+            ..sign.clone()
+        }));
         assert!(!elsewhere.are_gone());
         std::fs::remove_dir(&path).unwrap();
         assert!(!elsewhere.are_gone());
-        assert!(!Remains(Some(Sign { path: dir.path().join("no/such"), ..sign })).are_gone());
+        assert!(
+            !Remains(Some(Sign {
+                path: dir.path().join("no/such"),
+                ..sign
+            }))
+            .are_gone()
+        );
         assert!(!Remains(None).are_gone());
     }
 }

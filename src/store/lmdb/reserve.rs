@@ -56,9 +56,14 @@ impl Reserve {
             }
             Ok(file)
         });
-        let file = opened.inspect_err(|error| log::warn!("no room can be kept for deletes on a full disk: {error}")).ok();
+        let file = opened
+            .inspect_err(|error| {
+                log::warn!("no room can be kept for deletes on a full disk: {error}")
+            })
+            .ok();
         let total_bytes = disk_space(directory.path()).unwrap_or_default().total_bytes;
-        let wanted_bytes = (total_bytes / DISK_PART).min(BYTES_MAX) / STEP_BYTES_MIN * STEP_BYTES_MIN;
+        let wanted_bytes =
+            (total_bytes / DISK_PART).min(BYTES_MAX) / STEP_BYTES_MIN * STEP_BYTES_MIN;
         let reserve = Self { file, wanted_bytes };
         if let Err(error) = fill_lock_file(&directory.path().join(LOCK_FILE)) {
             reserve.give();
@@ -108,7 +113,10 @@ impl Reserve {
             return;
         }
         if let Err(error) = grow(file, self.wanted_bytes, missing_bytes) {
-            log::debug!("the room kept for deletes lacks {} bytes: {error}", self.missing_bytes());
+            log::debug!(
+                "the room kept for deletes lacks {} bytes: {error}",
+                self.missing_bytes()
+            );
         }
     }
 }
@@ -116,7 +124,11 @@ impl Reserve {
 /// Gives the reserve of a data directory to the file system, before it is opened.
 pub(super) fn give(directory: &DataDirectory) {
     let path = directory.path().join(RESERVE_FILE);
-    if let Err(error) = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(0)) {
+    if let Err(error) = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .and_then(|file| file.set_len(0))
+    {
         log::debug!("no room is kept for a recovery: {error}");
     }
 }

@@ -81,11 +81,17 @@ impl Checkpoint {
         slot[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
         let trust = flag(self.is_trusted, TRUSTED) | flag(self.is_strict, STRICT);
-        write_numbers(&mut slot[CHECKED_AT..], &[serial, self.number, self.position.0, self.epoch, trust]);
+        write_numbers(
+            &mut slot[CHECKED_AT..],
+            &[serial, self.number, self.position.0, self.epoch, trust],
+        );
         slot[IDENTITY_AT..HEAD_AT].copy_from_slice(&self.identity);
         slot[HEAD_AT..END_1].copy_from_slice(&self.head);
         let [first, second] = self.lengths;
-        write_numbers(&mut slot[END_1..], &[self.last_at.map_or(0, |position| position.0), first, second]);
+        write_numbers(
+            &mut slot[END_1..],
+            &[self.last_at.map_or(0, |position| position.0), first, second],
+        );
         let crc = crc32fast::hash(&slot[CHECKED_AT..END]);
         slot[12..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
         slot
@@ -93,12 +99,24 @@ impl Checkpoint {
 
     /// A slot's serial and checkpoint; `None` when it is not valid.
     fn decode(slot: &[u8]) -> Option<(u64, Self)> {
-        let word = |at: usize| slot.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        let word = |at: usize| {
+            slot.get(at..)?
+                .first_chunk()
+                .map(|bytes| u32::from_le_bytes(*bytes))
+        };
         let is_first_version = word(8)? == 1;
         let checked = slot.get(CHECKED_AT..if is_first_version { END_1 } else { END })?;
-        let is_valid = slot.starts_with(&MAGIC) && [1, VERSION].contains(&word(8)?) && crc32fast::hash(checked) == word(12)?;
+        let is_valid = slot.starts_with(&MAGIC)
+            && [1, VERSION].contains(&word(8)?)
+            && crc32fast::hash(checked) == word(12)?;
         let number = |nth: usize| number_at(slot, CHECKED_AT + 8 * nth);
-        let later = |nth: usize| if is_first_version { Some(0) } else { number_at(slot, END_1 + 8 * nth) };
+        let later = |nth: usize| {
+            if is_first_version {
+                Some(0)
+            } else {
+                number_at(slot, END_1 + 8 * nth)
+            }
+        };
         let checkpoint = Self {
             number: number(1)?,
             position: Position(number(2)?),
@@ -122,7 +140,10 @@ fn write_numbers(bytes: &mut [u8], numbers: &[u64]) {
 }
 
 fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 /// The checkpoint file of a data directory. Written only under its lock; each use opens it, as another process may have made it.
@@ -133,7 +154,9 @@ pub(super) struct Slots {
 
 impl Slots {
     pub fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned() }
+        Self {
+            dir: dir.to_owned(),
+        }
     }
 
     fn file(&self) -> PathBuf {
@@ -141,7 +164,10 @@ impl Slots {
     }
 
     fn open(&self) -> io::Result<File> {
-        OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(self.file())
+        OpenOptions::new()
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(self.file())
     }
 
     pub fn exist(&self) -> bool {
@@ -153,7 +179,8 @@ impl Slots {
     /// # Errors
     /// The file cannot be read, or neither of its slots is valid.
     pub fn read(&self) -> Result<Option<Checkpoint>, StoreError> {
-        self.read_with_serial().map(|newest| newest.map(|(_, checkpoint)| checkpoint))
+        self.read_with_serial()
+            .map(|newest| newest.map(|(_, checkpoint)| checkpoint))
     }
 
     fn read_with_serial(&self) -> Result<Option<(u64, Checkpoint)>, StoreError> {
@@ -162,9 +189,16 @@ impl Slots {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::Io(format!("{:?}: {error}", self.file()))),
         };
-        let newest = bytes.chunks(SLOT_BYTES).filter_map(Checkpoint::decode).max_by_key(|(serial, _)| *serial);
-        let damaged =
-            || StoreError::Damaged(format!("{:?} is damaged, and without it nobody knows what data.mdb lacks.", self.file()));
+        let newest = bytes
+            .chunks(SLOT_BYTES)
+            .filter_map(Checkpoint::decode)
+            .max_by_key(|(serial, _)| *serial);
+        let damaged = || {
+            StoreError::Damaged(format!(
+                "{:?} is damaged, and without it nobody knows what data.mdb lacks.",
+                self.file()
+            ))
+        };
         newest.map(Some).ok_or_else(damaged)
     }
 
@@ -186,9 +220,13 @@ impl Slots {
     /// The number of the last commit that was made, or about to be, without a record in the log of this epoch.
     pub fn unlogged(&self, epoch: u64) -> Option<u64> {
         let mut note = [0; 32];
-        File::open(self.file()).and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT)).ok()?;
+        File::open(self.file())
+            .and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT))
+            .ok()?;
         let crc = u32::from_le_bytes(*note.get(8..)?.first_chunk()?);
-        let is_valid = note.starts_with(&UNLOGGED_MAGIC) && crc32fast::hash(&note[12..]) == crc && number_at(&note, 16)? == epoch;
+        let is_valid = note.starts_with(&UNLOGGED_MAGIC)
+            && crc32fast::hash(&note[12..]) == crc
+            && number_at(&note, 16)? == epoch;
         number_at(&note, 24).filter(|_| is_valid)
     }
 
@@ -196,7 +234,11 @@ impl Slots {
     pub fn write(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
         let serial = self.read_with_serial()?.map_or(0, |(serial, _)| serial + 1);
         let slot = checkpoint.encode(serial);
-        let written = if serial == 0 { self.create(&slot) } else { self.overwrite(serial, &slot) };
+        let written = if serial == 0 {
+            self.create(&slot)
+        } else {
+            self.overwrite(serial, &slot)
+        };
         written.map_err(|error| failed(format_args!("{:?}", self.file()), &error))
     }
 
@@ -205,14 +247,23 @@ impl Slots {
         file.write_all_at(slot, (serial % 2) * SLOT_BYTES as u64)?;
         file.sync_data()?;
         // Whoever made the file may have been killed before the directory had its name on disk.
-        if serial == 1 { File::open(&self.dir)?.sync_all() } else { Ok(()) }
+        if serial == 1 {
+            File::open(&self.dir)?.sync_all()
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes the file. Under another name until it is on disk: a file of this name without a valid slot is a damaged one.
     fn create(&self, slot: &[u8]) -> io::Result<()> {
         let new = self.dir.join(NEW_FILE);
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
+        options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(FILE_MODE)
+            .custom_flags(libc::O_NOFOLLOW);
         let file = options.open(&new)?;
         file.write_all_at(&[slot, &[0; 2 * SLOT_BYTES - WRITTEN_BYTES]].concat(), 0)?;
         file.sync_all()?;

@@ -44,7 +44,11 @@ pub(super) struct Survey {
 
 impl Survey {
     fn new(start: Start, newest: Option<u64>, damage: Option<String>) -> Self {
-        Self { start, damage, newest }
+        Self {
+            start,
+            damage,
+            newest,
+        }
     }
 }
 
@@ -55,7 +59,8 @@ impl Survey {
 pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
     // Heads that cannot be are told elsewhere, where they are relied on.
     let head = pages::last_commit(data).ok();
-    let usage = Usage::read(data).map_err(|error| StoreError::Io(format!("data.mdb in {dir:?}: {error}")))?;
+    let usage = Usage::read(data)
+        .map_err(|error| StoreError::Io(format!("data.mdb in {dir:?}: {error}")))?;
     let closed_at = match usage {
         Some(Usage::Closed { epoch, number }) if head == Some(number) => Some((epoch, number)),
         _ => None,
@@ -71,14 +76,26 @@ pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
         }
         Ok(None) => return Ok(Survey::new(Start::Data, head, None)),
         // Of a process that was killed while it closed the store, it is not needed any more.
-        Err(StoreError::Damaged(_)) if closed_at.is_some() => return Ok(Survey::new(Start::Data, head, None)),
+        Err(StoreError::Damaged(_)) if closed_at.is_some() => {
+            return Ok(Survey::new(Start::Data, head, None));
+        }
         Err(StoreError::Damaged(what)) => return damaged(what),
         Err(error) => return Err(error),
     };
-    let Some((epoch, number)) = closed_at else { return behind(dir, data, head, checkpoint) };
-    let (_, last) = Reader::open(dir)?.replay(checkpoint.position, checkpoint.epoch, checkpoint.number, &mut |_, _| Ok(()))?;
+    let Some((epoch, number)) = closed_at else {
+        return behind(dir, data, head, checkpoint);
+    };
+    let (_, last) = Reader::open(dir)?.replay(
+        checkpoint.position,
+        checkpoint.epoch,
+        checkpoint.number,
+        &mut |_, _| Ok(()),
+    )?;
     let is_all = last >= number || Slots::new(dir).unlogged(checkpoint.epoch) == Some(number);
-    match (epoch == checkpoint.epoch && is_all, checkpoint.number >= number) {
+    match (
+        epoch == checkpoint.epoch && is_all,
+        checkpoint.number >= number,
+    ) {
         // A process was killed while it closed the store.
         (true, _) => Ok(Survey::new(Start::Data, head, None)),
         // Or soon after it began a new log.
@@ -89,13 +106,37 @@ pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
     }
 }
 
-fn behind(dir: &Path, data: &File, head: Option<u64>, checkpoint: Checkpoint) -> Result<Survey, StoreError> {
-    let is_cached = checkpoint.is_trusted && identity(data).is_ok_and(|identity| identity == Some(checkpoint.identity));
+fn behind(
+    dir: &Path,
+    data: &File,
+    head: Option<u64>,
+    checkpoint: Checkpoint,
+) -> Result<Survey, StoreError> {
+    let is_cached = checkpoint.is_trusted
+        && identity(data).is_ok_and(|identity| identity == Some(checkpoint.identity));
     let reader = Reader::open(dir)?;
-    let (_, last) = reader.replay(checkpoint.position, checkpoint.epoch, checkpoint.number, &mut |_, _| Ok(()))?;
-    let found = Found { dir, reader, is_cached, last, head, checkpoint };
+    let (_, last) = reader.replay(
+        checkpoint.position,
+        checkpoint.epoch,
+        checkpoint.number,
+        &mut |_, _| Ok(()),
+    )?;
+    let found = Found {
+        dir,
+        reader,
+        is_cached,
+        last,
+        head,
+        checkpoint,
+    };
     let (start, newest, damage) = found.judge()?;
-    let start = start.unwrap_or_else(|| if is_cached { Start::PageCache } else { Start::Checkpoint(Box::new(found.checkpoint)) });
+    let start = start.unwrap_or_else(|| {
+        if is_cached {
+            Start::PageCache
+        } else {
+            Start::Checkpoint(Box::new(found.checkpoint))
+        }
+    });
     Ok(Survey::new(start, newest, damage))
 }
 
@@ -128,12 +169,25 @@ impl Found<'_> {
             }
         }
         if traces.checkpoint > checkpoint.number {
-            let what =
-                format!("the log tells of a checkpoint at commit {}, and this one is of {}", traces.checkpoint, checkpoint.number);
-            let what = format!("{:?} is damaged or older than the log beside it: {what}.", self.dir.join(CHECKPOINT_FILE));
+            let what = format!(
+                "the log tells of a checkpoint at commit {}, and this one is of {}",
+                traces.checkpoint, checkpoint.number
+            );
+            let what = format!(
+                "{:?} is damaged or older than the log beside it: {what}.",
+                self.dir.join(CHECKPOINT_FILE)
+            );
             return Ok((Some(Start::Data), newest, Some(what)));
         }
-        Ok((None, newest, self.log_damage(traces.behind.filter(|_| self.is_strict() || traces.is_proof))?))
+        Ok((
+            None,
+            newest,
+            self.log_damage(
+                traces
+                    .behind
+                    .filter(|_| self.is_strict() || traces.is_proof),
+            )?,
+        ))
     }
 
     /// Whether no commit was made, as far as the files go, before its record was there.
@@ -142,13 +196,25 @@ impl Found<'_> {
     }
 
     fn log_damage(&self, behind: Option<u64>) -> Result<Option<String>, StoreError> {
-        let (Checkpoint { epoch, number, lengths, last_at, .. }, last) = (&self.checkpoint, self.last);
+        let (
+            Checkpoint {
+                epoch,
+                number,
+                lengths,
+                last_at,
+                ..
+            },
+            last,
+        ) = (&self.checkpoint, self.last);
         let what = if let Some(name) = self.reader.missing() {
             format!("{:?} is missing", self.dir.join(name))
         } else if let Some(name) = self.reader.shortened(*lengths)? {
             format!("{:?} was truncated", self.dir.join(name))
         } else if let Some(behind) = behind {
-            format!("the log in {:?} is damaged: records up to commit {behind} stand behind one that is not whole", self.dir)
+            format!(
+                "the log in {:?} is damaged: records up to commit {behind} stand behind one that is not whole",
+                self.dir
+            )
         } else if let Some(position) = last_at
             && !self.reader.has(*position, *epoch, *number)?
         {
@@ -157,13 +223,21 @@ impl Found<'_> {
                 self.dir
             )
         } else {
-            match self.head.filter(|head| *head > last && self.is_strict() && !self.is_unlogged(*head)) {
-                Some(head) => format!("the log in {:?} is damaged or older than data.mdb, which has commit {head}", self.dir),
+            match self
+                .head
+                .filter(|head| *head > last && self.is_strict() && !self.is_unlogged(*head))
+            {
+                Some(head) => format!(
+                    "the log in {:?} is damaged or older than data.mdb, which has commit {head}",
+                    self.dir
+                ),
                 None => return Ok(None),
             }
         };
         let lost = match self.head.max(behind).filter(|newest| *newest > last) {
-            Some(newest) if newest > last + 1 => format!("commits {} to {newest} are not in it", last + 1),
+            Some(newest) if newest > last + 1 => {
+                format!("commits {} to {newest} are not in it", last + 1)
+            }
             Some(newest) => format!("commit {newest} is not in it"),
             None => format!("what it had behind commit {last} is not known"),
         };
@@ -173,12 +247,17 @@ impl Found<'_> {
     /// Whether the last commit of the data file is one that has no record: only the one after the last record can be.
     fn is_unlogged(&self, head: u64) -> bool {
         head == self.last + 1
-            && (Slots::new(self.dir).unlogged(self.checkpoint.epoch) == Some(head) || !self.checkpoint.notes_unlogged)
+            && (Slots::new(self.dir).unlogged(self.checkpoint.epoch) == Some(head)
+                || !self.checkpoint.notes_unlogged)
     }
 
     fn older_data(&self, head: u64) -> String {
         let Checkpoint { number, .. } = self.checkpoint;
-        let than = if head < number { "the checkpoint" } else { "the log" };
+        let than = if head < number {
+            "the checkpoint"
+        } else {
+            "the log"
+        };
         format!(
             "{:?} is older than {than} beside it: its last commit is {head}, the checkpoint's is {number}, the log's {}. The directory was copied while \
              somebody wrote, or data.mdb alone was restored. Copy or restore the whole directory, data.mdb before checkpoint, log.0 and log.1; or, when \

@@ -46,7 +46,9 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
     let fragment = stat.f_frsize as u64;
     Ok(DiskSpace {
         free_bytes: (stat.f_bavail as u64).saturating_mul(fragment),
-        reserved_bytes: (stat.f_bfree as u64).saturating_sub(stat.f_bavail as u64).saturating_mul(fragment),
+        reserved_bytes: (stat.f_bfree as u64)
+            .saturating_sub(stat.f_bavail as u64)
+            .saturating_mul(fragment),
         total_bytes: (stat.f_blocks as u64).saturating_mul(fragment),
     })
 }
@@ -68,8 +70,21 @@ impl Mapped {
     pub fn open(file: &File) -> io::Result<Self> {
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         // SAFETY: a descriptor that is open for the call; the system chooses the place.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { address, bytes }) }
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Self { address, bytes })
+        }
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -92,7 +107,11 @@ impl Drop for Mapped {
 /// Those of the call; a part of the blocks may be there then.
 pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -> io::Result<()> {
     let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
-    let mode = if keeps_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 };
+    let mode = if keeps_length {
+        libc::FALLOC_FL_KEEP_SIZE
+    } else {
+        0
+    };
     // SAFETY: a descriptor that is open for the call, and numbers.
     if unsafe { libc::fallocate(file.as_raw_fd(), mode, offset(from)?, offset(bytes)?) } == 0 {
         return Ok(());
@@ -104,7 +123,9 @@ pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -
     let zeros = [0; 64 * 1024];
     let mut at = from;
     while at < from + bytes {
-        let part = usize::try_from(from + bytes - at).unwrap_or(usize::MAX).min(zeros.len());
+        let part = usize::try_from(from + bytes - at)
+            .unwrap_or(usize::MAX)
+            .min(zeros.len());
         file.write_all_at(&zeros[..part], at)?;
         at += part as u64;
     }
@@ -113,11 +134,18 @@ pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -
 
 /// fcntl(2): a lock of this process for writing on the first byte of a file, until any descriptor of the file is closed; the process
 /// that stands in its way, if one does.
-#[expect(clippy::cast_possible_truncation, reason = "constants, wider in C than the fields that they are for")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "constants, wider in C than the fields that they are for"
+)]
 pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
     // SAFETY: of integers alone, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    (lock.l_type, lock.l_whence, lock.l_len) = (libc::F_WRLCK as libc::c_short, libc::SEEK_SET as libc::c_short, 1);
+    (lock.l_type, lock.l_whence, lock.l_len) = (
+        libc::F_WRLCK as libc::c_short,
+        libc::SEEK_SET as libc::c_short,
+        1,
+    );
     // SAFETY: a descriptor that is open for the call; the lock lives through it.
     if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) } == 0 {
         return Ok(None);
@@ -135,7 +163,9 @@ pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
 
 /// sync_file_range(2): writes a part of a file to the disk, and waits for it. Says nothing of the disk's own cache.
 pub(super) fn write_out(file: &File, from: u64, bytes: u64) -> io::Result<()> {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     sync_file_range(file, (from, bytes), flags)
 }
 
@@ -158,9 +188,18 @@ fn sync_file_range(file: &File, (from, bytes): (u64, u64), flags: libc::c_uint) 
 }
 
 /// Writes the pages that the last commit of an environment uses, and no others, as a data file.
-pub(super) fn copy_used_pages(environment: &lmdb::Environment, file: &File) -> Result<(), lmdb::Error> {
+pub(super) fn copy_used_pages(
+    environment: &lmdb::Environment,
+    file: &File,
+) -> Result<(), lmdb::Error> {
     // SAFETY: both are open for the call, which reads the one and writes the other.
-    match unsafe { lmdb_sys::mdb_env_copyfd2(environment.env(), file.as_raw_fd(), lmdb_sys::MDB_CP_COMPACT) } {
+    match unsafe {
+        lmdb_sys::mdb_env_copyfd2(
+            environment.env(),
+            file.as_raw_fd(),
+            lmdb_sys::MDB_CP_COMPACT,
+        )
+    } {
         lmdb_sys::MDB_SUCCESS => Ok(()),
         code => Err(lmdb::Error::from_err_code(code)),
     }
@@ -168,10 +207,21 @@ pub(super) fn copy_used_pages(environment: &lmdb::Environment, file: &File) -> R
 
 /// Round-robin real-time scheduling for the calling thread alone, not for its children. Where it is not allowed, nothing changes.
 pub(super) fn prefer_this_thread() {
-    let parameter = libc::sched_param { sched_priority: REAL_TIME_PRIORITY };
+    let parameter = libc::sched_param {
+        sched_priority: REAL_TIME_PRIORITY,
+    };
     // SAFETY: 0 is the calling thread; the parameter lives through the call.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const parameter) };
+    let result = unsafe {
+        libc::sched_setscheduler(
+            0,
+            libc::SCHED_RR | libc::SCHED_RESET_ON_FORK,
+            &raw const parameter,
+        )
+    };
     if result != 0 {
-        log::debug!("no real-time scheduling for the writer thread: {}", io::Error::last_os_error());
+        log::debug!(
+            "no real-time scheduling for the writer thread: {}",
+            io::Error::last_os_error()
+        );
     }
 }

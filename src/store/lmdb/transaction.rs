@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::ops::ControlFlow;
 
-use lmdb::{Cursor, Database, Error, RoCursor, RoTransaction, RwTransaction, Transaction as _, WriteFlags};
+use lmdb::{
+    Cursor, Database, Error, RoCursor, RoTransaction, RwTransaction, Transaction as _, WriteFlags,
+};
 use lmdb_sys::{MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV, MDB_SET_RANGE};
 
 use super::error::store_error;
@@ -31,7 +33,10 @@ impl<'s> Snapshot<'s> {
         // gate, so not before `pass` is dropped, which is after the transaction (field order).
         #[allow(unsafe_code)]
         let environment = unsafe { &*environment };
-        Ok(Self { transaction: environment.begin_ro_txn()?, pass })
+        Ok(Self {
+            transaction: environment.begin_ro_txn()?,
+            pass,
+        })
     }
 }
 
@@ -44,8 +49,16 @@ impl RawRead for Snapshot<'_> {
         transaction_id(&self.transaction)
     }
 
-    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let cursor = self.transaction.open_ro_cursor(self.pass.database).map_err(store_error)?;
+    fn raw_walk(
+        &self,
+        range: RawRange<'_>,
+        direction: Direction,
+        visit: &mut RawVisit<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let cursor = self
+            .transaction
+            .open_ro_cursor(self.pass.database)
+            .map_err(store_error)?;
         walk(&cursor, range, direction, visit)
     }
 }
@@ -63,7 +76,12 @@ pub(super) struct Batch<'e> {
 
 impl<'e> Batch<'e> {
     pub fn new(transaction: RwTransaction<'e>, database: Database, operations: Operations) -> Self {
-        Self { transaction, database, operations, map_full: Cell::new(false) }
+        Self {
+            transaction,
+            database,
+            operations,
+            map_full: Cell::new(false),
+        }
     }
 
     pub fn map_full(&self) -> bool {
@@ -92,15 +110,25 @@ impl RawRead for Batch<'_> {
         transaction_id(&self.transaction)
     }
 
-    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let cursor = self.transaction.open_ro_cursor(self.database).map_err(|error| self.failed(error))?;
+    fn raw_walk(
+        &self,
+        range: RawRange<'_>,
+        direction: Direction,
+        visit: &mut RawVisit<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let cursor = self
+            .transaction
+            .open_ro_cursor(self.database)
+            .map_err(|error| self.failed(error))?;
         walk(&cursor, range, direction, visit)
     }
 }
 
 impl RawWrite for Batch<'_> {
     fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.transaction.put(self.database, &key, &value, WriteFlags::empty()).map_err(|error| self.failed(error))?;
+        self.transaction
+            .put(self.database, &key, &value, WriteFlags::empty())
+            .map_err(|error| self.failed(error))?;
         self.operations.put(key, value);
         Ok(())
     }
@@ -135,7 +163,11 @@ fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
 type Entry<'t> = (&'t [u8], &'t [u8]);
 
 /// Where a cursor came to; `None` at the end.
-fn step<'t>(cursor: &RoCursor<'t>, key: Option<&[u8]>, operation: libc::c_uint) -> Result<Option<Entry<'t>>, StoreError> {
+fn step<'t>(
+    cursor: &RoCursor<'t>,
+    key: Option<&[u8]>,
+    operation: libc::c_uint,
+) -> Result<Option<Entry<'t>>, StoreError> {
     match cursor.get(key, None, operation) {
         Ok((Some(key), value)) => Ok(Some((key, value))),
         Ok((None, _)) => Err(StoreError::Corrupt("an entry without a key")),
@@ -147,7 +179,11 @@ fn step<'t>(cursor: &RoCursor<'t>, key: Option<&[u8]>, operation: libc::c_uint) 
 /// The first entry at or after `key`.
 fn seek<'t>(cursor: &RoCursor<'t>, key: &[u8]) -> Result<Option<Entry<'t>>, StoreError> {
     // LMDB has no empty key, not even to seek.
-    if key.is_empty() { step(cursor, None, MDB_FIRST) } else { step(cursor, Some(key), MDB_SET_RANGE) }
+    if key.is_empty() {
+        step(cursor, None, MDB_FIRST)
+    } else {
+        step(cursor, Some(key), MDB_SET_RANGE)
+    }
 }
 
 fn walk(
@@ -225,7 +261,9 @@ fn last<'t>(cursor: &RoCursor<'t>, upper: Bound<&[u8]>) -> Result<Option<Entry<'
     };
     match seek(cursor, bound)? {
         None => step(cursor, None, MDB_LAST),
-        Some((key, value)) if key == bound && matches!(upper, Bound::Included(_)) => Ok(Some((key, value))),
+        Some((key, value)) if key == bound && matches!(upper, Bound::Included(_)) => {
+            Ok(Some((key, value)))
+        }
         Some(_) => step(cursor, None, MDB_PREV),
     }
 }
@@ -249,9 +287,16 @@ fn is_above(key: &[u8], lower: Bound<&[u8]>) -> bool {
 /// Puts the first entry again, the least that LMDB takes for a change.
 pub(super) fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
     let mut first = None;
-    batch.walk(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded }, Direction::Forward, &mut |key, value| {
-        first = Some((key.to_vec(), value.to_vec()));
-        ControlFlow::Break(())
-    })?;
+    batch.walk(
+        &KeyRange {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        },
+        Direction::Forward,
+        &mut |key, value| {
+            first = Some((key.to_vec(), value.to_vec()));
+            ControlFlow::Break(())
+        },
+    )?;
     first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
 }

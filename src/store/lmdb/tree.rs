@@ -15,12 +15,16 @@ pub(super) struct Tree<'m> {
 }
 
 /// What is called with each entry.
-pub(super) type Visit<'v, 'm> = dyn FnMut(&'m [u8], &'m [u8]) -> Result<ControlFlow<()>, StoreError> + 'v;
+pub(super) type Visit<'v, 'm> =
+    dyn FnMut(&'m [u8], &'m [u8]) -> Result<ControlFlow<()>, StoreError> + 'v;
 
 impl<'m> Tree<'m> {
     pub fn get(&self, key: &[u8]) -> Result<Option<&'m [u8]>, StoreError> {
         let mut found = None;
-        let only = RawRange { lower: Bound::Included(key), upper: Bound::Included(key) };
+        let only = RawRange {
+            lower: Bound::Included(key),
+            upper: Bound::Included(key),
+        };
         let _ = self.walk(only, Direction::Forward, &mut |_, value| {
             found = Some(value);
             Ok(ControlFlow::Break(()))
@@ -35,7 +39,12 @@ impl<'m> Tree<'m> {
         direction: Direction,
         visit: &mut Visit<'_, 'm>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        self.head.main.root.map_or(Ok(ControlFlow::Continue(())), |root| self.walk_page(root, 1, (range, direction), visit))
+        self.head
+            .main
+            .root
+            .map_or(Ok(ControlFlow::Continue(())), |root| {
+                self.walk_page(root, 1, (range, direction), visit)
+            })
     }
 
     fn page(&self, page: u64) -> Result<&'m [u8], StoreError> {
@@ -43,7 +52,9 @@ impl<'m> Tree<'m> {
     }
 
     fn part(&self, page: u64, at: usize, bytes: usize) -> Result<&'m [u8], StoreError> {
-        let begin = usize::try_from(page).ok().and_then(|page| page.checked_mul(self.head.page_bytes)?.checked_add(at));
+        let begin = usize::try_from(page)
+            .ok()
+            .and_then(|page| page.checked_mul(self.head.page_bytes)?.checked_add(at));
         let part = begin.and_then(|begin| self.bytes.get(begin..begin.checked_add(bytes)?));
         part.ok_or(StoreError::Corrupt("a page is missing"))
     }
@@ -58,7 +69,13 @@ impl<'m> Tree<'m> {
         let (bytes, is_leaf) = (self.page(page)?, level == self.head.main.depth);
         let nodes = nodes(bytes, is_leaf, false).map_err(StoreError::Corrupt)?;
         // A leaf's are of their key; below a branch's are keys from its own, the first has none, up to the next one's.
-        let begins = |at: usize| if is_leaf || at > 0 { nodes.get(at).map(|(key, _)| *key) } else { None };
+        let begins = |at: usize| {
+            if is_leaf || at > 0 {
+                nodes.get(at).map(|(key, _)| *key)
+            } else {
+                None
+            }
+        };
         let is_before = |at: usize| match (range.lower, begins(if is_leaf { at } else { at + 1 })) {
             (Bound::Included(lower), Some(key)) => {
                 if is_leaf {
@@ -75,15 +92,23 @@ impl<'m> Tree<'m> {
             (Bound::Excluded(upper), Some(key)) => key >= upper,
             (Bound::Unbounded, _) | (_, None) => false,
         };
-        let positions: Vec<usize> = (0..nodes.len()).filter(|at| !is_before(*at) && !is_after(*at)).collect();
+        let positions: Vec<usize> = (0..nodes.len())
+            .filter(|at| !is_before(*at) && !is_after(*at))
+            .collect();
         for nth in 0..positions.len() {
-            let at = positions[if direction == Direction::Forward { nth } else { positions.len() - 1 - nth }];
+            let at = positions[if direction == Direction::Forward {
+                nth
+            } else {
+                positions.len() - 1 - nth
+            }];
             let (key, link) = &nodes[at];
             let flow = match link {
                 Link::Child(child) if level < self.head.main.depth => {
                     self.walk_page(*child, level + 1, (range, direction), visit)?
                 }
-                Link::Child(_) => return Err(StoreError::Corrupt("a tree that is deeper than it says")),
+                Link::Child(_) => {
+                    return Err(StoreError::Corrupt("a tree that is deeper than it says"));
+                }
                 Link::Long(first, length) => visit(key, self.part(*first, PAGE_HEADER, *length)?)?,
                 Link::Value(place) => visit(key, bytes.get(place.clone()).unwrap_or_default())?,
             };

@@ -34,12 +34,24 @@ impl Usage {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
-        let word = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let number = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let is_valid = bytes.starts_with(&MAGIC) && word(8) == crc32fast::hash(&bytes[CHECKED_AT..]);
+        let word = |at: usize| {
+            bytes[at..]
+                .first_chunk()
+                .map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        };
+        let number = |at: usize| {
+            bytes[at..]
+                .first_chunk()
+                .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        };
+        let is_valid =
+            bytes.starts_with(&MAGIC) && word(8) == crc32fast::hash(&bytes[CHECKED_AT..]);
         Ok(match word(CHECKED_AT) {
             IN_USE if is_valid => Some(Self::InUse),
-            CLOSED if is_valid => Some(Self::Closed { epoch: number(16), number: number(24) }),
+            CLOSED if is_valid => Some(Self::Closed {
+                epoch: number(16),
+                number: number(24),
+            }),
             _ => None,
         })
     }

@@ -27,24 +27,36 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub fn start(environment: Arc<LmdbEnvironment>, on_commit: OnCommit) -> Result<Self, StoreError> {
+    pub fn start(
+        environment: Arc<LmdbEnvironment>,
+        on_commit: OnCommit,
+    ) -> Result<Self, StoreError> {
         // One waiting mark is enough: it says "look", not what changed.
         let (sender, receiver) = sync_channel(1);
         // The file, not its directory: the log is written there at each commit too.
         let data_file = environment.directory.data_file();
-        let mut files = notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
-        files.watch(&data_file, RecursiveMode::NonRecursive).map_err(watch_error)?;
+        let mut files =
+            notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
+        files
+            .watch(&data_file, RecursiveMode::NonRecursive)
+            .map_err(watch_error)?;
         // After the watch has begun: what is committed from here on makes an event.
         let last = environment.commit_id();
-        let thread = Worker::start("store-watch", "watcher thread", move || run(&environment, &receiver, last, &on_commit))?;
-        Ok(Self { _files: files, _thread: thread })
+        let thread = Worker::start("store-watch", "watcher thread", move || {
+            run(&environment, &receiver, last, &on_commit)
+        })?;
+        Ok(Self {
+            _files: files,
+            _thread: thread,
+        })
     }
 }
 
 fn mark(sender: &SyncSender<()>, event: notify::Result<Event>) {
     let relevant = match event {
         Ok(event) => {
-            !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| path.ends_with(DATA_FILE))
+            !matches!(event.kind, EventKind::Access(_))
+                && event.paths.iter().any(|path| path.ends_with(DATA_FILE))
                 || event.need_rescan()
         }
         // Events may be lost: look.

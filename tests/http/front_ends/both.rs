@@ -23,7 +23,15 @@ pub struct Read {
 
 impl Read {
     /// A read to its end, in order.
-    pub const ALL: Self = Self { id: "", call: "", path: "", items: &[], any_order: false, units: "", last: "" };
+    pub const ALL: Self = Self {
+        id: "",
+        call: "",
+        path: "",
+        items: &[],
+        any_order: false,
+        units: "",
+        last: "",
+    };
 }
 
 /// A mount that serves HTTP.
@@ -35,12 +43,18 @@ pub struct Both {
 impl Both {
     pub fn with_samples() -> Self {
         let address = free_address();
-        Self { mount: Mount::with_samples_and(&["--http", &address]), address }
+        Self {
+            mount: Mount::with_samples_and(&["--http", &address]),
+            address,
+        }
     }
 
     pub fn empty() -> Self {
         let address = free_address();
-        Self { mount: Mount::with_args(&["--http", &address]), address }
+        Self {
+            mount: Mount::with_args(&["--http", &address]),
+            address,
+        }
     }
 
     /// The answer to a call that must succeed: operation, blank, body.
@@ -56,7 +70,10 @@ impl Both {
         let answer = post(&self.address, operation, body).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().to_owned();
-        (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}")))
+        (
+            status,
+            serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}")),
+        )
     }
 
     /// The items of all pages of a Query or Scan, as plain JSON.
@@ -84,7 +101,10 @@ impl Both {
     /// The same, each line as JSON.
     #[track_caller]
     pub fn lines(&self, script: &str) -> Vec<Value> {
-        self.shell(script).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.shell(script)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// What a call consumed, as in [`Read::units`]; the total is the sum of the arms.
@@ -108,33 +128,69 @@ impl Both {
     #[track_caller]
     pub fn check(&self, read: &Read) {
         let Read { id, call, path, .. } = read;
-        let order = |items: Vec<Value>| if read.any_order { in_any_order(items) } else { items };
-        let expected: Vec<Value> = order(read.items.iter().map(|line| serde_json::from_str(line).unwrap()).collect());
+        let order = |items: Vec<Value>| {
+            if read.any_order {
+                in_any_order(items)
+            } else {
+                items
+            }
+        };
+        let expected: Vec<Value> = order(
+            read.items
+                .iter()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect(),
+        );
 
         let answer = self.with_capacity(call);
-        let items = |page: &Value| page["Items"].as_array().unwrap().iter().map(plain).collect::<Vec<_>>();
+        let items = |page: &Value| {
+            page["Items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(plain)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(order(items(&answer)), expected, "{id}");
         assert_eq!(answer["Count"], expected.len(), "{id}");
         assert_eq!(units(&answer["ConsumedCapacity"]), read.units, "{id}");
-        let last = Some(read.last).filter(|last| !last.is_empty()).map(|last| serde_json::from_str::<Value>(last).unwrap());
+        let last = Some(read.last)
+            .filter(|last| !last.is_empty())
+            .map(|last| serde_json::from_str::<Value>(last).unwrap());
         assert_eq!(answer.get("LastEvaluatedKey").map(plain), last, "{id}");
 
         let page = self.lines(&format!("cat '{path}/page.json'")).remove(0);
-        assert_eq!(order(page["Items"].as_array().unwrap().clone()), expected, "{id}");
+        assert_eq!(
+            order(page["Items"].as_array().unwrap().clone()),
+            expected,
+            "{id}"
+        );
         for member in ["Count", "ScannedCount", "ConsumedCapacity"] {
             assert_eq!(page[member], answer[member], "{id}");
         }
         assert_eq!(page["next"].is_null(), last.is_none(), "{id}");
-        assert_eq!(order(self.lines(&format!("cat '{path}/items.ndjson'"))), expected, "{id}");
+        assert_eq!(
+            order(self.lines(&format!("cat '{path}/items.ndjson'"))),
+            expected,
+            "{id}"
+        );
         let typed = self.lines(&format!("cat '{path}/items.ddbjson'"));
         assert_eq!(order(typed.iter().map(plain).collect()), expected, "{id}");
         let count = format!("{0}\n{0}\n{0}\n", expected.len());
         let counts = format!("cat '{path}/count'; wc -l < '{path}/keys'; ls '{path}' | wc -l");
         assert_eq!(self.shell(&counts), count, "{id}");
         // The request that the path stands for, given to the API.
-        let operation = if path.contains("/scan") { "Scan" } else { "Query" };
+        let operation = if path.contains("/scan") {
+            "Scan"
+        } else {
+            "Query"
+        };
         let request = self.shell(&format!("cat '{path}/request.json'"));
-        assert_eq!(order(items(&self.api(&format!("{operation} {request}")))), expected, "{id}");
+        assert_eq!(
+            order(items(&self.api(&format!("{operation} {request}")))),
+            expected,
+            "{id}"
+        );
     }
 
     /// Both refuse it, and name the reason; what the mount said is in its errors file.
@@ -142,10 +198,24 @@ impl Both {
     pub fn refuses(&self, id: &str, call: &str, script: &str, [text, text_of_mount]: [&str; 2]) {
         let (status, body) = self.post(call);
         assert_eq!(status, "400", "{id}: {body}");
-        assert!(body["__type"].as_str().unwrap().ends_with("#ValidationException"), "{id}: {body}");
-        assert!(body["message"].as_str().unwrap().contains(text), "{id}: {body}");
-        let said = self.shell(&format!("{{ {script}; }} 2> /dev/null && echo accepted; cat .ddb/errors/last"));
-        assert!(said.contains("EINVAL") && said.contains(text_of_mount) && !said.contains("accepted"), "{id}: {said}");
+        assert!(
+            body["__type"]
+                .as_str()
+                .unwrap()
+                .ends_with("#ValidationException"),
+            "{id}: {body}"
+        );
+        assert!(
+            body["message"].as_str().unwrap().contains(text),
+            "{id}: {body}"
+        );
+        let said = self.shell(&format!(
+            "{{ {script}; }} 2> /dev/null && echo accepted; cat .ddb/errors/last"
+        ));
+        assert!(
+            said.contains("EINVAL") && said.contains(text_of_mount) && !said.contains("accepted"),
+            "{id}: {said}"
+        );
     }
 }
 
@@ -153,7 +223,10 @@ impl Both {
 pub fn units(consumed: &Value) -> String {
     let mut arms = Vec::new();
     let mut total = 0.0;
-    for (member, word) in [("GlobalSecondaryIndexes", "gsi"), ("LocalSecondaryIndexes", "lsi")] {
+    for (member, word) in [
+        ("GlobalSecondaryIndexes", "gsi"),
+        ("LocalSecondaryIndexes", "lsi"),
+    ] {
         for (name, arm) in consumed[member].as_object().into_iter().flatten() {
             let units = arm["CapacityUnits"].as_f64().unwrap();
             total += units;
@@ -178,7 +251,11 @@ pub fn in_any_order(mut items: Vec<Value>) -> Vec<Value> {
 /// An item of the wire as the plain JSON of item files: strings, numbers, booleans, documents and string sets.
 pub fn plain(item: &Value) -> Value {
     let attributes = item.as_object().unwrap().iter();
-    Value::Object(attributes.map(|(name, value)| (name.clone(), plain_value(value))).collect())
+    Value::Object(
+        attributes
+            .map(|(name, value)| (name.clone(), plain_value(value)))
+            .collect(),
+    )
 }
 
 fn plain_value(value: &Value) -> Value {
@@ -187,7 +264,12 @@ fn plain_value(value: &Value) -> Value {
         "S" | "BOOL" => content.clone(),
         "N" => serde_json::from_str(content.as_str().unwrap()).unwrap(),
         "NULL" => Value::Null,
-        "L" => content.as_array().unwrap().iter().map(plain_value).collect(),
+        "L" => content
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(plain_value)
+            .collect(),
         "M" => plain(content),
         "SS" => Value::Object(Map::from_iter([("$ss".to_owned(), content.clone())])),
         other => panic!("{other} is not in these examples"),

@@ -19,7 +19,13 @@ const CREATE: &str = r#"CreateTable {"TableName":"Tab","BillingMode":"PAY_PER_RE
 /// Bytes of `pk` with a value of one letter and of `sk` with one digit (docs/dynamodb.md 5.1).
 const KEY_BYTES: usize = 3 + 4;
 
-const SMALL: &[&str] = &[r#"{"sk":1}"#, r#"{"sk":2}"#, r#"{"sk":3}"#, r#"{"sk":4}"#, r#"{"sk":5}"#];
+const SMALL: &[&str] = &[
+    r#"{"sk":1}"#,
+    r#"{"sk":2}"#,
+    r#"{"sk":3}"#,
+    r#"{"sk":4}"#,
+    r#"{"sk":5}"#,
+];
 const FETCHED: &[&str] = &[r#"{"l":1}"#, r#"{"l":2}"#, r#"{"l":3}"#, r#"{"l":4}"#];
 
 /// The reads of one partition, for both front ends.
@@ -94,7 +100,11 @@ fn write(both: &Both, pk: &str, sk: u32, (more, more_bytes): (&str, usize), byte
     let rest = "w".repeat(bytes - KEY_BYTES - more_bytes - 1);
     let directory = both.mount.point().join("Tab/items").join(pk);
     fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join(format!("{sk}.json")), format!(r#"{{{more}"w":"{rest}"}}"#)).unwrap();
+    fs::write(
+        directory.join(format!("{sk}.json")),
+        format!(r#"{{{more}"w":"{rest}"}}"#),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -107,7 +117,18 @@ fn the_worked_examples_of_capacity() {
     (1..=5).for_each(|sk| write(&both, "s", sk, ("", 0), 100));
     // b, l and their values are 3 bytes each; v fills the entry up to 200 bytes.
     let v = "v".repeat(200 - KEY_BYTES - 3 - 1);
-    (1..=4).for_each(|sk| write(&both, "d", sk, (&format!(r#""b":{sk},"l":{sk},"v":"{v}","#), 3 + 3 + 1 + v.len()), 300));
+    (1..=4).for_each(|sk| {
+        write(
+            &both,
+            "d",
+            sk,
+            (
+                &format!(r#""b":{sk},"l":{sk},"v":"{v}","#),
+                3 + 3 + 1 + v.len(),
+            ),
+            300,
+        )
+    });
 
     READS.iter().for_each(|read| both.check(read));
     single_reads(&both);
@@ -119,12 +140,20 @@ fn the_worked_examples_of_capacity() {
 fn single_reads(both: &Both) {
     let get = |pk: &str, consistent: bool| {
         let key = format!(r#"{{"pk":{{"S":"{pk}"}},"sk":{{"N":"1"}}}}"#);
-        both.units(&format!(r#"GetItem {{"TableName":"Tab","Key":{key},"ConsistentRead":{consistent}}}"#))
+        both.units(&format!(
+            r#"GetItem {{"TableName":"Tab","Key":{key},"ConsistentRead":{consistent}}}"#
+        ))
     };
-    assert_eq!((get("m", true), get("m", false)), ("table 1".into(), "table 0.5".into()), "GetItem of 3.5 KB");
+    assert_eq!(
+        (get("m", true), get("m", false)),
+        ("table 1".into(), "table 0.5".into()),
+        "GetItem of 3.5 KB"
+    );
     assert_eq!(get("l", true), "table 3", "GetItem of 8.1 KB");
     let keys = r#"[{"pk":{"S":"s"},"sk":{"N":"1"}},{"pk":{"S":"s"},"sk":{"N":"2"}}]"#;
-    let batch = both.units(&format!(r#"BatchGetItem {{"RequestItems":{{"Tab":{{"Keys":{keys}}}}}}}"#));
+    let batch = both.units(&format!(
+        r#"BatchGetItem {{"RequestItems":{{"Tab":{{"Keys":{keys}}}}}}}"#
+    ));
     assert_eq!(batch, "table 1", "BatchGetItem of two items of 100 bytes");
     write(both, "t", 1, ("", 0), 5_120);
     let get = r#"TransactGetItems {"TransactItems":[{"Get":{"TableName":"Tab","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}}]}"#;
@@ -143,9 +172,17 @@ fn writes(both: &Both) {
     assert_eq!(put(both, 1, 512), "table 1", "0.5 KB over as much");
     // The same over what the mount wrote.
     write(both, "p", 2, ("", 0), 3_175);
-    assert_eq!(put(both, 2, 512), "table 4", "0.5 KB over 3.1 KB of the mount");
+    assert_eq!(
+        put(both, 2, 512),
+        "table 4",
+        "0.5 KB over 3.1 KB of the mount"
+    );
     write(both, "p", 1, ("", 0), 100);
-    assert_eq!(put(both, 1, 512), "table 1", "0.5 KB over 0.1 KB of the mount");
+    assert_eq!(
+        put(both, 1, 512),
+        "table 1",
+        "0.5 KB over 0.1 KB of the mount"
+    );
 }
 
 fn index_changes(both: &Both) {
@@ -158,23 +195,42 @@ fn index_changes(both: &Both) {
     let entries = || both.shell("cd Tab/gsi/keys/items; for k in *; do echo $k $(ls $k); done");
     write(both, "u", 1, (r#""k":"A","#, 2), 200);
     assert_eq!(entries(), "A u,1.json\n");
-    assert_eq!(update("SET k = :v", "B"), "gsi keys 2, table 1", "an index key from A to B");
+    assert_eq!(
+        update("SET k = :v", "B"),
+        "gsi keys 2, table 1",
+        "an index key from A to B"
+    );
     assert_eq!(entries(), "B u,1.json\n");
     // From B to C by the mount, and back.
     both.shell("jq -c '.k = \"C\"' Tab/items/u/1.json > Tab/items/u/1.json");
     assert_eq!(entries(), "C u,1.json\n");
-    assert_eq!(update("SET k = :v", "B"), "gsi keys 2, table 1", "an index key from C of the mount to B");
+    assert_eq!(
+        update("SET k = :v", "B"),
+        "gsi keys 2, table 1",
+        "an index key from C of the mount to B"
+    );
     let entry = both.shell("cat Tab/gsi/keys/items/B/u,1.json");
-    assert_eq!(update("SET misc = :v", "1"), "table 1", "an attribute that is not projected");
+    assert_eq!(
+        update("SET misc = :v", "1"),
+        "table 1",
+        "an attribute that is not projected"
+    );
     assert_eq!(both.shell("cat Tab/gsi/keys/items/B/u,1.json"), entry);
     assert_eq!(both.shell("jq -r .misc Tab/items/u/1.json"), "1\n");
 }
 
 fn transactions(both: &Both) {
     let rest = "w".repeat(1_536 - KEY_BYTES - 2 - 1);
-    let item = format!(r#"{{"pk":{{"S":"t"}},"sk":{{"N":"2"}},"k":{{"S":"T"}},"w":{{"S":"{rest}"}}}}"#);
-    let write = format!(r#"TransactWriteItems {{"TransactItems":[{{"Put":{{"TableName":"Tab","Item":{item}}}}}]}}"#);
-    assert_eq!(both.units(&write), "gsi keys 1, table 4", "TransactWriteItems of 1.5 KB");
+    let item =
+        format!(r#"{{"pk":{{"S":"t"}},"sk":{{"N":"2"}},"k":{{"S":"T"}},"w":{{"S":"{rest}"}}}}"#);
+    let write = format!(
+        r#"TransactWriteItems {{"TransactItems":[{{"Put":{{"TableName":"Tab","Item":{item}}}}}]}}"#
+    );
+    assert_eq!(
+        both.units(&write),
+        "gsi keys 1, table 4",
+        "TransactWriteItems of 1.5 KB"
+    );
     assert_eq!(
         both.shell("ls Tab/items/t Tab/gsi/keys/items/T"),
         "Tab/gsi/keys/items/T:\nt,2.json\n\nTab/items/t:\n1.json\n2.json\n"

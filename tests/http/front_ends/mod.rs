@@ -15,7 +15,10 @@ const SAMPLES: &[Read] = &[
             "ExpressionAttributeValues":{":v_title":{"S":"Meteor Blasters"}},"ProjectionExpression":"UserId, TopScore",
             "ScanIndexForward":false}"#,
         path: "GameScores/gsi/GameTitleIndex/query/GameTitle=Meteor%20Blasters/select=UserId,TopScore/desc",
-        items: &[r#"{"UserId":"101","TopScore":1000}"#, r#"{"UserId":"103","TopScore":723}"#],
+        items: &[
+            r#"{"UserId":"101","TopScore":1000}"#,
+            r#"{"UserId":"103","TopScore":723}"#,
+        ],
         units: "gsi GameTitleIndex 0.5",
         ..Read::ALL
     },
@@ -46,7 +49,11 @@ const SAMPLES: &[Read] = &[
             "KeyConditionExpression":"GameTitle = :t AND TopScore = :z","ProjectionExpression":"UserId",
             "ExpressionAttributeValues":{":t":{"S":"Comet Quest"},":z":{"N":"0"}}}"#,
         path: "GameScores/gsi/GameTitleIndex/query/@pk=Comet%20Quest/@sk=0/select=UserId",
-        items: &[r#"{"UserId":"123"}"#, r#"{"UserId":"201"}"#, r#"{"UserId":"301"}"#],
+        items: &[
+            r#"{"UserId":"123"}"#,
+            r#"{"UserId":"201"}"#,
+            r#"{"UserId":"301"}"#,
+        ],
         any_order: true,
         units: "gsi GameTitleIndex 0.5",
         ..Read::ALL
@@ -103,7 +110,12 @@ const SAMPLES: &[Read] = &[
         call: r#"Query {"TableName":"Thread","IndexName":"LastPostIndex","KeyConditionExpression":"ForumName = :f",
             "ExpressionAttributeValues":{":f":{"S":"S3"}},"ProjectionExpression":"Subject"}"#,
         path: "Thread/lsi/LastPostIndex/query/@pk=S3/select=Subject",
-        items: &[r#"{"Subject":"ddd"}"#, r#"{"Subject":"bbb"}"#, r#"{"Subject":"ccc"}"#, r#"{"Subject":"aaa"}"#],
+        items: &[
+            r#"{"Subject":"ddd"}"#,
+            r#"{"Subject":"bbb"}"#,
+            r#"{"Subject":"ccc"}"#,
+            r#"{"Subject":"aaa"}"#,
+        ],
         units: "lsi LastPostIndex 0.5",
         ..Read::ALL
     },
@@ -138,7 +150,10 @@ const SAMPLES: &[Read] = &[
             "KeyConditionExpression":"InvoiceNumber = :n AND begins_with(ClientTransactionId, :c)",
             "ExpressionAttributeValues":{":n":{"S":"121212-1"},":c":{"S":"Client1"}}}"#,
         path: "Invoices/query/@pk=121212-1/@sk.begins=Client1/select=ClientTransactionId",
-        items: &[r#"{"ClientTransactionId":"Client1_Trans1"}"#, r#"{"ClientTransactionId":"Client1_Trans2"}"#],
+        items: &[
+            r#"{"ClientTransactionId":"Client1_Trans1"}"#,
+            r#"{"ClientTransactionId":"Client1_Trans2"}"#,
+        ],
         units: "table 0.5",
         ..Read::ALL
     },
@@ -175,7 +190,12 @@ const SAMPLES: &[Read] = &[
         call: r##"Query {"TableName":"Pets","KeyConditionExpression":"AnimalType = :a","ProjectionExpression":"#n",
             "ExpressionAttributeNames":{"#n":"Name"},"ExpressionAttributeValues":{":a":{"S":"Dog"}}}"##,
         path: "Pets/query/AnimalType=Dog/select=Name",
-        items: &[r#"{"Name":"Bowser"}"#, r#"{"Name":"Fido"}"#, r#"{"Name":"Rover"}"#, r#"{"Name":"Snoopy"}"#],
+        items: &[
+            r#"{"Name":"Bowser"}"#,
+            r#"{"Name":"Fido"}"#,
+            r#"{"Name":"Rover"}"#,
+            r#"{"Name":"Snoopy"}"#,
+        ],
         units: "table 0.5",
         ..Read::ALL
     },
@@ -184,7 +204,12 @@ const SAMPLES: &[Read] = &[
         call: r##"Query {"TableName":"Pets","KeyConditionExpression":"AnimalType = :a","ProjectionExpression":"#n",
             "ExpressionAttributeNames":{"#n":"Name"},"ExpressionAttributeValues":{":a":{"S":"Dog"}},"ScanIndexForward":false}"##,
         path: "Pets/query/AnimalType=Dog/select=Name/desc",
-        items: &[r#"{"Name":"Snoopy"}"#, r#"{"Name":"Rover"}"#, r#"{"Name":"Fido"}"#, r#"{"Name":"Bowser"}"#],
+        items: &[
+            r#"{"Name":"Snoopy"}"#,
+            r#"{"Name":"Rover"}"#,
+            r#"{"Name":"Fido"}"#,
+            r#"{"Name":"Bowser"}"#,
+        ],
         units: "table 0.5",
         ..Read::ALL
     },
@@ -227,7 +252,8 @@ fn the_example_data_sets_answer_alike() {
 /// Reads of everything in an index or table, and what they come to.
 fn whole_indexes(both: &Both) {
     // D-01.4: the best ratio of wins, from the index alone.
-    let through_http = both.all(r#"Scan {"TableName":"GameScores","IndexName":"GameTitleWinsIndex"}"#);
+    let through_http =
+        both.all(r#"Scan {"TableName":"GameScores","IndexName":"GameTitleWinsIndex"}"#);
     for items in [
         through_http,
         both.lines("cat GameScores/gsi/GameTitleWinsIndex/scan/items.ndjson"),
@@ -238,9 +264,16 @@ fn whole_indexes(both: &Both) {
             let [wins, losses] = ["Wins", "Losses"].map(|name| item[name].as_f64().unwrap_or(0.0));
             wins / (wins + losses).max(1.0)
         };
-        let best = items.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).unwrap();
+        let best = items
+            .iter()
+            .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+            .unwrap();
         let expected = r#"{"GameTitle":"Galaxy Invaders","TopScore":2317,"UserId":"103","Wins":40,"Losses":3}"#;
-        assert_eq!(best, &serde_json::from_str::<Value>(expected).unwrap(), "D-01.4");
+        assert_eq!(
+            best,
+            &serde_json::from_str::<Value>(expected).unwrap(),
+            "D-01.4"
+        );
     }
     // D-01.7: of the table, where the title is the sort key.
     let filtered = both.all(
@@ -249,28 +282,45 @@ fn whole_indexes(both: &Both) {
     );
     let users = ["123", "201", "301", "400"].map(|user| json!({ "UserId": user }));
     assert_eq!(in_any_order(filtered), users, "D-01.7");
-    assert_eq!(in_any_order(both.lines("jq -c '{UserId}' GameScores/items/*/Comet%20Quest.json")), users, "D-01.7");
+    assert_eq!(
+        in_any_order(both.lines("jq -c '{UserId}' GameScores/items/*/Comet%20Quest.json")),
+        users,
+        "D-01.7"
+    );
     // D-02.7: only a count.
     let count = both.api(
         r#"Query {"TableName":"Thread","IndexName":"LastPostIndex","KeyConditionExpression":"ForumName = :f AND LastPostDateTime >= :d",
             "ExpressionAttributeValues":{":f":{"S":"S3"},":d":{"S":"2015-01-22"}},"Select":"COUNT"}"#,
     );
     assert_eq!(count, json!({"Count": 3, "ScannedCount": 3}), "D-02.7");
-    assert_eq!(both.shell("cat Thread/lsi/LastPostIndex/query/@pk=S3/@sk.ge=2015-01-22/count"), "3\n", "D-02.7");
+    assert_eq!(
+        both.shell("cat Thread/lsi/LastPostIndex/query/@pk=S3/@sk.ge=2015-01-22/count"),
+        "3\n",
+        "D-02.7"
+    );
     // D-06.3: the country alone is skewed.
     let countries =
         both.all(r#"Scan {"TableName":"InvoiceTransactions","IndexName":"CountryIndex","ProjectionExpression":"Country"}"#);
     let expected = ["FRA", "USA", "USA"].map(|country| json!({ "Country": country }));
     assert_eq!(in_any_order(countries), expected, "D-06.3");
     let index = "cd InvoiceTransactions/gsi/CountryIndex/items";
-    assert_eq!(both.shell(&format!("{index}; for c in *; do echo $c $(ls $c | wc -l); done")), "FRA 1\nUSA 2\n", "D-06.3");
+    assert_eq!(
+        both.shell(&format!(
+            "{index}; for c in *; do echo $c $(ls $c | wc -l); done"
+        )),
+        "FRA 1\nUSA 2\n",
+        "D-06.3"
+    );
 }
 
 /// A question that takes a query for each shard.
 fn queries_over_shards(both: &Both) {
     let check = |id: &str, queries: Vec<String>, script: &str, expected: &[&str]| {
         let items: Vec<Value> = queries.iter().flat_map(|call| both.all(call)).collect();
-        let expected: Vec<Value> = expected.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let expected: Vec<Value> = expected
+            .iter()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         assert_eq!(items, expected, "{id}");
         assert_eq!(both.lines(script), expected, "{id}");
     };
@@ -283,16 +333,29 @@ fn queries_over_shards(both: &Both) {
         };
         (1..=5).map(of).collect()
     };
-    let transactions = ["Client1_Trans1", "Client1_Trans2", "Client2_Trans1", "Client2_Trans2"]
-        .map(|transaction| format!(r#"{{"ClientTransactionId":"{transaction}"}}"#));
+    let transactions = [
+        "Client1_Trans1",
+        "Client1_Trans2",
+        "Client2_Trans1",
+        "Client2_Trans2",
+    ]
+    .map(|transaction| format!(r#"{{"ClientTransactionId":"{transaction}"}}"#));
     let all: Vec<&str> = transactions.iter().map(String::as_str).collect();
     check(
         "D-05.2",
-        invoices(" AND begins_with(ClientTransactionId, :c)", r#",":c":{"S":"Client1"}"#),
+        invoices(
+            " AND begins_with(ClientTransactionId, :c)",
+            r#",":c":{"S":"Client1"}"#,
+        ),
         "cat Invoices/query/@pk=121212-{1..5}/@sk.begins=Client1/select=ClientTransactionId/items.ndjson",
         &all[..2],
     );
-    check("D-05.3", invoices("", ""), "cat Invoices/query/@pk=121212-{1..5}/select=ClientTransactionId/items.ndjson", &all);
+    check(
+        "D-05.3",
+        invoices("", ""),
+        "cat Invoices/query/@pk=121212-{1..5}/select=ClientTransactionId/items.ndjson",
+        &all,
+    );
     let usa = |n: u32| {
         format!(
             r#"Query {{"TableName":"InvoiceTransactions","IndexName":"PrefixCountryIndex","ProjectionExpression":"InvoiceNumber",
@@ -304,7 +367,10 @@ fn queries_over_shards(both: &Both) {
         "D-06.1",
         (1..=3).map(usa).collect(),
         "cat InvoiceTransactions/gsi/PrefixCountryIndex/query/@pk={1..3}/@sk=USA/select=InvoiceNumber/items.ndjson",
-        &[r#"{"InvoiceNumber":"121212"}"#, r#"{"InvoiceNumber":"121213"}"#],
+        &[
+            r#"{"InvoiceNumber":"121212"}"#,
+            r#"{"InvoiceNumber":"121213"}"#,
+        ],
     );
 }
 
@@ -312,16 +378,37 @@ fn queries_over_shards(both: &Both) {
 fn items_and_directories(both: &Both) {
     // D-01.5, D-02.3: the entries of an index are its directory, in the index's order.
     let names = "0,123,Comet%20Quest.json\n0,201,Comet%20Quest.json\n0,301,Comet%20Quest.json\n";
-    assert_eq!(both.shell("ls GameScores/gsi/GameTitleIndex/items/Comet%20Quest"), names, "D-01.5");
+    assert_eq!(
+        both.shell("ls GameScores/gsi/GameTitleIndex/items/Comet%20Quest"),
+        names,
+        "D-01.5"
+    );
     let posts = both.shell("ls -U Thread/lsi/LastPostIndex/items/S3 | sed 's/.*,//'");
     assert_eq!(posts, "ddd.json\nbbb.json\nccc.json\naaa.json\n", "D-02.3");
     // D-03: what belongs together.
-    assert_eq!(both.shell("ls Thread/items/S3 Thread/lsi/LastPostIndex/items/S3 | grep -c json"), "8\n", "D-03");
+    assert_eq!(
+        both.shell("ls Thread/items/S3 Thread/lsi/LastPostIndex/items/S3 | grep -c json"),
+        "8\n",
+        "D-03"
+    );
     // D-08.1
-    let fido = r#"GetItem {"TableName":"Pets","Key":{"AnimalType":{"S":"Dog"},"Name":{"S":"Fido"}}}"#;
-    assert_eq!(plain(&both.api(fido)["Item"]), both.lines("cat Pets/items/Dog/Fido.json")[0], "D-08.1");
-    assert_eq!(both.shell("ls -U Pets/items/Dog"), "Bowser.json\nFido.json\nRover.json\nSnoopy.json\n", "D-08.2");
-    assert_eq!(both.shell("cat PetsByType/items/Dog.json"), "{\"AnimalType\":\"Dog\",\"Legs\":4}\n", "D-08");
+    let fido =
+        r#"GetItem {"TableName":"Pets","Key":{"AnimalType":{"S":"Dog"},"Name":{"S":"Fido"}}}"#;
+    assert_eq!(
+        plain(&both.api(fido)["Item"]),
+        both.lines("cat Pets/items/Dog/Fido.json")[0],
+        "D-08.1"
+    );
+    assert_eq!(
+        both.shell("ls -U Pets/items/Dog"),
+        "Bowser.json\nFido.json\nRover.json\nSnoopy.json\n",
+        "D-08.2"
+    );
+    assert_eq!(
+        both.shell("cat PetsByType/items/Dog.json"),
+        "{\"AnimalType\":\"Dog\",\"Legs\":4}\n",
+        "D-08"
+    );
 }
 
 /// What both refuse, with the same words.
@@ -345,17 +432,24 @@ fn refusals(both: &Both) {
         "cat OrdersBySequence/gsi/OrderIndex/query/OrderID=Cliente1-2/consistent/items.ndjson",
         ["Consistent reads are not supported on global secondary indexes", "consistent"],
     );
-    assert_eq!(both.shell("ls GameScores/items/500 Thread/items/EC2 | grep -c -e X -e new || true"), "0\n");
+    assert_eq!(
+        both.shell("ls GameScores/items/500 Thread/items/EC2 | grep -c -e X -e new || true"),
+        "0\n"
+    );
 }
 
 fn writes(both: &Both) {
     // D-01.9: an item without the index's sort key is not in the index.
-    both.api(r#"PutItem {"TableName":"GameScores","Item":{"UserId":{"S":"500"},"GameTitle":{"S":"X"}}}"#);
+    both.api(
+        r#"PutItem {"TableName":"GameScores","Item":{"UserId":{"S":"500"},"GameTitle":{"S":"X"}}}"#,
+    );
     both.shell("echo '{}' > GameScores/items/500/Y.json");
     for title in ["X", "Y"] {
         let path = format!("GameScores/gsi/GameTitleIndex/query/@pk={title}/count");
         assert_eq!(
-            both.shell(&format!("cat GameScores/items/500/{title}.json {path} | jq -c .")),
+            both.shell(&format!(
+                "cat GameScores/items/500/{title}.json {path} | jq -c ."
+            )),
             format!("{{\"UserId\":\"500\",\"GameTitle\":\"{title}\"}}\n0\n"),
             "D-01.9"
         );
@@ -367,10 +461,20 @@ fn writes(both: &Both) {
     );
     let metrics = json!({"ItemCollectionKey": {"ForumName": {"S": "EC2"}}, "SizeEstimateRangeGB": [0.0, 1.0]});
     assert_eq!(answer, json!({ "ItemCollectionMetrics": metrics }), "D-03");
-    assert_eq!(both.shell("jq .Replies Thread/items/EC2/zzz.json Thread/lsi/LastPostIndex/items/EC2/*zzz.json"), "1\n1\n", "D-03");
+    assert_eq!(
+        both.shell(
+            "jq .Replies Thread/items/EC2/zzz.json Thread/lsi/LastPostIndex/items/EC2/*zzz.json"
+        ),
+        "1\n1\n",
+        "D-03"
+    );
     // D-07.3: a put into a table with an index.
     let put = r#"PutItem {"TableName":"OrdersBySequence","Item":{"TransactionID":{"S":"1111114"},"OrderID":{"S":"Cliente2-2"},
         "Order_Date":{"S":"2016"}}}"#;
     assert_eq!(both.units(put), "gsi OrderIndex 1, table 1", "D-07.3");
-    assert_eq!(both.shell("ls OrdersBySequence/gsi/OrderIndex/items/Cliente2-2"), "2016,1111114.json\n", "D-07.3");
+    assert_eq!(
+        both.shell("ls OrdersBySequence/gsi/OrderIndex/items/Cliente2-2"),
+        "2016,1111114.json\n",
+        "D-07.3"
+    );
 }

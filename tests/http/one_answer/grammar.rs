@@ -5,16 +5,56 @@
 use crate::support::seeded::Numbers;
 
 /// A rule: its name, what fits, what is wrong.
-type Rule = (&'static str, &'static [&'static str], &'static [&'static str]);
+type Rule = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
 
 /// An operation and its members, each with the cases of a hundred in which it is there.
 type Operation = (&'static str, &'static [(&'static str, u64)]);
 
 const OPERATIONS: &[Operation] = &[
-    ("PutItem", &[(r#""TableName":@table"#, 99), (r#""Item":@item"#, 98), ("@writeCondition", 40), ("@returns", 40), ("@odd", 5)]),
-    ("UpdateItem", &[(r#""TableName":@table"#, 99), (r#""Key":@key"#, 98), ("@update", 95), ("@updateReturns", 40), ("@odd", 5)]),
-    ("DeleteItem", &[(r#""TableName":@table"#, 99), (r#""Key":@key"#, 98), ("@writeCondition", 40), ("@returns", 40), ("@odd", 5)]),
-    ("GetItem", &[(r#""TableName":@table"#, 98), (r#""Key":@key"#, 98), ("@projection", 50), ("@consistent", 30), ("@odd", 5)]),
+    (
+        "PutItem",
+        &[
+            (r#""TableName":@table"#, 99),
+            (r#""Item":@item"#, 98),
+            ("@writeCondition", 40),
+            ("@returns", 40),
+            ("@odd", 5),
+        ],
+    ),
+    (
+        "UpdateItem",
+        &[
+            (r#""TableName":@table"#, 99),
+            (r#""Key":@key"#, 98),
+            ("@update", 95),
+            ("@updateReturns", 40),
+            ("@odd", 5),
+        ],
+    ),
+    (
+        "DeleteItem",
+        &[
+            (r#""TableName":@table"#, 99),
+            (r#""Key":@key"#, 98),
+            ("@writeCondition", 40),
+            ("@returns", 40),
+            ("@odd", 5),
+        ],
+    ),
+    (
+        "GetItem",
+        &[
+            (r#""TableName":@table"#, 98),
+            (r#""Key":@key"#, 98),
+            ("@projection", 50),
+            ("@consistent", 30),
+            ("@odd", 5),
+        ],
+    ),
     (
         "Query",
         &[
@@ -42,43 +82,128 @@ const OPERATIONS: &[Operation] = &[
             ("@odd", 5),
         ],
     ),
-    ("BatchGetItem", &[(r#""RequestItems":@batchGet"#, 98), (r#""ReturnConsumedCapacity":@capacity"#, 30), ("@odd", 5)]),
-    ("BatchWriteItem", &[(r#""RequestItems":@batchWrite"#, 98), (r#""ReturnConsumedCapacity":@capacity"#, 30), ("@odd", 5)]),
-    ("TransactGetItems", &[(r#""TransactItems":@gets"#, 98), ("@odd", 5)]),
-    ("TransactWriteItems", &[(r#""TransactItems":@actions"#, 98), (r#""ReturnConsumedCapacity":@capacity"#, 30), ("@odd", 5)]),
-    ("ExecuteStatement", &[("@statement", 98), (r#""Limit":@count"#, 10), ("@odd", 5)]),
+    (
+        "BatchGetItem",
+        &[
+            (r#""RequestItems":@batchGet"#, 98),
+            (r#""ReturnConsumedCapacity":@capacity"#, 30),
+            ("@odd", 5),
+        ],
+    ),
+    (
+        "BatchWriteItem",
+        &[
+            (r#""RequestItems":@batchWrite"#, 98),
+            (r#""ReturnConsumedCapacity":@capacity"#, 30),
+            ("@odd", 5),
+        ],
+    ),
+    (
+        "TransactGetItems",
+        &[(r#""TransactItems":@gets"#, 98), ("@odd", 5)],
+    ),
+    (
+        "TransactWriteItems",
+        &[
+            (r#""TransactItems":@actions"#, 98),
+            (r#""ReturnConsumedCapacity":@capacity"#, 30),
+            ("@odd", 5),
+        ],
+    ),
+    (
+        "ExecuteStatement",
+        &[("@statement", 98), (r#""Limit":@count"#, 10), ("@odd", 5)],
+    ),
 ];
 
 const RULES: &[Rule] = &[
-    ("table", &[r#""Tab""#, r#""Tab""#, r#""Tab""#], &[r#""Nil""#, r#""T""#, r#""a b""#, "7", "null", "{}"]),
-    ("index", &[r#""by-g""#], &[r#""nix""#, r#""x""#, "null", "true"]),
+    (
+        "table",
+        &[r#""Tab""#, r#""Tab""#, r#""Tab""#],
+        &[r#""Nil""#, r#""T""#, r#""a b""#, "7", "null", "{}"],
+    ),
+    (
+        "index",
+        &[r#""by-g""#],
+        &[r#""nix""#, r#""x""#, "null", "true"],
+    ),
     ("flag", &["true", "false"], &["0", r#""true""#, "null"]),
-    ("count", &["1", "2", "100"], &["0", "-1", "1.5", r#""1""#, "99999999999", "null"]),
-    ("capacity", &[r#""TOTAL""#, r#""INDEXES""#, r#""NONE""#], &[r#""ALL""#, r#""""#, "1", "null"]),
+    (
+        "count",
+        &["1", "2", "100"],
+        &["0", "-1", "1.5", r#""1""#, "99999999999", "null"],
+    ),
+    (
+        "capacity",
+        &[r#""TOTAL""#, r#""INDEXES""#, r#""NONE""#],
+        &[r#""ALL""#, r#""""#, "1", "null"],
+    ),
     (
         "select",
         &[r#""COUNT""#, r#""ALL_ATTRIBUTES""#],
-        &[r#""SOME""#, r#""SPECIFIC_ATTRIBUTES""#, r#""ALL_PROJECTED_ATTRIBUTES""#, "[]"],
+        &[
+            r#""SOME""#,
+            r#""SPECIFIC_ATTRIBUTES""#,
+            r#""ALL_PROJECTED_ATTRIBUTES""#,
+            "[]",
+        ],
     ),
     (
         "odd",
-        &[r#""Odd":1"#, r#""AttributesToGet":["a"]"#, r#""ReturnConsumedCapacity":"TOTAL""#],
+        &[
+            r#""Odd":1"#,
+            r#""AttributesToGet":["a"]"#,
+            r#""ReturnConsumedCapacity":"TOTAL""#,
+        ],
         &[r#""Expected":{}"#, r#""ConditionalOperator":"AND""#],
     ),
-    ("pk", &[r#"{"S":"a"}"#, r#"{"S":"b"}"#], &[r#"{"S":""}"#, r#"{"N":"1"}"#, r#"{"S":7}"#, r#"{"NULL":true}"#, "null", r#""a""#]),
+    (
+        "pk",
+        &[r#"{"S":"a"}"#, r#"{"S":"b"}"#],
+        &[
+            r#"{"S":""}"#,
+            r#"{"N":"1"}"#,
+            r#"{"S":7}"#,
+            r#"{"NULL":true}"#,
+            "null",
+            r#""a""#,
+        ],
+    ),
     (
         "sk",
         &[r#"{"N":"1"}"#, r#"{"N":"2"}"#, r#"{"N":"-1.5"}"#],
-        &[r#"{"N":"x"}"#, r#"{"N":""}"#, r#"{"S":"1"}"#, r#"{"N":"1e200"}"#, r#"{}"#],
+        &[
+            r#"{"N":"x"}"#,
+            r#"{"N":""}"#,
+            r#"{"S":"1"}"#,
+            r#"{"N":"1e200"}"#,
+            r#"{}"#,
+        ],
     ),
     (
         "key",
-        &[r#"{"pk":@pk,"sk":@sk}"#, r#"{"pk":@pk,"sk":@sk}"#, r#"{"sk":@sk,"pk":@pk}"#],
-        &[r#"{"pk":@pk}"#, "{}", r#"{"pk":@pk,"sk":@sk,"x":@value}"#, r#"{"pk":@pk,"pk":@pk,"sk":@sk}"#, "null", "[]", r#""k""#],
+        &[
+            r#"{"pk":@pk,"sk":@sk}"#,
+            r#"{"pk":@pk,"sk":@sk}"#,
+            r#"{"sk":@sk,"pk":@pk}"#,
+        ],
+        &[
+            r#"{"pk":@pk}"#,
+            "{}",
+            r#"{"pk":@pk,"sk":@sk,"x":@value}"#,
+            r#"{"pk":@pk,"pk":@pk,"sk":@sk}"#,
+            "null",
+            "[]",
+            r#""k""#,
+        ],
     ),
     (
         "item",
-        &[r#"{"pk":@pk,"sk":@sk}"#, r#"{"pk":@pk,"sk":@sk,"a":@value}"#, r#"{"pk":@pk,"sk":@sk,"a":@value,"b":@value,"g":@group}"#],
+        &[
+            r#"{"pk":@pk,"sk":@sk}"#,
+            r#"{"pk":@pk,"sk":@sk,"a":@value}"#,
+            r#"{"pk":@pk,"sk":@sk,"a":@value,"b":@value,"g":@group}"#,
+        ],
         &[
             r#"{"pk":@pk,"a":@value}"#,
             r#"{"pk":@pk,"sk":@sk,"":@value}"#,
@@ -87,7 +212,11 @@ const RULES: &[Rule] = &[
             "[]",
         ],
     ),
-    ("group", &[r#"{"S":"g"}"#, r#"{"S":"h"}"#], &[r#"{"S":""}"#, r#"{"N":"1"}"#, r#"{"NULL":true}"#]),
+    (
+        "group",
+        &[r#"{"S":"g"}"#, r#"{"S":"h"}"#],
+        &[r#"{"S":""}"#, r#"{"N":"1"}"#, r#"{"NULL":true}"#],
+    ),
     (
         "value",
         &[
@@ -142,7 +271,19 @@ const RULES: &[Rule] = &[
             "begins_with(a, :v) AND a.c[0] = :v",
             "pk = :v",
         ],
-        &["a = ", "a = :w", "#m = :v", "size(a)", "nofunction(a)", "a = a", "", "a = :v AND", "(a = :v", "date = :v", "a[x] = :v"],
+        &[
+            "a = ",
+            "a = :w",
+            "#m = :v",
+            "size(a)",
+            "nofunction(a)",
+            "a = a",
+            "",
+            "a = :v AND",
+            "(a = :v",
+            "date = :v",
+            "a[x] = :v",
+        ],
     ),
     (
         "substitutes",
@@ -151,7 +292,10 @@ const RULES: &[Rule] = &[
     ),
     (
         "values",
-        &[r#""ExpressionAttributeValues":{":v":@value}"#, r#""ExpressionAttributeValues":{":v":@value}"#],
+        &[
+            r#""ExpressionAttributeValues":{":v":@value}"#,
+            r#""ExpressionAttributeValues":{":v":@value}"#,
+        ],
         &[
             r#""ExpressionAttributeValues":{"v":@value}"#,
             r#""ExpressionAttributeValues":{":v":@value,":w":@value}"#,
@@ -166,7 +310,11 @@ const RULES: &[Rule] = &[
             r#""ConditionExpression":"a = :v OR attribute_not_exists(pk)",@values"#,
             r#""ConditionExpression":"@predicate",@substitutes"#,
         ],
-        &[r#""ConditionExpression":"@predicate""#, r#""ConditionExpression":7"#, r#""Expected":{"a":{"Exists":false}}"#],
+        &[
+            r#""ConditionExpression":"@predicate""#,
+            r#""ConditionExpression":7"#,
+            r#""Expected":{"a":{"Exists":false}}"#,
+        ],
     ),
     (
         "returns",
@@ -176,7 +324,11 @@ const RULES: &[Rule] = &[
             r#""ReturnValuesOnConditionCheckFailure":"ALL_OLD""#,
             r#""ReturnItemCollectionMetrics":"SIZE""#,
         ],
-        &[r#""ReturnValues":"ALL_NEW""#, r#""ReturnValues":"x""#, r#""ReturnItemCollectionMetrics":0"#],
+        &[
+            r#""ReturnValues":"ALL_NEW""#,
+            r#""ReturnValues":"x""#,
+            r#""ReturnItemCollectionMetrics":0"#,
+        ],
     ),
     (
         "updateReturns",
@@ -187,7 +339,10 @@ const RULES: &[Rule] = &[
             r#""ReturnConsumedCapacity":@capacity"#,
             r#""ReturnValuesOnConditionCheckFailure":"ALL_OLD""#,
         ],
-        &[r#""ReturnValues":"all""#, r#""ReturnValuesOnConditionCheckFailure":"x""#],
+        &[
+            r#""ReturnValues":"all""#,
+            r#""ReturnValuesOnConditionCheckFailure":"x""#,
+        ],
     ),
     (
         "action",
@@ -250,15 +405,29 @@ const RULES: &[Rule] = &[
         &[r#""ConsistentRead":true"#, r#""ConsistentRead":false"#],
         &[r#""ConsistentRead":@flag"#, r#""ConsistentRead":1"#],
     ),
-    ("limit", &[r#""Limit":@count"#], &[r#""Limit":0"#, r#""Limit":"1""#]),
+    (
+        "limit",
+        &[r#""Limit":@count"#],
+        &[r#""Limit":0"#, r#""Limit":"1""#],
+    ),
     (
         "segments",
-        &[r#""Segment":0,"TotalSegments":2"#, r#""Segment":1,"TotalSegments":2"#],
-        &[r#""Segment":2,"TotalSegments":2"#, r#""Segment":0"#, r#""TotalSegments":0,"Segment":0"#],
+        &[
+            r#""Segment":0,"TotalSegments":2"#,
+            r#""Segment":1,"TotalSegments":2"#,
+        ],
+        &[
+            r#""Segment":2,"TotalSegments":2"#,
+            r#""Segment":0"#,
+            r#""TotalSegments":0,"Segment":0"#,
+        ],
     ),
     (
         "filter",
-        &[r#""FilterExpression":"@predicate",@substitutes"#, r#""FilterExpression":"a = :v",@values"#],
+        &[
+            r#""FilterExpression":"@predicate",@substitutes"#,
+            r#""FilterExpression":"a = :v",@values"#,
+        ],
         &[r#""FilterExpression":"@predicate""#],
     ),
     (
@@ -335,7 +504,11 @@ const RULES: &[Rule] = &[
             "null",
         ],
     ),
-    ("actions", &["[@act]", "[@act,@act]", "[@act,@act,@act]"], &["[]", "{}", "null"]),
+    (
+        "actions",
+        &["[@act]", "[@act,@act]", "[@act,@act,@act]"],
+        &["[]", "{}", "null"],
+    ),
     (
         "statement",
         &[
@@ -361,7 +534,17 @@ const RULES: &[Rule] = &[
 ];
 
 /// Instead of any member's value.
-const NO_VALUES: &[&str] = &["null", "7", r#""x""#, "true", "[]", "{}", "[null]", "-0.5", r#"{"a":1}"#];
+const NO_VALUES: &[&str] = &[
+    "null",
+    "7",
+    r#""x""#,
+    "true",
+    "[]",
+    "{}",
+    "[null]",
+    "-0.5",
+    r#"{"a":1}"#,
+];
 
 /// An operation and a request of it.
 pub fn request(numbers: &mut Numbers) -> (&'static str, String) {
@@ -370,7 +553,9 @@ pub fn request(numbers: &mut Numbers) -> (&'static str, String) {
     for (member, percent) in members {
         if numbers.percent(*percent) {
             texts.push(match member.split_once(':') {
-                Some((name, _)) if numbers.percent(2) => format!("{name}:{}", numbers.one(NO_VALUES)),
+                Some((name, _)) if numbers.percent(2) => {
+                    format!("{name}:{}", numbers.one(NO_VALUES))
+                }
                 _ => expand(member, numbers),
             });
         }
@@ -380,11 +565,22 @@ pub fn request(numbers: &mut Numbers) -> (&'static str, String) {
 
 /// The text with its rules replaced.
 pub fn expand(text: &str, numbers: &mut Numbers) -> String {
-    let Some((before, after)) = text.split_once('@') else { return text.to_owned() };
-    let end = after.find(|character: char| !character.is_ascii_alphabetic()).unwrap_or(after.len());
+    let Some((before, after)) = text.split_once('@') else {
+        return text.to_owned();
+    };
+    let end = after
+        .find(|character: char| !character.is_ascii_alphabetic())
+        .unwrap_or(after.len());
     let (name, rest) = after.split_at(end);
-    let (_, fit, wrong) = RULES.iter().find(|rule| rule.0 == name).unwrap_or_else(|| panic!("no rule {name}"));
+    let (_, fit, wrong) = RULES
+        .iter()
+        .find(|rule| rule.0 == name)
+        .unwrap_or_else(|| panic!("no rule {name}"));
     let texts = if numbers.percent(8) { wrong } else { fit };
     let chosen = numbers.one(texts);
-    format!("{before}{}{}", expand(chosen, numbers), expand(rest, numbers))
+    format!(
+        "{before}{}{}",
+        expand(chosen, numbers),
+        expand(rest, numbers)
+    )
 }

@@ -21,7 +21,9 @@ fn number(name: &str, default: u64) -> u64 {
 fn differences(script: &Script, before: &Section, section: &Section) -> Vec<String> {
     let pair = Pair::new(PLAIN);
     let vectors = before.vectors.iter().chain(&section.vectors);
-    vectors.filter_map(|vector| pair.difference(&vector.operation, &script.expand(&vector.request))).collect()
+    vectors
+        .filter_map(|vector| pair.difference(&vector.operation, &script.expand(&vector.request)))
+        .collect()
 }
 
 #[test]
@@ -30,9 +32,18 @@ fn vectors_are_answered_alike_by_http_and_by_the_api_file() {
     for file in vector_file::files() {
         let script = Script::parse(&fs::read_to_string(&file).unwrap());
         let (before, sections) = script.sections.split_first().unwrap();
-        found.extend(sections.iter().flat_map(|section| differences(&script, before, section)));
+        found.extend(
+            sections
+                .iter()
+                .flat_map(|section| differences(&script, before, section)),
+        );
     }
-    assert!(found.is_empty(), "{} differences\n\n{}", found.len(), found.join("\n\n"));
+    assert!(
+        found.is_empty(),
+        "{} differences\n\n{}",
+        found.len(),
+        found.join("\n\n")
+    );
 }
 
 #[test]
@@ -48,8 +59,16 @@ fn generated_requests_are_answered_alike_by_http_and_by_the_api_file() {
         done += u64::from(pair.last_succeeded.get());
     }
     found.extend(pair.different_items());
-    assert!(found.is_empty(), "seed {seed}: {} differences\n\n{}", found.len(), found.join("\n\n"));
-    assert!(done > cases / 5 && done < cases, "{done} of {cases} requests succeed: the grammar is off");
+    assert!(
+        found.is_empty(),
+        "seed {seed}: {} differences\n\n{}",
+        found.len(),
+        found.join("\n\n")
+    );
+    assert!(
+        done > cases / 5 && done < cases,
+        "{done} of {cases} requests succeed: the grammar is off"
+    );
 }
 
 #[test]
@@ -57,5 +76,10 @@ fn generated_item_files_and_query_paths_come_to_what_http_answers() {
     let seed = number("DDBFS_ONE_ANSWER_SEED", 1);
     let cases = number("DDBFS_ONE_ANSWER_CASES", 1_200);
     let found = files::differences(seed, cases);
-    assert!(found.is_empty(), "seed {seed}: {} differences\n\n{}", found.len(), found.join("\n\n"));
+    assert!(
+        found.is_empty(),
+        "seed {seed}: {} differences\n\n{}",
+        found.len(),
+        found.join("\n\n")
+    );
 }

@@ -47,7 +47,11 @@ impl Pair {
     /// Both with this table.
     pub fn new(table: &str) -> Self {
         let server = Server::start(options(), engine()).unwrap();
-        let pair = Self { server, files: Process::new(&[]), last_succeeded: Cell::new(false) };
+        let pair = Self {
+            server,
+            files: Process::new(&[]),
+            last_succeeded: Cell::new(false),
+        };
         assert_eq!(pair.difference("CreateTable", table), None);
         pair
     }
@@ -58,7 +62,10 @@ impl Pair {
 
     /// How a request into `.ddb/api` ended, and what is read there: nothing after a text that is no whole object, which fails at the close.
     fn api_file(&self, operation: &str, request: &str) -> (Ended<()>, String) {
-        let handle = self.files.open(&format!(".ddb/api/{operation}"), TRUNCATE).unwrap();
+        let handle = self
+            .files
+            .open(&format!(".ddb/api/{operation}"), TRUNCATE)
+            .unwrap();
         let written = self.files.write_to(handle, 0, request);
         let mut text = Vec::new();
         loop {
@@ -79,8 +86,11 @@ impl Pair {
         self.last_succeeded.set(answer.status == 200);
         let of_http = without_its_own(answer.json());
         if self.files.stat(&format!(".ddb/api/{operation}")).is_err() {
-            let is_unknown = of_http["__type"].as_str().is_some_and(|name| name.ends_with("#UnknownOperationException"));
-            return (!is_unknown).then(|| format!("{operation} has no file, and HTTP knows it: {of_http}"));
+            let is_unknown = of_http["__type"]
+                .as_str()
+                .is_some_and(|name| name.ends_with("#UnknownOperationException"));
+            return (!is_unknown)
+                .then(|| format!("{operation} has no file, and HTTP knows it: {of_http}"));
         }
         let (ended, text) = self.api_file(operation, request);
         let of_file = serde_json::from_str(&text).map(without_its_own);
@@ -88,8 +98,14 @@ impl Pair {
             Ok(()) => answer.status == 200,
             Err(errno) => answer.status != 200 && is_of(errno, &of_http),
         };
-        let told =
-            || format!("{operation} {}\n  HTTP: {}\n  file: {ended:?} {}", shown(request), shown(&answer.text()), shown(&text));
+        let told = || {
+            format!(
+                "{operation} {}\n  HTTP: {}\n  file: {ended:?} {}",
+                shown(request),
+                shown(&answer.text()),
+                shown(&text)
+            )
+        };
         if text.is_empty() && is_alike && sentence_of(&of_http).is_empty() {
             return None;
         }
@@ -107,25 +123,42 @@ impl Pair {
     /// `.ddb/errors/last`, when it has not the first line of this sentence, or as much of it as is kept.
     pub fn untold(&self, sentence: &str) -> Option<String> {
         let errors = without_times(&self.files.read(".ddb/errors/last").unwrap_or_default());
-        let line: String = sentence.lines().next().unwrap_or_default().trim_end().chars().take(TOLD_MAX).collect();
+        let line: String = sentence
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_end()
+            .chars()
+            .take(TOLD_MAX)
+            .collect();
         (!errors.contains(&line)).then_some(errors)
     }
 
     /// The items of `Tab`, when those of the two are different.
     pub fn different_items(&self) -> Option<String> {
         let request = r#"{"TableName":"Tab","ConsistentRead":true}"#;
-        self.difference("Scan", request).map(|told| format!("afterwards: {told}"))
+        self.difference("Scan", request)
+            .map(|told| format!("afterwards: {told}"))
     }
 
     /// The answer of the last call of the files.
     pub fn last(&self) -> Value {
-        serde_json::from_str(&self.files.read(".ddb/last/response.json").unwrap_or_default()).unwrap_or_default()
+        serde_json::from_str(
+            &self
+                .files
+                .read(".ddb/last/response.json")
+                .unwrap_or_default(),
+        )
+        .unwrap_or_default()
     }
 }
 
 /// The text of an error, empty when it has none.
 pub fn sentence_of(error: &Value) -> &str {
-    error["message"].as_str().or(error["Message"].as_str()).unwrap_or_default()
+    error["message"]
+        .as_str()
+        .or(error["Message"].as_str())
+        .unwrap_or_default()
 }
 
 /// Not more than fits on a screen.
@@ -136,10 +169,16 @@ pub fn shown(text: &str) -> String {
 fn without_its_own(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(members) => members.iter_mut().for_each(|(name, value)| {
-            *value = if OF_ITS_OWN.contains(&name.as_str()) { Value::Null } else { without_its_own(value.take()) };
+            *value = if OF_ITS_OWN.contains(&name.as_str()) {
+                Value::Null
+            } else {
+                without_its_own(value.take())
+            };
         }),
         Value::String(text) => *text = without_times(text),
-        Value::Array(elements) => elements.iter_mut().for_each(|element| *element = without_its_own(element.take())),
+        Value::Array(elements) => elements
+            .iter_mut()
+            .for_each(|element| *element = without_its_own(element.take())),
         _ => {}
     }
     answer
@@ -148,16 +187,32 @@ fn without_its_own(mut answer: Value) -> Value {
 /// Milliseconds since 1970, as they are in revision ids, each `#`.
 fn without_times(text: &str) -> String {
     let is_time = |part: &str| part.len() == 13 && part.bytes().all(|byte| byte.is_ascii_digit());
-    text.split_inclusive([' ', '.']).map(|part| if is_time(part.trim_end_matches([' ', '.'])) { "# " } else { part }).collect()
+    text.split_inclusive([' ', '.'])
+        .map(|part| {
+            if is_time(part.trim_end_matches([' ', '.'])) {
+                "# "
+            } else {
+                part
+            }
+        })
+        .collect()
 }
 
 /// May this errno stand for an error of the API (docs/filesystem.md 9)?
 pub fn is_of(errno: &str, error: &Value) -> bool {
-    let errnos: &[&str] = match error["__type"].as_str().unwrap_or_default().rsplit('#').next().unwrap_or_default() {
+    let errnos: &[&str] = match error["__type"]
+        .as_str()
+        .unwrap_or_default()
+        .rsplit('#')
+        .next()
+        .unwrap_or_default()
+    {
         "ConditionalCheckFailedException" | "TransactionCanceledException" => &["ECANCELED"],
         "SerializationException" => &["EINVAL"],
         "ValidationException" => &["EINVAL", "EFBIG", "ENAMETOOLONG", "EPERM"],
-        "ResourceInUseException" | "TableInUseException" | "LimitExceededException" => &["EBUSY", "EEXIST", "EPERM"],
+        "ResourceInUseException" | "TableInUseException" | "LimitExceededException" => {
+            &["EBUSY", "EEXIST", "EPERM"]
+        }
         "DuplicateItemException" => &["EEXIST"],
         name if name.ends_with("NotFoundException") => &["ENOENT"],
         _ => &["EINVAL", "EBUSY", "ESTALE"],

@@ -8,11 +8,16 @@ use crate::support::http::{SIGNATURE, exchange, raw};
 /// A global index `glo` on a, keys only, and a stream with both images.
 fn indexed() -> Value {
     let mut request = table("Ind");
-    request["AttributeDefinitions"].as_array_mut().unwrap().push(json!({"AttributeName": "a", "AttributeType": "S"}));
-    let index =
-        r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
+    request["AttributeDefinitions"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"AttributeName": "a", "AttributeType": "S"}));
+    let index = r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
     let stream = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
-    with(request, json!({"GlobalSecondaryIndexes": parse(index), "StreamSpecification": stream}))
+    with(
+        request,
+        json!({"GlobalSecondaryIndexes": parse(index), "StreamSpecification": stream}),
+    )
 }
 
 impl Service {
@@ -25,7 +30,10 @@ impl Service {
             ("Authorization", SIGNATURE),
             ("X-Amz-Date", "20260101T000000Z"),
         ];
-        let answer = exchange(self.server.local_addr(), &raw("POST /", &headers, &request.to_string()));
+        let answer = exchange(
+            self.server.local_addr(),
+            &raw("POST /", &headers, &request.to_string()),
+        );
         assert_eq!(answer.status, 200, "{operation}: {}", answer.text());
         answer.json()
     }
@@ -35,18 +43,35 @@ impl Service {
         let stream = self.stream("ListStreams", &json!({}))["Streams"][0]["StreamArn"].take();
         let shard =
             self.stream("DescribeStream", &json!({"StreamArn": stream}))["StreamDescription"]["Shards"][0]["ShardId"].take();
-        let from = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+        let from =
+            json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
         let iterator = self.stream("GetShardIterator", &from)["ShardIterator"].take();
-        let records = self.stream("GetRecords", &json!({"ShardIterator": iterator}))["Records"].take();
-        records.as_array().unwrap().iter().map(|record| record["eventName"].as_str().unwrap().to_owned()).collect()
+        let records =
+            self.stream("GetRecords", &json!({"ShardIterator": iterator}))["Records"].take();
+        records
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|record| record["eventName"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
 /// The item before and after (attributes beside the key, or `none`), the units of table and index, the record.
 const VECTORS: &[(&str, &str, &str, &str)] = &[
     ("none", r#""a":{"S":"x"}"#, "table 1 glo 1", "INSERT"),
-    (r#""a":{"S":"x"}"#, r#""a":{"S":"x"},"c":{"N":"1"}"#, "table 1", "MODIFY"),
-    (r#""a":{"S":"x"}"#, r#""a":{"S":"y"}"#, "table 1 glo 2", "MODIFY"),
+    (
+        r#""a":{"S":"x"}"#,
+        r#""a":{"S":"x"},"c":{"N":"1"}"#,
+        "table 1",
+        "MODIFY",
+    ),
+    (
+        r#""a":{"S":"x"}"#,
+        r#""a":{"S":"y"}"#,
+        "table 1 glo 2",
+        "MODIFY",
+    ),
     (r#""a":{"S":"x"}"#, "", "table 1 glo 1", "MODIFY"),
     ("", r#""c":{"N":"1"}"#, "table 1", "MODIFY"),
     (r#""a":{"S":"x"}"#, "none", "table 1 glo 1", "REMOVE"),
@@ -56,7 +81,9 @@ const VECTORS: &[(&str, &str, &str, &str)] = &[
 
 fn units(consumed: &Value) -> String {
     let index = consumed["GlobalSecondaryIndexes"]["glo"]["CapacityUnits"].as_f64();
-    let index = index.map(|units| format!(" glo {units}")).unwrap_or_default();
+    let index = index
+        .map(|units| format!(" glo {units}"))
+        .unwrap_or_default();
     format!("table {}{index}", consumed["Table"]["CapacityUnits"]).replace(".0", "")
 }
 
@@ -71,7 +98,10 @@ fn index_maintenance() {
             "none" => ("DeleteItem", json!({"Key": key("k", n)})),
             attributes => ("PutItem", json!({"Item": item("k", n, attributes)})),
         };
-        let request = with(json!({"TableName": "Ind", "ReturnConsumedCapacity": "INDEXES"}), member);
+        let request = with(
+            json!({"TableName": "Ind", "ReturnConsumedCapacity": "INDEXES"}),
+            member,
+        );
         service.ok(operation, request)["ConsumedCapacity"].take()
     };
     for (n, (before, after, consumed, record)) in (1..).zip(VECTORS) {
@@ -83,12 +113,19 @@ fn index_maintenance() {
         records.extend(Some((*record).to_owned()).filter(|record| !record.is_empty()));
         let request = json!({"TableName": "Ind", "IndexName": "glo"});
         let entries = service.ok("Scan", request)["Items"].take();
-        let there = entries.as_array().unwrap().iter().any(|entry| entry["sk"] == key("k", n)["sk"]);
+        let there = entries
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|entry| entry["sk"] == key("k", n)["sk"]);
         assert_eq!(there, after.contains("\"a\""), "{before} -> {after}");
     }
     // In a transaction the table is charged twice, the index once.
     let put = json!({"TransactItems": [{"Put": {"TableName": "Ind", "Item": item("t", 1, r#""a":{"S":"x"}"#)}}]});
-    let answer = service.ok("TransactWriteItems", with(put, json!({"ReturnConsumedCapacity": "INDEXES"})));
+    let answer = service.ok(
+        "TransactWriteItems",
+        with(put, json!({"ReturnConsumedCapacity": "INDEXES"})),
+    );
     assert_eq!(units(&answer["ConsumedCapacity"][0]), "table 2 glo 1");
     records.push("INSERT".to_owned());
     // What is refused leaves nothing, in the stream neither.
@@ -96,7 +133,13 @@ fn index_maintenance() {
         let request = json!({"TableName": "Ind", "Item": item("r", 1, attributes)});
         service.check("PutItem", &request, &format!("~{text}"));
     };
-    refused(r#""a":{"N":"1"}"#, "Type mismatch for Index Key a Expected: S Actual: N IndexName: glo");
-    refused(r#""a":{"S":""}"#, "cannot contain an empty string value. IndexName: glo, IndexKey: a");
+    refused(
+        r#""a":{"N":"1"}"#,
+        "Type mismatch for Index Key a Expected: S Actual: N IndexName: glo",
+    );
+    refused(
+        r#""a":{"S":""}"#,
+        "cannot contain an empty string value. IndexName: glo, IndexKey: a",
+    );
     assert_eq!(service.records(), records);
 }

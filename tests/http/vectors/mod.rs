@@ -30,9 +30,15 @@ impl Service {
         let service = Self::with(options());
         #[cfg(feature = "remote")]
         let service = {
-            let through = crate::support::through::Through::new(ddbfs::engine::EngineOptions::default(), false);
+            let through = crate::support::through::Through::new(
+                ddbfs::engine::EngineOptions::default(),
+                false,
+            );
             through.prepare("CreateTable", &table("Tab"));
-            Self { through: Some(through), ..service }
+            Self {
+                through: Some(through),
+                ..service
+            }
         };
         service
     }
@@ -51,7 +57,12 @@ impl Service {
     #[track_caller]
     pub fn ok(&self, operation: &str, request: Value) -> Value {
         let answer = self.raw(operation, &request.to_string());
-        assert_eq!(answer.status, 200, "{operation} {request}: {}", answer.text());
+        assert_eq!(
+            answer.status,
+            200,
+            "{operation} {request}: {}",
+            answer.text()
+        );
         answer.json()
     }
 
@@ -59,7 +70,11 @@ impl Service {
     #[track_caller]
     pub fn outcome(&self, operation: &str, request: &Value) -> String {
         let answer = self.raw(operation, &request.to_string());
-        if answer.status == 200 { "OK".to_owned() } else { Self::error_of(&answer) }
+        if answer.status == 200 {
+            "OK".to_owned()
+        } else {
+            Self::error_of(&answer)
+        }
     }
 
     /// The answer to a body of any text.
@@ -77,8 +92,18 @@ impl Service {
     #[track_caller]
     pub fn error_of(answer: &Answer) -> String {
         let body = answer.json();
-        let name = body["__type"].as_str().unwrap().rsplit('#').next().unwrap().trim_end_matches("Exception").to_owned();
-        let text = body["message"].as_str().or(body["Message"].as_str()).unwrap_or_default();
+        let name = body["__type"]
+            .as_str()
+            .unwrap()
+            .rsplit('#')
+            .next()
+            .unwrap()
+            .trim_end_matches("Exception")
+            .to_owned();
+        let text = body["message"]
+            .as_str()
+            .or(body["Message"].as_str())
+            .unwrap_or_default();
         format!("{name}: {text}")
     }
 
@@ -86,8 +111,13 @@ impl Service {
     #[track_caller]
     pub fn check(&self, operation: &str, request: &Value, expected: &str) {
         let found = self.outcome(operation, request);
-        let alike = expected.strip_prefix('~').map_or(found == expected, |part| found.contains(part));
-        assert!(alike, "{operation} {request}\n   found: {found}\nexpected: {expected}");
+        let alike = expected
+            .strip_prefix('~')
+            .map_or(found == expected, |part| found.contains(part));
+        assert!(
+            alike,
+            "{operation} {request}\n   found: {found}\nexpected: {expected}"
+        );
     }
 
     /// Puts an item into `Tab`.
@@ -99,7 +129,11 @@ impl Service {
     /// The item of `Tab` with this key.
     #[track_caller]
     pub fn get(&self, pk: &str, sk: u32) -> Value {
-        self.ok("GetItem", json!({"TableName": "Tab", "Key": key(pk, sk), "ConsistentRead": true}))["Item"].take()
+        self.ok(
+            "GetItem",
+            json!({"TableName": "Tab", "Key": key(pk, sk), "ConsistentRead": true}),
+        )["Item"]
+            .take()
     }
 }
 
@@ -113,12 +147,17 @@ fn put(item: &Value) -> Value {
 /// `Tab` of [`Service`] with a global index `glo` on a (S) and a local one `loc` on the table's own sort key.
 fn indexed() -> Value {
     let mut request = table("Ind");
-    request["AttributeDefinitions"].as_array_mut().unwrap().push(json!({"AttributeName": "a", "AttributeType": "S"}));
-    let global =
-        r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]"#;
+    request["AttributeDefinitions"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"AttributeName": "a", "AttributeType": "S"}));
+    let global = r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]"#;
     let local = r#"[{"IndexName":"loc","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
         "Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
-    with(request, json!({"GlobalSecondaryIndexes": parse(global), "LocalSecondaryIndexes": parse(local)}))
+    with(
+        request,
+        json!({"GlobalSecondaryIndexes": parse(global), "LocalSecondaryIndexes": parse(local)}),
+    )
 }
 
 /// An UpdateItem request of the item `k`, 1 of `Tab`.
@@ -150,14 +189,23 @@ pub fn parse(text: &str) -> Value {
 #[track_caller]
 pub fn item(pk: &str, sk: u32, attributes: &str) -> Value {
     let mut item = parse(&format!("{{{attributes}}}"));
-    item.as_object_mut().unwrap().extend(key(pk, sk).as_object().unwrap().clone());
+    item.as_object_mut()
+        .unwrap()
+        .extend(key(pk, sk).as_object().unwrap().clone());
     item
 }
 
 /// Sets the members of `more` that are not null.
 pub fn with(mut request: Value, more: Value) -> Value {
-    let more = more.as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
-    request.as_object_mut().unwrap().extend(more.map(|(name, value)| (name.clone(), value.clone())));
+    let more = more
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, value)| !value.is_null());
+    request
+        .as_object_mut()
+        .unwrap()
+        .extend(more.map(|(name, value)| (name.clone(), value.clone())));
     request
 }
 
@@ -169,16 +217,30 @@ pub fn check(service: &Service, operation: &str, request: &Value, expected: &str
 
 /// What the shorthand of a vector stands for; without the name of another error it is a validation error.
 pub fn expected_text(expected: &str) -> String {
-    let expected = SHORTHAND.iter().fold(expected.to_owned(), |text, (short, long)| text.replace(short, long));
-    if expected == "OK" || expected.starts_with('~') || is_named(&expected) { expected } else { format!("Validation: {expected}") }
+    let expected = SHORTHAND
+        .iter()
+        .fold(expected.to_owned(), |text, (short, long)| {
+            text.replace(short, long)
+        });
+    if expected == "OK" || expected.starts_with('~') || is_named(&expected) {
+        expected
+    } else {
+        format!("Validation: {expected}")
+    }
 }
 
 const SHORTHAND: [(&str, &str); 5] = [
     ("1VE: ", "1 validation error detected: "),
     ("IV: ", "One or more parameter values were invalid: "),
     ("NN", "The parameter cannot be converted to a numeric value"),
-    ("NEST", "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"),
-    ("NWF: ", "Statement wasn't well formed, can't be processed: "),
+    (
+        "NEST",
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit",
+    ),
+    (
+        "NWF: ",
+        "Statement wasn't well formed, can't be processed: ",
+    ),
 ];
 
 /// `Name: ` of an error: letters alone, and no word of the texts' own.
@@ -207,5 +269,7 @@ fn is_named(expected: &str) -> bool {
         "AccessDenied",
         "TrimmedDataAccess",
     ];
-    expected.split_once(": ").is_some_and(|(name, _)| ERRORS.contains(&name))
+    expected
+        .split_once(": ")
+        .is_some_and(|(name, _)| ERRORS.contains(&name))
 }

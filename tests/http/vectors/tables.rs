@@ -23,13 +23,20 @@ fn create_table() {
         };
         names.split(' ').map(one).collect()
     };
-    let index =
-        |name: &str, names: &str| json!({"IndexName": name, "KeySchema": keys(names), "Projection": {"ProjectionType": "ALL"}});
-    let projected =
-        |projection: Value| json!([{"IndexName": "loc", "KeySchema": keys("pk:HASH a:RANGE"), "Projection": projection}]);
-    let with_a = |lists: Value| with(lists, json!({"AttributeDefinitions": definitions("pk:S sk:N a:S")}));
+    let index = |name: &str, names: &str| json!({"IndexName": name, "KeySchema": keys(names), "Projection": {"ProjectionType": "ALL"}});
+    let projected = |projection: Value| json!([{"IndexName": "loc", "KeySchema": keys("pk:HASH a:RANGE"), "Projection": projection}]);
+    let with_a = |lists: Value| {
+        with(
+            lists,
+            json!({"AttributeDefinitions": definitions("pk:S sk:N a:S")}),
+        )
+    };
     let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
-    let numbered = |count: usize, names: &str| (0..count).map(|n| index(&format!("index{n}"), names)).collect::<Value>();
+    let numbered = |count: usize, names: &str| {
+        (0..count)
+            .map(|n| index(&format!("index{n}"), names))
+            .collect::<Value>()
+    };
     let rows = [
         (
             json!({"ProvisionedThroughput": units}),
@@ -43,8 +50,14 @@ fn create_table() {
             json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1_000_000_000_001_u64, "WriteCapacityUnits": 1}}),
             "Given value 1000000000001 for ReadCapacityUnits is out of bounds",
         ),
-        (json!({"AttributeDefinitions": definitions("pk:S sk:N pk:N")}), "Attribute Name is duplicated: pk"),
-        (json!({"AttributeDefinitions": definitions("pk:S")}), "Invalid KeySchema: Some index key attribute have no definition"),
+        (
+            json!({"AttributeDefinitions": definitions("pk:S sk:N pk:N")}),
+            "Attribute Name is duplicated: pk",
+        ),
+        (
+            json!({"AttributeDefinitions": definitions("pk:S")}),
+            "Invalid KeySchema: Some index key attribute have no definition",
+        ),
         (
             json!({"AttributeDefinitions": definitions("pk:S q:S")}),
             "~IV: Some index key attributes are not defined in AttributeDefinitions. Keys: [",
@@ -53,8 +66,14 @@ fn create_table() {
             json!({"KeySchema": keys("pk:HASH pk:RANGE")}),
             "Both the Hash Key and the Range Key element in the KeySchema have the same name",
         ),
-        (json!({"KeySchema": keys("pk:RANGE sk:HASH")}), "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
-        (json!({"KeySchema": keys("pk:HASH sk:HASH")}), "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"),
+        (
+            json!({"KeySchema": keys("pk:RANGE sk:HASH")}),
+            "Invalid KeySchema: The first KeySchemaElement is not a HASH key type",
+        ),
+        (
+            json!({"KeySchema": keys("pk:HASH sk:HASH")}),
+            "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type",
+        ),
         (
             json!({"AttributeDefinitions": definitions("pk:S sk:N a:S")}),
             "IV: Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
@@ -63,7 +82,10 @@ fn create_table() {
             json!({"AttributeDefinitions": definitions("pk:S sk:N a:S b:S"), "LocalSecondaryIndexes": [index("loc", "pk:HASH a:RANGE")]}),
             "~IV: Some AttributeDefinitions are not used. AttributeDefinitions: [",
         ),
-        (json!({"LocalSecondaryIndexes": []}), "IV: List of LocalSecondaryIndexes is empty"),
+        (
+            json!({"LocalSecondaryIndexes": []}),
+            "IV: List of LocalSecondaryIndexes is empty",
+        ),
         (
             json!({"KeySchema": keys("pk:HASH"), "AttributeDefinitions": definitions("pk:S a:S"), "LocalSecondaryIndexes": [index("loc", "pk:HASH a:RANGE")]}),
             "IV: Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex",
@@ -76,17 +98,26 @@ fn create_table() {
             with_a(json!({"LocalSecondaryIndexes": [index("loc", "a:HASH sk:RANGE")]})),
             "IV: Index KeySchema does not have the same leading hash key as table KeySchema for index: loc. index hash key: a, table hash key: pk",
         ),
-        (with_a(json!({"LocalSecondaryIndexes": projected(json!({}))})), "IV: Unknown ProjectionType: null"),
         (
-            with_a(json!({"LocalSecondaryIndexes": projected(json!({"ProjectionType": "ALL", "NonKeyAttributes": ["x"]}))})),
+            with_a(json!({"LocalSecondaryIndexes": projected(json!({}))})),
+            "IV: Unknown ProjectionType: null",
+        ),
+        (
+            with_a(
+                json!({"LocalSecondaryIndexes": projected(json!({"ProjectionType": "ALL", "NonKeyAttributes": ["x"]}))}),
+            ),
             "IV: ProjectionType is ALL, but NonKeyAttributes is specified",
         ),
         (
-            with_a(json!({"LocalSecondaryIndexes": projected(json!({"ProjectionType": "KEYS_ONLY", "NonKeyAttributes": ["x"]}))})),
+            with_a(
+                json!({"LocalSecondaryIndexes": projected(json!({"ProjectionType": "KEYS_ONLY", "NonKeyAttributes": ["x"]}))}),
+            ),
             "IV: ProjectionType is KEYS_ONLY, but NonKeyAttributes is specified",
         ),
         (
-            with_a(json!({"LocalSecondaryIndexes": projected(json!({"ProjectionType": "INCLUDE"}))})),
+            with_a(
+                json!({"LocalSecondaryIndexes": projected(json!({"ProjectionType": "INCLUDE"}))}),
+            ),
             "IV: ProjectionType is INCLUDE, but NonKeyAttributes is not specified",
         ),
         (
@@ -105,9 +136,14 @@ fn create_table() {
             with_a(json!({"LocalSecondaryIndexes": numbered(6, "pk:HASH a:RANGE")})),
             "IV: Number of LocalSecondaryIndexes exceeds per-table limit of 5",
         ),
-        (json!({"GlobalSecondaryIndexes": []}), "IV: List of GlobalSecondaryIndexes is empty"),
         (
-            with_a(json!({"GlobalSecondaryIndexes": [with(index("glo", "a:HASH"), json!({"ProvisionedThroughput": units}))]})),
+            json!({"GlobalSecondaryIndexes": []}),
+            "IV: List of GlobalSecondaryIndexes is empty",
+        ),
+        (
+            with_a(
+                json!({"GlobalSecondaryIndexes": [with(index("glo", "a:HASH"), json!({"ProvisionedThroughput": units}))]}),
+            ),
             "IV: ProvisionedThroughput should not be specified for index: glo when BillingMode is PAY_PER_REQUEST",
         ),
         (
@@ -140,42 +176,81 @@ fn create_table() {
             json!({"StreamSpecification": {"StreamEnabled": false, "StreamViewType": "KEYS_ONLY"}}),
             "IV: Table is being created with a stream disabled, UpdateViewType should not be specified",
         ),
-        (json!({"SSESpecification": {"Enabled": false, "SSEType": "KMS"}}), "IV: SSEType can not be specified if Enabled is false"),
+        (
+            json!({"SSESpecification": {"Enabled": false, "SSEType": "KMS"}}),
+            "IV: SSEType can not be specified if Enabled is false",
+        ),
         (
             json!({"SSESpecification": {"Enabled": false, "KMSMasterKeyId": "k"}}),
             "~KMSMasterKeyId can not be specified if Enabled is false",
         ),
-        (json!({"SSESpecification": {"Enabled": true, "SSEType": "AES256"}}), "~SSEType AES256 is not supported"),
+        (
+            json!({"SSESpecification": {"Enabled": true, "SSEType": "AES256"}}),
+            "~SSEType AES256 is not supported",
+        ),
         (json!({"TableClass": "COLD"}), "~STANDARD"),
     ];
     for (more, expected) in rows {
         check(&service, "CreateTable", &with(table("New"), more), expected);
     }
-    check(&service, "CreateTable", &table("Tab"), "ResourceInUse: Table already exists: Tab");
+    check(
+        &service,
+        "CreateTable",
+        &table("Tab"),
+        "ResourceInUse: Table already exists: Tab",
+    );
     let missing = service.outcome("CreateTable", &json!({}));
     assert!(missing.starts_with("Validation: "), "{missing}");
-    check(&service, "DescribeTable", &json!({}), "The parameter 'TableName' is required but was not present in the request");
+    check(
+        &service,
+        "DescribeTable",
+        &json!({}),
+        "The parameter 'TableName' is required but was not present in the request",
+    );
 }
 
 /// docs/dynamodb.md 18.
 #[test]
 fn tags() {
     let service = Service::new();
-    let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"].as_str().unwrap().to_owned();
+    let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let tag = |tags: Value| json!({"ResourceArn": arn, "Tags": tags});
     let one = |key: &str, value: &str| json!([{"Key": key, "Value": value}]);
-    let many: Value = (0..51).map(|n| json!({"Key": n.to_string(), "Value": ""})).collect();
+    let many: Value = (0..51)
+        .map(|n| json!({"Key": n.to_string(), "Value": ""}))
+        .collect();
     for (request, expected) in [
-        (tag(json!([])), "Atleast one Tag needs to be provided as Input."),
+        (
+            tag(json!([])),
+            "Atleast one Tag needs to be provided as Input.",
+        ),
         (
             tag(json!([{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}])),
             "Duplicate Tag Keys provided as input: Duplicate Tag Key found a",
         ),
-        (tag(one("a!", "")), "The Tag Key provided is invalid, Key: a!"),
-        (tag(one("a", "!")), "The Tag Value provided is invalid, Value: !"),
-        (tag(one("aws:a", "")), "Tag Key cannot be prefixed with aws:, Key: aws:a"),
-        (tag(many), "Number of Tags exceed the current limit for the provided ResourceArn"),
-        (json!({"ResourceArn": "Tab", "Tags": one("a", "b")}), "IV: ARNs must start with 'arn:': Tab"),
+        (
+            tag(one("a!", "")),
+            "The Tag Key provided is invalid, Key: a!",
+        ),
+        (
+            tag(one("a", "!")),
+            "The Tag Value provided is invalid, Value: !",
+        ),
+        (
+            tag(one("aws:a", "")),
+            "Tag Key cannot be prefixed with aws:, Key: aws:a",
+        ),
+        (
+            tag(many),
+            "Number of Tags exceed the current limit for the provided ResourceArn",
+        ),
+        (
+            json!({"ResourceArn": "Tab", "Tags": one("a", "b")}),
+            "IV: ARNs must start with 'arn:': Tab",
+        ),
         (
             json!({"ResourceArn": format!("{arn}/index/glo"), "Tags": one("a", "b")}),
             "~IV: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: ",
@@ -195,13 +270,15 @@ fn tags() {
 #[test]
 fn a_table_by_its_arn() {
     let service = Service::new();
-    let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"].as_str().unwrap().to_owned();
+    let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let named = |more: Value| with(json!({"TableName": arn}), more);
     let keyed = || json!({"TableName": arn, "Key": key("k", 1)});
     let query = json!({"KeyConditionExpression": "pk = :k", "ExpressionAttributeValues": {":k": {"S": "k"}}});
     let table_of = |value: Value| json!({"RequestItems": {arn.as_str(): value}});
-    let check =
-        json!({"ConditionCheck": {"TableName": arn, "Key": key("k", 2), "ConditionExpression": "attribute_not_exists(pk)"}});
+    let check = json!({"ConditionCheck": {"TableName": arn, "Key": key("k", 2), "ConditionExpression": "attribute_not_exists(pk)"}});
     for (operation, request) in [
         ("DescribeTable", named(json!({}))),
         ("PutItem", named(json!({"Item": key("k", 1)}))),
@@ -209,13 +286,28 @@ fn a_table_by_its_arn() {
         ("UpdateItem", keyed()),
         ("Query", named(query)),
         ("Scan", named(json!({}))),
-        ("BatchWriteItem", table_of(json!([{"PutRequest": {"Item": key("k", 1)}}]))),
+        (
+            "BatchWriteItem",
+            table_of(json!([{"PutRequest": {"Item": key("k", 1)}}])),
+        ),
         ("BatchGetItem", table_of(json!({"Keys": [key("k", 1)]}))),
-        ("TransactWriteItems", json!({"TransactItems": [{"Put": named(json!({"Item": key("k", 1)}))}, check]})),
-        ("TransactGetItems", json!({"TransactItems": [{"Get": keyed()}]})),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"Put": named(json!({"Item": key("k", 1)}))}, check]}),
+        ),
+        (
+            "TransactGetItems",
+            json!({"TransactItems": [{"Get": keyed()}]}),
+        ),
         ("DeleteItem", keyed()),
-        ("UpdateTable", named(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}))),
-        ("UpdateTimeToLive", named(json!({"TimeToLiveSpecification": {"Enabled": true, "AttributeName": "t"}}))),
+        (
+            "UpdateTable",
+            named(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"})),
+        ),
+        (
+            "UpdateTimeToLive",
+            named(json!({"TimeToLiveSpecification": {"Enabled": true, "AttributeName": "t"}})),
+        ),
         ("DescribeTimeToLive", named(json!({}))),
         ("DescribeContinuousBackups", named(json!({}))),
         ("CreateBackup", named(json!({"BackupName": "backup"}))),
@@ -223,7 +315,11 @@ fn a_table_by_its_arn() {
     ] {
         service.check(operation, &request, "OK");
     }
-    until("the backup has ended", || !service.outcome("DeleteTable", &named(json!({}))).contains("is being backed up"));
+    until("the backup has ended", || {
+        !service
+            .outcome("DeleteTable", &named(json!({})))
+            .contains("is being backed up")
+    });
     service.check("DescribeTable", &named(json!({})), "~ResourceNotFound");
 }
 
@@ -232,10 +328,19 @@ fn a_table_by_its_arn() {
 fn time_to_live_is_changed_once() {
     let service = Service::new();
     let to = |enabled: bool, attribute: &str| json!({"TableName": "Tab", "TimeToLiveSpecification": {"Enabled": enabled, "AttributeName": attribute}});
-    service.check("UpdateTimeToLive", &to(false, "t"), "Validation: TimeToLive is already disabled");
+    service.check(
+        "UpdateTimeToLive",
+        &to(false, "t"),
+        "Validation: TimeToLive is already disabled",
+    );
     service.check("UpdateTimeToLive", &to(true, "t"), "OK");
-    service.check("UpdateTimeToLive", &to(true, "t"), "Validation: TimeToLive is already enabled");
-    let other = "Validation: TimeToLive is active on a different AttributeName: current AttributeName is t";
+    service.check(
+        "UpdateTimeToLive",
+        &to(true, "t"),
+        "Validation: TimeToLive is already enabled",
+    );
+    let other =
+        "Validation: TimeToLive is active on a different AttributeName: current AttributeName is t";
     service.check("UpdateTimeToLive", &to(true, "u"), other);
     service.check("UpdateTimeToLive", &to(false, "u"), other);
 }
@@ -246,9 +351,15 @@ fn the_description_of_a_deleted_table() {
     let service = Service::new();
     let index = r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
         "Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["a","a"]}}]"#;
-    let twice = with(table("Twice"), json!({"GlobalSecondaryIndexes": parse(index)}));
+    let twice = with(
+        table("Twice"),
+        json!({"GlobalSecondaryIndexes": parse(index)}),
+    );
     let found = service.outcome("CreateTable", &twice);
-    assert!(found.starts_with("Validation: ") && found.contains('a'), "{found}");
+    assert!(
+        found.starts_with("Validation: ") && found.contains('a'),
+        "{found}"
+    );
     let deleted = service.ok("DeleteTable", json!({"TableName": "Tab"}))["TableDescription"].take();
     assert_eq!(deleted["TableStatus"], "DELETING");
     for member in ["KeySchema", "AttributeDefinitions", "CreationDateTime"] {
@@ -276,12 +387,23 @@ fn what_update_table_refuses() {
             "GlobalSecondaryIndexUpdates": [{"Create": index}],
         }))
     };
-    service.check("UpdateTable", &create("glo", "a", "S"), "Validation: Attempting to create an index which already exists");
+    service.check(
+        "UpdateTable",
+        &create("glo", "a", "S"),
+        "Validation: Attempting to create an index which already exists",
+    );
     let gone = update(json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "gone"}}]}));
-    service.check("UpdateTable", &gone, "ResourceNotFound: Requested resource not found: Index gone for table Ind");
-    service.check("UpdateTable", &create("other", "a", "N"), "~Attributes cannot be redefined.");
-    let stale =
-        json!({"AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "N"}], "TableClass": "STANDARD_INFREQUENT_ACCESS"});
+    service.check(
+        "UpdateTable",
+        &gone,
+        "ResourceNotFound: Requested resource not found: Index gone for table Ind",
+    );
+    service.check(
+        "UpdateTable",
+        &create("other", "a", "N"),
+        "~Attributes cannot be redefined.",
+    );
+    let stale = json!({"AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "N"}], "TableClass": "STANDARD_INFREQUENT_ACCESS"});
     service.check("UpdateTable", &update(stale), "OK");
 }
 
@@ -291,10 +413,17 @@ fn small_tables_and_their_end() {
     let service = Service::new();
     service.put(&key("k", 1));
     let scan = json!({"TableName": "Tab", "ReturnConsumedCapacity": "TOTAL"});
-    assert_eq!(service.ok("Scan", scan)["ConsumedCapacity"], json!({"TableName": "Tab", "CapacityUnits": 0.5}));
+    assert_eq!(
+        service.ok("Scan", scan)["ConsumedCapacity"],
+        json!({"TableName": "Tab", "CapacityUnits": 0.5})
+    );
     let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
-    let to =
-        |mode: &str, units: Value| with(json!({"TableName": "Tab", "BillingMode": mode}), json!({"ProvisionedThroughput": units}));
+    let to = |mode: &str, units: Value| {
+        with(
+            json!({"TableName": "Tab", "BillingMode": mode}),
+            json!({"ProvisionedThroughput": units}),
+        )
+    };
     for _ in 0..2 {
         service.ok("UpdateTable", to("PROVISIONED", units.clone()));
         service.ok("UpdateTable", to("PAY_PER_REQUEST", Value::Null));

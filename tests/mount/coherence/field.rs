@@ -67,14 +67,19 @@ impl Field {
 
     /// The item of the folder that this one's is renamed to and from.
     pub fn twin(&self, name: &Name) -> Option<&Name> {
-        self.names.iter().find(|other| name.moves() && other.moves() && other.path != name.path)
+        self.names
+            .iter()
+            .find(|other| name.moves() && other.moves() && other.path != name.path)
     }
 
     /// Counts what the mount's kernel asked, before the mount goes: a look that it need not ask for is answered from what it keeps.
     pub fn count_requests(&self) {
         let stats = std::fs::read_to_string(self.path(".ddb/stats.json")).unwrap_or_default();
         let stats: Value = serde_json::from_str(&stats).unwrap_or_default();
-        self.asked.fetch_add(stats["kernel"]["asked"].as_u64().unwrap_or_default(), Ordering::Relaxed);
+        self.asked.fetch_add(
+            stats["kernel"]["asked"].as_u64().unwrap_or_default(),
+            Ordering::Relaxed,
+        );
     }
 
     pub fn named(&self, path: &str) -> &Name {
@@ -140,7 +145,12 @@ impl Field {
     }
 
     pub fn violations(&self) -> Vec<String> {
-        self.violations.lock().iter().cloned().chain(self.watchdog.found()).collect()
+        self.violations
+            .lock()
+            .iter()
+            .cloned()
+            .chain(self.watchdog.found())
+            .collect()
     }
 
     pub fn wrote(&self, way: &'static str) {
@@ -161,7 +171,9 @@ impl Field {
             addresses[numbers.below(addresses.len() as u64) as usize].clone()
         };
         let answer = post(&address, operation, &body.to_string())?;
-        let (head, body) = answer.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+        let (head, body) = answer
+            .split_once("\r\n\r\n")
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
         if !head.starts_with("HTTP/1.1 200") {
             return Err(io::Error::other(format!("{operation}: {body}")));
         }
@@ -169,12 +181,22 @@ impl Field {
     }
 
     /// The same until somebody says yes, or no for a reason of its own.
-    pub fn insist(&self, numbers: &mut Numbers, operation: &str, body: &Value, fine: &str) -> Value {
-        until_ok("somebody answers", || match self.call(numbers, operation, body) {
-            Ok(answer) => Ok(answer),
-            Err(error) if !fine.is_empty() && error.to_string().contains(fine) => Ok(Value::Null),
-            // Killed in the middle, or one process has the table still in its work.
-            Err(error) => Err(format!("{operation} {body}: {error}")),
+    pub fn insist(
+        &self,
+        numbers: &mut Numbers,
+        operation: &str,
+        body: &Value,
+        fine: &str,
+    ) -> Value {
+        until_ok("somebody answers", || {
+            match self.call(numbers, operation, body) {
+                Ok(answer) => Ok(answer),
+                Err(error) if !fine.is_empty() && error.to_string().contains(fine) => {
+                    Ok(Value::Null)
+                }
+                // Killed in the middle, or one process has the table still in its work.
+                Err(error) => Err(format!("{operation} {body}: {error}")),
+            }
         })
     }
 
@@ -182,7 +204,12 @@ impl Field {
     pub fn create_tables(&self) {
         let mut numbers = self.numbers(0);
         for (table, sort) in [("Flat", false), ("Orders", true)] {
-            self.insist(&mut numbers, "CreateTable", &definition(table, sort), "ResourceInUse");
+            self.insist(
+                &mut numbers,
+                "CreateTable",
+                &definition(table, sort),
+                "ResourceInUse",
+            );
         }
         let expiry = json!({"TableName": "Flat", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "e"}});
         self.insist(&mut numbers, "UpdateTimeToLive", &expiry, "already enabled");
@@ -196,9 +223,15 @@ impl Field {
 /// A table whose index `by-b` is by the bucket alone.
 pub fn definition(table: &str, sort: bool) -> Value {
     let sorts = |json: Value| if sort { vec![json] } else { Vec::new() };
-    let keys = [vec![json!({"AttributeName": "pk", "KeyType": "HASH"})], sorts(json!({"AttributeName": "sk", "KeyType": "RANGE"}))];
+    let keys = [
+        vec![json!({"AttributeName": "pk", "KeyType": "HASH"})],
+        sorts(json!({"AttributeName": "sk", "KeyType": "RANGE"})),
+    ];
     let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
-    let attributes = [vec![attribute("pk"), attribute("b")], sorts(attribute("sk"))];
+    let attributes = [
+        vec![attribute("pk"), attribute("b")],
+        sorts(attribute("sk")),
+    ];
     json!({"TableName": table, "BillingMode": "PAY_PER_REQUEST", "KeySchema": keys.concat(), "AttributeDefinitions": attributes.concat(),
         "GlobalSecondaryIndexes": [{"IndexName": "by-b", "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}],
             "Projection": {"ProjectionType": "ALL"}}]})
@@ -207,8 +240,15 @@ pub fn definition(table: &str, sort: bool) -> Value {
 /// Items that anybody writes come first; those of one writer have a prefix of their own.
 fn names() -> Vec<Name> {
     // A space may be spelled in two ways.
-    let flat = (0..12).map(|n| Name::flat("Flat", &format!("s{}{}", if n < 6 { '0' } else { ' ' }, n % 6)));
-    let sorted = COLLECTIONS.iter().flat_map(|pk| ["a", "b", "c", "d"].map(|sk| Name::sorted("Orders", pk, sk)));
+    let flat = (0..12).map(|n| {
+        Name::flat(
+            "Flat",
+            &format!("s{}{}", if n < 6 { '0' } else { ' ' }, n % 6),
+        )
+    });
+    let sorted = COLLECTIONS
+        .iter()
+        .flat_map(|pk| ["a", "b", "c", "d"].map(|sk| Name::sorted("Orders", pk, sk)));
     let expiring = (0..2).map(|n| Name::flat("Flat", &format!("e{n:02}")));
     let coming = (0..2).map(|n| Name::flat("Coming", &format!("c{n:02}")));
     let moving = MOVING.map(|pk| Name::sorted("Orders", pk, "x"));
@@ -219,5 +259,11 @@ fn names() -> Vec<Name> {
         Name::directory("Flat", "Flat/gsi/by-x"),
         Name::directory("Coming", "Coming"),
     ];
-    flat.chain(sorted).chain(remade).chain(moving).chain(expiring).chain(coming).chain(directories).collect()
+    flat.chain(sorted)
+        .chain(remade)
+        .chain(moving)
+        .chain(expiring)
+        .chain(coming)
+        .chain(directories)
+        .collect()
 }

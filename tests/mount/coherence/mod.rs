@@ -32,7 +32,13 @@ pub fn given(variable: &str, otherwise: u64) -> u64 {
 
 /// Of a mount, by the seed; all but the first two of `serve` too.
 fn options(address: &str, seed: u64) -> [&str; 5] {
-    ["-o", if seed.is_multiple_of(2) { "lww" } else { "rw" }, "--durability=kill", "--http", address]
+    [
+        "-o",
+        if seed.is_multiple_of(2) { "lww" } else { "rw" },
+        "--durability=kill",
+        "--http",
+        address,
+    ]
 }
 
 /// Starts everybody and runs `conduct` beside them; how many checks there were that the kernel answered alone.
@@ -45,9 +51,17 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
     let begun = Instant::now();
     thread::scope(|scope| {
         let field = &field;
-        let work: [fn(&Field, u64); 5] = [writers::expiry, writers::tables, writers::indexes, writers::folders, visitors];
-        let work =
-            (0..WRITERS).map(|_| writers::items as fn(&Field, u64)).chain(work).chain((0..READERS).map(|_| readers::read as _));
+        let work: [fn(&Field, u64); 5] = [
+            writers::expiry,
+            writers::tables,
+            writers::indexes,
+            writers::folders,
+            visitors,
+        ];
+        let work = (0..WRITERS)
+            .map(|_| writers::items as fn(&Field, u64))
+            .chain(work)
+            .chain((0..READERS).map(|_| readers::read as _));
         for (thread, work) in work.enumerate() {
             scope.spawn(move || {
                 let end = Ending(field);
@@ -60,16 +74,29 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
         conduct(field, &mut mount);
     });
     field.count_requests();
-    let (checks, seconds) = (field.checks.load(Ordering::Relaxed), begun.elapsed().as_secs_f64());
-    let (asked, writes) = (field.asked.load(Ordering::Relaxed), field.writes.lock().clone());
+    let (checks, seconds) = (
+        field.checks.load(Ordering::Relaxed),
+        begun.elapsed().as_secs_f64(),
+    );
+    let (asked, writes) = (
+        field.asked.load(Ordering::Relaxed),
+        field.writes.lock().clone(),
+    );
     let all_writes = writes.values().sum::<u64>();
     let kept = field.kept.load(Ordering::Relaxed);
     println!(
         "{checks} checks, {kept} of them answered by the kernel alone; {asked} LOOKUP and GETATTR, {all_writes} writes in {seconds:.0} s, seed {seed}: {writes:?}"
     );
     let violations = field.violations();
-    assert!(violations.is_empty(), "after {checks} checks and {seconds:.1} s:\n{}", violations.join("\n"));
-    let missing: Vec<&str> = writers::ways().into_iter().filter(|way| !writes.contains_key(way)).collect();
+    assert!(
+        violations.is_empty(),
+        "after {checks} checks and {seconds:.1} s:\n{}",
+        violations.join("\n")
+    );
+    let missing: Vec<&str> = writers::ways()
+        .into_iter()
+        .filter(|way| !writes.contains_key(way))
+        .collect();
     // A process is started now and then, and one kill is soon over.
     assert!(
         kills || missing.is_empty() || missing == [writers::LOAD],
@@ -111,9 +138,21 @@ impl<'a> Visitor<'a> {
             .arg(&field.data)
             .args(&options(&address, field.seed)[if mounts { 0 } else { 2 }..]);
         command.args(point.as_ref().map(TempDir::path));
-        let visitor = Self { field, child: command.stdout(Stdio::null()).spawn().unwrap(), address, point };
-        let is_up = || visitor.point.as_ref().is_none_or(|point| point.path().join("README.md").exists());
-        until("another process on the data directory comes up", || post(&visitor.address, "ListTables", "{}").is_ok() && is_up());
+        let visitor = Self {
+            field,
+            child: command.stdout(Stdio::null()).spawn().unwrap(),
+            address,
+            point,
+        };
+        let is_up = || {
+            visitor
+                .point
+                .as_ref()
+                .is_none_or(|point| point.path().join("README.md").exists())
+        };
+        until("another process on the data directory comes up", || {
+            post(&visitor.address, "ListTables", "{}").is_ok() && is_up()
+        });
         field.addresses.write().push(visitor.address.clone());
         visitor
     }
@@ -121,15 +160,24 @@ impl<'a> Visitor<'a> {
 
 impl Drop for Visitor<'_> {
     fn drop(&mut self) {
-        self.field.addresses.write().retain(|address| *address != self.address);
+        self.field
+            .addresses
+            .write()
+            .retain(|address| *address != self.address);
         if self.field.kills {
             let _ = self.child.kill();
         } else {
-            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+            let _ = Command::new("kill")
+                .arg(self.child.id().to_string())
+                .status();
         }
         let _ = self.child.wait();
         if let Some(point) = &self.point {
-            let _ = Command::new("umount").arg("-l").arg(point.path()).stderr(Stdio::null()).status();
+            let _ = Command::new("umount")
+                .arg("-l")
+                .arg(point.path())
+                .stderr(Stdio::null())
+                .status();
         }
     }
 }
@@ -143,7 +191,11 @@ fn visitors(field: &Field, thread: u64) {
     while !field.ended() {
         // A mount that is killed alone is the harder case.
         let pause = 1_500 + numbers.below(3_000);
-        field.goes_on_for(Duration::from_millis(if field.kills { pause * 3 } else { pause }));
+        field.goes_on_for(Duration::from_millis(if field.kills {
+            pause * 3
+        } else {
+            pause
+        }));
         let visitor = Visitor::come(field, numbers.percent(50));
         let stay = Duration::from_millis(numbers.below(1_500));
         match &visitor.point {
@@ -157,7 +209,9 @@ fn visitors(field: &Field, thread: u64) {
 fn nobody_sees_less_than_what_was_acknowledged() {
     let seed = given("DDBFS_TORTURE_SEED", 13);
     for seed in [seed, seed + 1] {
-        torment(false, seed, |field, _| field.goes_on_for(Duration::from_secs(SECONDS)));
+        torment(false, seed, |field, _| {
+            field.goes_on_for(Duration::from_secs(SECONDS))
+        });
     }
 }
 
@@ -174,7 +228,9 @@ fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
         mount.kill();
         // Now and then somebody else has it first, and the dead mount stays.
         let successor = numbers.percent(50).then(|| Visitor::come(field, false));
-        field.goes_on_for(Duration::from_millis(numbers.below(3_000) * u64::from(successor.is_some())));
+        field.goes_on_for(Duration::from_millis(
+            numbers.below(3_000) * u64::from(successor.is_some()),
+        ));
         let address = free_address();
         mount.start(&options(&address, field.seed));
         field.turn();
@@ -189,7 +245,9 @@ fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
 
 #[test]
 fn a_killed_mount_tells_nothing_older_than_what_its_successor_acknowledged() {
-    torment(true, given("DDBFS_TORTURE_SEED", 13), |field, mount| kill_now_and_then(field, mount, Instant::now()));
+    torment(true, given("DDBFS_TORTURE_SEED", 13), |field, mount| {
+        kill_now_and_then(field, mount, Instant::now())
+    });
 }
 
 /// The scene of `scripts/torture`: for as long as `DDBFS_TORTURE_SECONDS` says, and until the kernel answered a million checks alone.
@@ -202,9 +260,11 @@ fn for_hours() {
     let (seed, mut kept, mut round) = (given("DDBFS_TORTURE_SEED", 13), 0, 0);
     while Instant::now() < until || kept < CHECKS {
         let end = Instant::now() + ROUND;
-        kept += torment(round % 2 == 1, seed + round, |field, mount| match round % 2 {
-            1 => kill_now_and_then(field, mount, end),
-            _ => field.goes_on_for(ROUND),
+        kept += torment(round % 2 == 1, seed + round, |field, mount| {
+            match round % 2 {
+                1 => kill_now_and_then(field, mount, end),
+                _ => field.goes_on_for(ROUND),
+            }
         });
         round += 1;
     }

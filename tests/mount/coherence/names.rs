@@ -34,7 +34,9 @@ impl State {
     const ABSENT_TOO: u64 = 1 << 61;
 
     pub fn of(name: &Name, item: Option<&Item>) -> Self {
-        item.map_or(Self::ABSENT, |item| Self(Self::PRESENT | item.bucket << 32 | name.text(item).len() as u64))
+        item.map_or(Self::ABSENT, |item| {
+            Self(Self::PRESENT | item.bucket << 32 | name.text(item).len() as u64)
+        })
     }
 
     pub fn or_absent(self) -> Self {
@@ -45,11 +47,15 @@ impl State {
         let is = |flag: u64| self.0 & flag != 0;
         let bucket = (self.0 >> 32) & 0xff;
         match seen {
-            Seen::Absent | Seen::Unlinked | Seen::Stale => !is(Self::PRESENT) || is(Self::ABSENT_TOO),
+            Seen::Absent | Seen::Unlinked | Seen::Stale => {
+                !is(Self::PRESENT) || is(Self::ABSENT_TOO)
+            }
             Seen::There => is(Self::PRESENT),
             Seen::Size(size) => is(Self::PRESENT) && self.0 & 0xffff_ffff == size,
             Seen::InBucket(wanted) => is(Self::PRESENT) && bucket == wanted,
-            Seen::NotInBucket(wanted) => !is(Self::PRESENT) || bucket != wanted || is(Self::ABSENT_TOO),
+            Seen::NotInBucket(wanted) => {
+                !is(Self::PRESENT) || bucket != wanted || is(Self::ABSENT_TOO)
+            }
         }
     }
 
@@ -57,8 +63,16 @@ impl State {
         if self.0 & Self::PRESENT == 0 {
             return "absent".to_owned();
         }
-        let flags = if self.0 & Self::ABSENT_TOO == 0 { "" } else { ", or absent" };
-        format!("{} bytes in b{}{flags}", self.0 & 0xffff_ffff, (self.0 >> 32) & 0xff)
+        let flags = if self.0 & Self::ABSENT_TOO == 0 {
+            ""
+        } else {
+            ", or absent"
+        };
+        format!(
+            "{} bytes in b{}{flags}",
+            self.0 & 0xffff_ffff,
+            (self.0 >> 32) & 0xff
+        )
     }
 }
 
@@ -88,7 +102,9 @@ pub struct Item {
 impl Item {
     fn pad(self) -> String {
         let letter = char::from(b'a' + u8::try_from(self.counter % 26).unwrap());
-        letter.to_string().repeat(usize::try_from(self.counter * 7 % SIZES).unwrap())
+        letter
+            .to_string()
+            .repeat(usize::try_from(self.counter * 7 % SIZES).unwrap())
     }
 
     /// Seven digits, so that only the pad decides how long it is.
@@ -98,9 +114,18 @@ impl Item {
 
     /// Whether it is one item, and no part of it is another's.
     pub fn is_whole(text: &str) -> bool {
-        let Ok(found) = serde_json::from_str::<Value>(text) else { return false };
+        let Ok(found) = serde_json::from_str::<Value>(text) else {
+            return false;
+        };
         let number = found["n"].as_u64().unwrap_or_default();
-        text.ends_with("}\n") && Item { counter: number % NUMBERS, bucket: 0, expires: None }.pad() == found["pad"]
+        text.ends_with("}\n")
+            && Item {
+                counter: number % NUMBERS,
+                bucket: 0,
+                expires: None,
+            }
+            .pad()
+                == found["pad"]
     }
 }
 
@@ -123,17 +148,34 @@ impl Name {
     fn new(table: &'static str, path: String, key: Vec<(&'static str, String)>) -> Self {
         let states = (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect();
         let (begun, acknowledged) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { table, path, key, begun, acknowledged, states, ways: Mutex::default(), content: Mutex::default() }
+        Self {
+            table,
+            path,
+            key,
+            begun,
+            acknowledged,
+            states,
+            ways: Mutex::default(),
+            content: Mutex::default(),
+        }
     }
 
     /// An item of a table without a sort key.
     pub fn flat(table: &'static str, pk: &str) -> Self {
-        Self::new(table, format!("{table}/items/{}.json", pk.replace(' ', "%20")), vec![("pk", pk.to_owned())])
+        Self::new(
+            table,
+            format!("{table}/items/{}.json", pk.replace(' ', "%20")),
+            vec![("pk", pk.to_owned())],
+        )
     }
 
     /// An item of a collection.
     pub fn sorted(table: &'static str, pk: &str, sk: &str) -> Self {
-        Self::new(table, format!("{table}/items/{pk}/{sk}.json"), vec![("pk", pk.to_owned()), ("sk", sk.to_owned())])
+        Self::new(
+            table,
+            format!("{table}/items/{pk}/{sk}.json"),
+            vec![("pk", pk.to_owned()), ("sk", sk.to_owned())],
+        )
     }
 
     /// A directory.
@@ -147,7 +189,9 @@ impl Name {
 
     /// Is its folder renamed?
     pub fn moves(&self) -> bool {
-        self.key.first().is_some_and(|(_, pk)| MOVING.contains(&pk.as_str()))
+        self.key
+            .first()
+            .is_some_and(|(_, pk)| MOVING.contains(&pk.as_str()))
     }
 
     /// Is its directory another each time it comes?
@@ -166,7 +210,13 @@ impl Name {
 
     /// Its entry in an index whose only key is the bucket.
     pub fn index_entry(&self) -> String {
-        self.key.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(",").replace(' ', "%20") + ".json"
+        self.key
+            .iter()
+            .map(|(_, value)| value.as_str())
+            .collect::<Vec<_>>()
+            .join(",")
+            .replace(' ', "%20")
+            + ".json"
     }
 
     pub fn pk(&self) -> &str {
@@ -175,10 +225,21 @@ impl Name {
 
     /// As the mount shows it.
     pub fn text(&self, item: &Item) -> String {
-        let mut text: String = self.key.iter().map(|(name, value)| format!("\"{name}\":\"{value}\",")).collect();
+        let mut text: String = self
+            .key
+            .iter()
+            .map(|(name, value)| format!("\"{name}\":\"{value}\","))
+            .collect();
         text += &format!("\"b\":\"b{}\",", item.bucket);
-        text += &item.expires.map(|time| format!("\"e\":{time},")).unwrap_or_default();
-        format!("{{{text}\"n\":{},\"pad\":\"{}\"}}\n", item.number(), item.pad())
+        text += &item
+            .expires
+            .map(|time| format!("\"e\":{time},"))
+            .unwrap_or_default();
+        format!(
+            "{{{text}\"n\":{},\"pad\":\"{}\"}}\n",
+            item.number(),
+            item.pad()
+        )
     }
 
     /// As the API takes it.
@@ -194,7 +255,11 @@ impl Name {
     }
 
     pub fn api_key(&self) -> Value {
-        self.key.iter().map(|(name, value)| ((*name).to_owned(), json!({"S": value}))).collect::<serde_json::Map<_, _>>().into()
+        self.key
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!({"S": value})))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     }
 
     /// Another spelling of its path, where it has one.
@@ -204,11 +269,19 @@ impl Name {
 
     /// `pk = 'a' AND sk = 'b'`
     pub fn condition(&self) -> String {
-        self.key.iter().map(|(name, value)| format!("{name} = '{value}'")).collect::<Vec<_>>().join(" AND ")
+        self.key
+            .iter()
+            .map(|(name, value)| format!("{name} = '{value}'"))
+            .collect::<Vec<_>>()
+            .join(" AND ")
     }
 
     pub fn key_line(&self) -> String {
-        let key: serde_json::Map<_, _> = self.key.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let key: serde_json::Map<_, _> = self
+            .key
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
         format!("{}\n", Value::from(key))
     }
 
@@ -216,7 +289,10 @@ impl Name {
 
     /// The name for a writer alone, unless another has it.
     pub fn take(&self) -> Option<Taken<'_>> {
-        self.content.try_lock().map(|content| Taken { name: self, content })
+        self.content.try_lock().map(|content| Taken {
+            name: self,
+            content,
+        })
     }
 
     // ---- the readers -----------------------------------------------------------------------------------------------------------
@@ -235,7 +311,10 @@ impl Name {
         let begun = self.begun.load(Ordering::SeqCst);
         let gone_twice = || {
             let mut states = (published..=begun).map(|write| self.state(write));
-            (0..2).all(|_| states.any(|state| state.allows(Seen::There)) && states.any(|state| state.allows(Seen::Absent)))
+            (0..2).all(|_| {
+                states.any(|state| state.allows(Seen::There))
+                    && states.any(|state| state.allows(Seen::Absent))
+            })
         };
         let is_so = match seen {
             Seen::Unlinked => begun > published,
@@ -248,13 +327,34 @@ impl Name {
         }
         let ways = self.ways.lock();
         let history = (published.saturating_sub(3)..=begun).map(|write| {
-            let (way, age) = ways.iter().rev().find(|(of, ..)| *of == write).map_or(("", None), |(_, way, time)| (*way, *time));
-            let age =
-                age.map(|time| format!(", acknowledged {:.3} ms ago", time.elapsed().as_secs_f64() * 1e3)).unwrap_or_default();
-            let mark = if write == published { " <- published before the look" } else { "" };
-            format!("  write {write}: {} by {way}{age}{mark}", self.state(write).describe())
+            let (way, age) = ways
+                .iter()
+                .rev()
+                .find(|(of, ..)| *of == write)
+                .map_or(("", None), |(_, way, time)| (*way, *time));
+            let age = age
+                .map(|time| {
+                    format!(
+                        ", acknowledged {:.3} ms ago",
+                        time.elapsed().as_secs_f64() * 1e3
+                    )
+                })
+                .unwrap_or_default();
+            let mark = if write == published {
+                " <- published before the look"
+            } else {
+                ""
+            };
+            format!(
+                "  write {write}: {} by {way}{age}{mark}",
+                self.state(write).describe()
+            )
         });
-        Err(format!("{}: seen {seen:?}\n{}", self.path, history.collect::<Vec<_>>().join("\n")))
+        Err(format!(
+            "{}: seen {seen:?}\n{}",
+            self.path,
+            history.collect::<Vec<_>>().join("\n")
+        ))
     }
 }
 
@@ -277,13 +377,18 @@ impl<'a> Taken<'a> {
 
     /// The next item of this name.
     pub fn next(&self, bucket: u64) -> Item {
-        Item { counter: self.name.begun.load(Ordering::SeqCst) + 1, bucket, expires: None }
+        Item {
+            counter: self.name.begun.load(Ordering::SeqCst) + 1,
+            bucket,
+            expires: None,
+        }
     }
 
     /// Before a write is made.
     pub fn begin(&mut self, way: &'static str, state: State) {
         let write = self.name.begun.load(Ordering::SeqCst) + 1;
-        self.name.states[usize::try_from(write % REMEMBERED).unwrap()].store(state.0, Ordering::SeqCst);
+        self.name.states[usize::try_from(write % REMEMBERED).unwrap()]
+            .store(state.0, Ordering::SeqCst);
         self.name.begun.store(write, Ordering::SeqCst);
         let mut ways = self.name.ways.lock();
         ways.push((write, way, None));
@@ -304,7 +409,12 @@ impl<'a> Taken<'a> {
     }
 
     fn acknowledge_up_to(&self, write: u64) {
-        self.name.ways.lock().iter_mut().filter(|way| way.0 == write).for_each(|way| way.2 = Some(Instant::now()));
+        self.name
+            .ways
+            .lock()
+            .iter_mut()
+            .filter(|way| way.0 == write)
+            .for_each(|way| way.2 = Some(Instant::now()));
         self.name.acknowledged.store(write, Ordering::SeqCst);
     }
 }

@@ -56,7 +56,10 @@ struct Reader<'a> {
 
 /// Gone, or a folder that a descriptor is of.
 fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle
+    )
 }
 
 /// What was found, or that it is not there; other errors are no answer.
@@ -86,7 +89,10 @@ fn size_by_path(found: io::Result<Metadata>) -> io::Result<Seen> {
 }
 
 /// What is gone since the name was looked up is looked up once more; the program hears of that if it is gone again then.
-fn by_path<T>(found: io::Result<T>, of: impl FnOnce(io::Result<T>) -> io::Result<Seen>) -> io::Result<Seen> {
+fn by_path<T>(
+    found: io::Result<T>,
+    of: impl FnOnce(io::Result<T>) -> io::Result<Seen>,
+) -> io::Result<Seen> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle => Ok(Seen::Stale),
         found => of(found),
@@ -96,7 +102,14 @@ fn by_path<T>(found: io::Result<T>, of: impl FnOnce(io::Result<T>) -> io::Result
 impl<'a> Reader<'a> {
     fn new(field: &'a Field, point: &Path, thread: u64) -> Self {
         let (point, numbers) = (point.to_owned(), field.numbers(thread));
-        Self { field, point, numbers, life: 0, files: Vec::new(), directories: Vec::new() }
+        Self {
+            field,
+            point,
+            numbers,
+            life: 0,
+            files: Vec::new(),
+            directories: Vec::new(),
+        }
     }
 
     /// One kind of look at one place.
@@ -114,29 +127,49 @@ impl<'a> Reader<'a> {
         let at = self.numbers.below(self.field.names.len() as u64) as usize;
         let name = &self.field.names[at];
         // Half of the looks are at what may be kept.
-        let kind = if self.numbers.percent(50) { 0 } else { self.numbers.below(if name.is_item() { 12 } else { 4 }) };
+        let kind = if self.numbers.percent(50) {
+            0
+        } else {
+            self.numbers.below(if name.is_item() { 12 } else { 4 })
+        };
         match kind {
-            0 | 1 => self.burst(STAT, name, |_, name, path| size_by_path(fs::metadata(path.join(&name.path)))),
-            2 if self.numbers.percent(50) => self.burst("stat by another spelling", name, |_, name, path| {
-                size_by_path(fs::metadata(path.join(name.lenient_path())))
+            0 | 1 => self.burst(STAT, name, |_, name, path| {
+                size_by_path(fs::metadata(path.join(&name.path)))
             }),
+            2 if self.numbers.percent(50) => {
+                self.burst("stat by another spelling", name, |_, name, path| {
+                    size_by_path(fs::metadata(path.join(name.lenient_path())))
+                })
+            }
             2 => self.through_a_directory(name),
             3 => self.list(name.parent()),
             4 | 5 => self.burst("open and read", name, |_, name, path| {
-                by_path(read_whole(&path.join(&name.path)), |read| seen(read, Seen::Size))
+                by_path(read_whole(&path.join(&name.path)), |read| {
+                    seen(read, Seen::Size)
+                })
             }),
             // The items of a table that comes again are others.
             6..8 if name.table != "Coming" => self.held(at),
             8 => self.burst("stat of the typed form", name, |_, name, path| {
-                seen(fs::metadata(path.join(name.path.replace(".json", ".ddbjson"))), |_| Seen::There)
+                seen(
+                    fs::metadata(path.join(name.path.replace(".json", ".ddbjson"))),
+                    |_| Seen::There,
+                )
             }),
             9 if name.table == "Flat" => self.burst("count", name, |_, name, path| {
-                let count = fs::read_to_string(path.join(format!("Flat/query/@pk={}/count", name.pk())))?;
-                Ok(if count == "0\n" { Seen::Absent } else { Seen::There })
+                let count =
+                    fs::read_to_string(path.join(format!("Flat/query/@pk={}/count", name.pk())))?;
+                Ok(if count == "0\n" {
+                    Seen::Absent
+                } else {
+                    Seen::There
+                })
             }),
             9 | 10 if name.table != "Coming" => {
                 let bucket = self.numbers.below(BUCKETS);
-                self.burst("stat of an index entry", name, |_, name, path| in_index(name, path, bucket))
+                self.burst("stat of an index entry", name, |_, name, path| {
+                    in_index(name, path, bucket)
+                })
             }
             _ if name.table != "Coming" => self.list_index(name.table),
             _ => 0,
@@ -158,7 +191,8 @@ impl<'a> Reader<'a> {
             // Momentary, or for good?
             moment(Duration::from_millis(5));
             let again = size(fs::metadata(self.path(&name.path)));
-            self.field.violated(format!("{way} {violation}\n  a stat 5 ms later: {again:?}"));
+            self.field
+                .violated(format!("{way} {violation}\n  a stat 5 ms later: {again:?}"));
         }
         1
     }
@@ -166,17 +200,27 @@ impl<'a> Reader<'a> {
     /// What a killed daemon's mount says, and a table that is being made or deleted.
     fn no_answer(&self, way: &str, path: &str, error: &io::Error) -> u64 {
         let code = error.raw_os_error().unwrap_or_default();
-        let killed = [libc::ENOTCONN, libc::ECONNABORTED, libc::EIO, libc::ENOENT].contains(&code) && self.field.kills;
+        let killed = [libc::ENOTCONN, libc::ECONNABORTED, libc::EIO, libc::ENOENT].contains(&code)
+            && self.field.kills;
         if !killed && code != libc::EBUSY {
             self.field.violated(format!("{way} {path}: {error}"));
         }
         0
     }
 
-    fn burst(&mut self, way: &str, name: &Name, look: impl Fn(&mut Self, &Name, &Path) -> io::Result<Seen>) -> u64 {
+    fn burst(
+        &mut self,
+        way: &str,
+        name: &Name,
+        look: impl Fn(&mut Self, &Name, &Path) -> io::Result<Seen>,
+    ) -> u64 {
         let point = self.point.clone();
         let is_kept = way == STAT && name.is_item();
-        let most = if is_kept && self.numbers.percent(50) { LONG_BURST } else { BURST };
+        let most = if is_kept && self.numbers.percent(50) {
+            LONG_BURST
+        } else {
+            BURST
+        };
         let (looks, mut checks) = (1 + self.numbers.below(most), 0);
         for at in 0..looks {
             let published = name.published();
@@ -192,7 +236,9 @@ impl<'a> Reader<'a> {
                 (Ok(saw), Some((twin, published))) if twin.check(published, *saw).is_ok() => 1,
                 _ => self.checked(way, name, published, saw),
             };
-            self.field.kept.fetch_add(if is_kept { checked } else { 0 }, Ordering::Relaxed);
+            self.field
+                .kept
+                .fetch_add(if is_kept { checked } else { 0 }, Ordering::Relaxed);
             checks += checked;
             if is_enough {
                 break;
@@ -203,14 +249,26 @@ impl<'a> Reader<'a> {
 
     /// By its name in a directory that is held open.
     fn through_a_directory(&mut self, name: &'a Name) -> u64 {
-        let at = self.directories.iter().position(|(path, _)| path == name.parent());
+        let at = self
+            .directories
+            .iter()
+            .position(|(path, _)| path == name.parent());
         if let Some(at) = at.filter(|_| self.numbers.percent(5)) {
             self.directories.swap_remove(at);
             return 0;
         }
         let Some(at) = at else {
-            let flags = libc::O_DIRECTORY | if self.numbers.percent(50) { libc::O_PATH } else { 0 };
-            if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.path(name.parent())) {
+            let flags = libc::O_DIRECTORY
+                | if self.numbers.percent(50) {
+                    libc::O_PATH
+                } else {
+                    0
+                };
+            if let Ok(file) = OpenOptions::new()
+                .read(true)
+                .custom_flags(flags)
+                .open(self.path(name.parent()))
+            {
                 self.directories.push((name.parent().to_owned(), file));
             }
             return 0;
@@ -221,7 +279,10 @@ impl<'a> Reader<'a> {
         }
         self.burst(THROUGH_A_DIRECTORY, name, |reader, name, _| {
             let directory = reader.directories[at].1.as_raw_fd();
-            size(fs::metadata(format!("/proc/self/fd/{directory}/{}", name.file())))
+            size(fs::metadata(format!(
+                "/proc/self/fd/{directory}/{}",
+                name.file()
+            )))
         })
     }
 
@@ -235,8 +296,16 @@ impl<'a> Reader<'a> {
         }
         let Some(held) = held else {
             // What is open is no more kept by the kernel.
-            let flags = if self.numbers.percent(80) { libc::O_PATH } else { 0 };
-            if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.path(&name.path)) {
+            let flags = if self.numbers.percent(80) {
+                libc::O_PATH
+            } else {
+                0
+            };
+            if let Ok(file) = OpenOptions::new()
+                .read(true)
+                .custom_flags(flags)
+                .open(self.path(&name.path))
+            {
                 self.files.push((at, file));
                 if self.files.len() > HELD_MAX {
                     self.files.remove(0);
@@ -244,16 +313,24 @@ impl<'a> Reader<'a> {
             }
             return 0;
         };
-        self.burst("fstat of a held descriptor", name, |reader, _, _| size(reader.files[held].1.metadata()))
+        self.burst("fstat of a held descriptor", name, |reader, _, _| {
+            size(reader.files[held].1.metadata())
+        })
     }
 
     /// A directory's names, and each one's size.
     fn list(&mut self, directory: &str) -> u64 {
         let field = self.field;
-        let names: Vec<&Name> = field.names.iter().filter(|name| name.parent() == directory).collect();
+        let names: Vec<&Name> = field
+            .names
+            .iter()
+            .filter(|name| name.parent() == directory)
+            .collect();
         let published: Vec<u64> = names.iter().map(|name| name.published()).collect();
         let mut found = Vec::new();
-        match fs::read_dir(self.path(directory)).and_then(|entries| entries.collect::<io::Result<Vec<_>>>()) {
+        match fs::read_dir(self.path(directory))
+            .and_then(|entries| entries.collect::<io::Result<Vec<_>>>())
+        {
             Ok(entries) => found = entries,
             Err(error) if is_gone(&error) => {}
             Err(error) => return self.no_answer("list", directory, &error),
@@ -262,12 +339,29 @@ impl<'a> Reader<'a> {
         let mut known = Vec::new();
         for (name, published) in names.into_iter().zip(published) {
             let entry = found.iter().find(|entry| entry.file_name() == name.file());
-            looks += self.checked("list", name, published, Ok(if entry.is_some() { Seen::There } else { Seen::Absent }));
+            looks += self.checked(
+                "list",
+                name,
+                published,
+                Ok(if entry.is_some() {
+                    Seen::There
+                } else {
+                    Seen::Absent
+                }),
+            );
             known.extend(entry.map(|entry| (name, entry)));
         }
-        for (name, entry) in known.into_iter().filter(|(name, _)| !name.moves() && !name.is_remade()) {
+        for (name, entry) in known
+            .into_iter()
+            .filter(|(name, _)| !name.moves() && !name.is_remade())
+        {
             let published = name.published();
-            looks += self.checked("stat of what was listed", name, published, size(entry.metadata()));
+            looks += self.checked(
+                "stat of what was listed",
+                name,
+                published,
+                size(entry.metadata()),
+            );
         }
         looks
     }
@@ -277,18 +371,37 @@ impl<'a> Reader<'a> {
         let field = self.field;
         let bucket = self.numbers.below(BUCKETS);
         let of = |name: &&Name| name.is_item() && name.table == table;
-        let names: Vec<(&Name, u64)> = field.names.iter().filter(of).map(|name| (name, name.published())).collect();
+        let names: Vec<(&Name, u64)> = field
+            .names
+            .iter()
+            .filter(of)
+            .map(|name| (name, name.published()))
+            .collect();
         let directory = format!("{table}/gsi/by-b/items/b{bucket}");
         let found: Vec<PathBuf> = match fs::read_dir(self.path(&directory)) {
-            Ok(entries) => entries.flatten().map(|entry| entry.file_name().into()).collect(),
+            Ok(entries) => entries
+                .flatten()
+                .map(|entry| entry.file_name().into())
+                .collect(),
             Err(error) if is_gone(&error) => Vec::new(),
             Err(error) => return self.no_answer("list of an index", &directory, &error),
         };
         let saw = |name: &Name| {
-            let is = found.iter().any(|entry| *entry == Path::new(&name.index_entry()));
-            if is { Seen::InBucket(bucket) } else { Seen::NotInBucket(bucket) }
+            let is = found
+                .iter()
+                .any(|entry| *entry == Path::new(&name.index_entry()));
+            if is {
+                Seen::InBucket(bucket)
+            } else {
+                Seen::NotInBucket(bucket)
+            }
         };
-        names.into_iter().map(|(name, published)| self.checked("list of an index", name, published, Ok(saw(name)))).sum()
+        names
+            .into_iter()
+            .map(|(name, published)| {
+                self.checked("list of an index", name, published, Ok(saw(name)))
+            })
+            .sum()
     }
 }
 
@@ -296,12 +409,19 @@ impl<'a> Reader<'a> {
 fn read_whole(path: &Path) -> io::Result<u64> {
     let mut text = String::new();
     File::open(path)?.read_to_string(&mut text)?;
-    assert!(text.is_empty() || Item::is_whole(&text), "{}: {text}", path.display());
+    assert!(
+        text.is_empty() || Item::is_whole(&text),
+        "{}: {text}",
+        path.display()
+    );
     Ok(text.len() as u64)
 }
 
 fn in_index(name: &Name, point: &Path, bucket: u64) -> io::Result<Seen> {
-    let path = point.join(name.table).join(format!("gsi/by-b/items/b{bucket}")).join(name.index_entry());
+    let path = point
+        .join(name.table)
+        .join(format!("gsi/by-b/items/b{bucket}"))
+        .join(name.index_entry());
     match fs::metadata(path) {
         Ok(_) => Ok(Seen::InBucket(bucket)),
         Err(error) if is_gone(&error) => Ok(Seen::NotInBucket(bucket)),

@@ -34,7 +34,12 @@ const WRITE: &str = "write";
 const FSYNC: &str = "fsync";
 /// The name is away in between.
 const BACKUP: &str = "the old one moved aside";
-const DELETES: [(&str, Delete); 4] = [("DeleteItem", delete_item), ("ExecuteStatement", statement), ("unlink", unlink), ("rm", rm)];
+const DELETES: [(&str, Delete); 4] = [
+    ("DeleteItem", delete_item),
+    ("ExecuteStatement", statement),
+    ("unlink", unlink),
+    ("rm", rm),
+];
 const SEVERAL: [(&str, Several); 5] = [
     ("BatchWriteItem", batch_write),
     ("TransactWriteItems", transact),
@@ -50,7 +55,11 @@ const REMOVE_FOLDER: &str = "rm -r of a folder";
 
 /// Every way that writes items, for whoever asks whether all were used.
 pub fn ways() -> Vec<&'static str> {
-    let puts = PUTS.iter().map(|way| way.0).chain(DELETES.iter().map(|way| way.0)).chain(SEVERAL.iter().map(|way| way.0));
+    let puts = PUTS
+        .iter()
+        .map(|way| way.0)
+        .chain(DELETES.iter().map(|way| way.0))
+        .chain(SEVERAL.iter().map(|way| way.0));
     puts.chain([
         RENAME,
         COPY,
@@ -70,7 +79,11 @@ pub fn ways() -> Vec<&'static str> {
 /// Writes items, each in a way that the numbers choose.
 pub fn items(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("writer"));
-    let shared: Vec<&Name> = field.names.iter().filter(|name| name.is_item() && name.pk().starts_with(['s', 'u'])).collect();
+    let shared: Vec<&Name> = field
+        .names
+        .iter()
+        .filter(|name| name.is_item() && name.pk().starts_with(['s', 'u']))
+        .collect();
     while !field.ended() {
         pulse.beat();
         let at = |numbers: &mut Numbers| numbers.below(shared.len() as u64) as usize;
@@ -159,9 +172,15 @@ fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
         return;
     }
     let deletes = way != LOAD;
-    let items: Vec<Option<Item>> =
-        taken.iter().map(|taken| (!deletes || numbers.percent(70)).then(|| taken.next(numbers.below(BUCKETS)))).collect();
-    let changes: Vec<(&Name, Option<Item>)> = taken.iter().map(Taken::name).zip(items.iter().copied()).collect();
+    let items: Vec<Option<Item>> = taken
+        .iter()
+        .map(|taken| (!deletes || numbers.percent(70)).then(|| taken.next(numbers.below(BUCKETS))))
+        .collect();
+    let changes: Vec<(&Name, Option<Item>)> = taken
+        .iter()
+        .map(Taken::name)
+        .zip(items.iter().copied())
+        .collect();
     for (taken, item) in taken.iter_mut().zip(&items) {
         taken.begin(way, State::of(taken.name(), item.as_ref()));
     }
@@ -169,19 +188,30 @@ fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
         Ok(()) => field.wrote(way),
         Err(error) => {
             field.refused(way, &error);
-            changes.iter().for_each(|(name, item)| settle(field, numbers, name, item.as_ref()));
+            changes
+                .iter()
+                .for_each(|(name, item)| settle(field, numbers, name, item.as_ref()));
         }
     }
-    taken.iter_mut().zip(items).for_each(|(taken, item)| taken.acknowledge(item));
+    taken
+        .iter_mut()
+        .zip(items)
+        .for_each(|(taken, item)| taken.acknowledge(item));
 }
 
 /// An item moves to another key of its table, within a collection or to another, or is copied there.
 fn rename(field: &Field, numbers: &mut Numbers, one: &Name, other: &Name) {
-    let (Some(one), Some(other)) = (one.take(), other.take()) else { return };
+    let (Some(one), Some(other)) = (one.take(), other.take()) else {
+        return;
+    };
     if one.name().table != other.name().table {
         return;
     }
-    let (mut from, mut to) = if numbers.percent(50) { (one, other) } else { (other, one) };
+    let (mut from, mut to) = if numbers.percent(50) {
+        (one, other)
+    } else {
+        (other, one)
+    };
     let Some(item) = from.item() else { return };
     let way = if numbers.percent(70) { RENAME } else { COPY };
     let (source, target) = (field.path(&from.name().path), field.path(&to.name().path));
@@ -192,7 +222,11 @@ fn rename(field: &Field, numbers: &mut Numbers, one: &Name, other: &Name) {
         to.begin(way, State::EMPTY);
     }
     to.begin(way, State::of(to.name(), Some(&item)));
-    match if way == RENAME { fs::rename(source, target) } else { fs::copy(source, target).map(drop) } {
+    match if way == RENAME {
+        fs::rename(source, target)
+    } else {
+        fs::copy(source, target).map(drop)
+    } {
         Ok(()) => field.wrote(way),
         Err(error) => {
             field.refused(way, &error);
@@ -215,7 +249,9 @@ fn key_body(name: &Name) -> Value {
 }
 
 fn put_item(field: &Field, numbers: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
-    field.call(numbers, "PutItem", &put_body(name, item)).map(drop)
+    field
+        .call(numbers, "PutItem", &put_body(name, item))
+        .map(drop)
 }
 
 fn update_item(field: &Field, numbers: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
@@ -233,7 +269,9 @@ fn delete_item(field: &Field, numbers: &mut Numbers, name: &Name) -> io::Result<
 
 fn statement(field: &Field, numbers: &mut Numbers, name: &Name) -> io::Result<()> {
     let text = format!("DELETE FROM \"{}\" WHERE {}", name.table, name.condition());
-    field.call(numbers, "ExecuteStatement", &json!({"Statement": text})).map(drop)
+    field
+        .call(numbers, "ExecuteStatement", &json!({"Statement": text}))
+        .map(drop)
 }
 
 // ---- one item through the mount -----------------------------------------------------------------------------------------------
@@ -243,7 +281,10 @@ fn write(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result
 }
 
 fn fsync(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).truncate(true).open(field.path(&name.path))?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(field.path(&name.path))?;
     file.write_all(name.text(item).as_bytes())?;
     file.sync_all()
 }
@@ -251,7 +292,10 @@ fn fsync(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result
 /// What was there is overwritten and cut, as editors do in place.
 fn edit(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
     let text = name.text(item);
-    let mut file = OpenOptions::new().read(true).write(true).open(field.path(&name.path))?;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(field.path(&name.path))?;
     file.write_all(text.as_bytes())?;
     file.set_len(text.len() as u64)?;
     file.sync_all()
@@ -274,16 +318,25 @@ fn update_file(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::
     let of: Value = serde_json::from_str(&name.text(item))?;
     fs::write(
         field.path(name.path.replace(".json", ".update")),
-        format!("SET b = {}, n = {}, pad = {}\n", of["b"], of["n"], of["pad"]),
+        format!(
+            "SET b = {}, n = {}, pad = {}\n",
+            of["b"], of["n"], of["pad"]
+        ),
     )
 }
 
 fn patch(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
-    fs::write(field.path(name.path.replace(".json", ".patch")), name.text(item))
+    fs::write(
+        field.path(name.path.replace(".json", ".patch")),
+        name.text(item),
+    )
 }
 
 fn api_file(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
-    fs::write(field.path(".ddb/api/PutItem"), put_body(name, item).to_string())
+    fs::write(
+        field.path(".ddb/api/PutItem"),
+        put_body(name, item).to_string(),
+    )
 }
 
 fn unlink(field: &Field, _: &mut Numbers, name: &Name) -> io::Result<()> {
@@ -292,13 +345,24 @@ fn unlink(field: &Field, _: &mut Numbers, name: &Name) -> io::Result<()> {
 
 /// By another process.
 fn rm(field: &Field, _: &mut Numbers, name: &Name) -> io::Result<()> {
-    let status = std::process::Command::new("rm").arg(field.path(&name.path)).stderr(std::process::Stdio::null()).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other("rm")) }
+    let status = std::process::Command::new("rm")
+        .arg(field.path(&name.path))
+        .stderr(std::process::Stdio::null())
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other("rm"))
+    }
 }
 
 // ---- several items ------------------------------------------------------------------------------------------------------------
 
-fn batch_write(field: &Field, numbers: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io::Result<()> {
+fn batch_write(
+    field: &Field,
+    numbers: &mut Numbers,
+    changes: &[(&Name, Option<Item>)],
+) -> io::Result<()> {
     let requests: Vec<Value> = changes
         .iter()
         .map(|(name, item)| match item {
@@ -306,8 +370,16 @@ fn batch_write(field: &Field, numbers: &mut Numbers, changes: &[(&Name, Option<I
             None => json!({"DeleteRequest": {"Key": name.api_key()}}),
         })
         .collect();
-    let answer = field.call(numbers, "BatchWriteItem", &json!({"RequestItems": {changes[0].0.table: requests}}))?;
-    if answer["UnprocessedItems"] == json!({}) { Ok(()) } else { Err(io::Error::other("unprocessed")) }
+    let answer = field.call(
+        numbers,
+        "BatchWriteItem",
+        &json!({"RequestItems": {changes[0].0.table: requests}}),
+    )?;
+    if answer["UnprocessedItems"] == json!({}) {
+        Ok(())
+    } else {
+        Err(io::Error::other("unprocessed"))
+    }
 }
 
 fn transaction(changes: &[(&Name, Option<Item>)]) -> Value {
@@ -318,18 +390,42 @@ fn transaction(changes: &[(&Name, Option<Item>)]) -> Value {
     json!({"TransactItems": actions.collect::<Vec<_>>()})
 }
 
-fn transact(field: &Field, numbers: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io::Result<()> {
-    field.call(numbers, "TransactWriteItems", &transaction(changes)).map(drop)
+fn transact(
+    field: &Field,
+    numbers: &mut Numbers,
+    changes: &[(&Name, Option<Item>)],
+) -> io::Result<()> {
+    field
+        .call(numbers, "TransactWriteItems", &transaction(changes))
+        .map(drop)
 }
 
-fn transact_file(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io::Result<()> {
-    fs::write(field.path(".ddb/transact"), transaction(changes).to_string())
+fn transact_file(
+    field: &Field,
+    _: &mut Numbers,
+    changes: &[(&Name, Option<Item>)],
+) -> io::Result<()> {
+    fs::write(
+        field.path(".ddb/transact"),
+        transaction(changes).to_string(),
+    )
 }
 
-fn batch_files(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io::Result<()> {
+fn batch_files(
+    field: &Field,
+    _: &mut Numbers,
+    changes: &[(&Name, Option<Item>)],
+) -> io::Result<()> {
     let batch = field.path(changes[0].0.table).join("batch");
-    let puts: String = changes.iter().filter_map(|(name, item)| item.map(|item| name.text(&item))).collect();
-    let deletes: String = changes.iter().filter(|change| change.1.is_none()).map(|(name, _)| name.key_line()).collect();
+    let puts: String = changes
+        .iter()
+        .filter_map(|(name, item)| item.map(|item| name.text(&item)))
+        .collect();
+    let deletes: String = changes
+        .iter()
+        .filter(|change| change.1.is_none())
+        .map(|(name, _)| name.key_line())
+        .collect();
     for (file, lines) in [("put", puts), ("delete", deletes)] {
         if !lines.is_empty() {
             fs::write(batch.join(file), lines)?;
@@ -340,13 +436,27 @@ fn batch_files(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]
 
 /// By a process that has the data directory open for as long as that.
 fn load(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io::Result<()> {
-    let lines: String = changes.iter().filter_map(|(name, item)| item.map(|item| name.text(&item))).collect();
+    let lines: String = changes
+        .iter()
+        .filter_map(|(name, item)| item.map(|item| name.text(&item)))
+        .collect();
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(lines.as_bytes())?;
     let mut command = std::process::Command::new(DDBFS);
-    command.arg("load").arg("--data").arg(&field.data).arg(changes[0].0.table).arg(file.path());
+    command
+        .arg("load")
+        .arg("--data")
+        .arg(&field.data)
+        .arg(changes[0].0.table)
+        .arg(file.path());
     let output = command.output()?;
-    if output.status.success() { Ok(()) } else { Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned())) }
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        ))
+    }
 }
 
 // ---- what has a writer of its own -----------------------------------------------------------------------------------------------
@@ -355,19 +465,33 @@ fn load(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io
 /// kernel was told; once the mount has said so, nobody sees them any more.
 pub fn expiry(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("expiry"));
-    let names: Vec<&Name> = field.names.iter().filter(|name| name.path.starts_with("Flat/items/e")).collect();
+    let names: Vec<&Name> = field
+        .names
+        .iter()
+        .filter(|name| name.path.starts_with("Flat/items/e"))
+        .collect();
     while !field.ended() {
         let mut waiting: Vec<Taken<'_>> = names.iter().filter_map(|name| name.take()).collect();
         for taken in &mut waiting {
             pulse.beat();
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-            let item = Item { expires: Some(now - 10 + numbers.below(12)), ..taken.next(numbers.below(BUCKETS)) };
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap()
+                .as_secs();
+            let item = Item {
+                expires: Some(now - 10 + numbers.below(12)),
+                ..taken.next(numbers.below(BUCKETS))
+            };
             taken.begin("PutItem", State::of(taken.name(), Some(&item)));
             taken.begin("time to live", State::ABSENT);
             settle(field, &mut numbers, taken.name(), Some(&item));
             taken.acknowledge_but_last();
         }
-        while waiting.iter().any(|taken| is_there(field, &mut numbers, taken.name())) && !field.ended() {
+        while waiting
+            .iter()
+            .any(|taken| is_there(field, &mut numbers, taken.name()))
+            && !field.ended()
+        {
             pulse.beat();
             moment(Duration::from_millis(20));
         }
@@ -395,14 +519,29 @@ fn is_there(field: &Field, numbers: &mut Numbers, name: &Name) -> bool {
 /// A table that comes with two items, and goes.
 pub fn tables(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("tables"));
-    let items: Vec<&Name> = field.names.iter().filter(|name| name.is_item() && name.table == "Coming").collect();
+    let items: Vec<&Name> = field
+        .names
+        .iter()
+        .filter(|name| name.is_item() && name.table == "Coming")
+        .collect();
     let mut table = field.named("Coming").take().unwrap();
     while !field.ended() {
         pulse.beat();
         table.begin("CreateTable", State::THERE);
-        field.insist(&mut numbers, "CreateTable", &definition("Coming", false), "ResourceInUse");
-        while field.insist(&mut numbers, "DescribeTable", &json!({"TableName": "Coming"}), "")["Table"]["TableStatus"] != "ACTIVE" {
-        }
+        field.insist(
+            &mut numbers,
+            "CreateTable",
+            &definition("Coming", false),
+            "ResourceInUse",
+        );
+        while field.insist(
+            &mut numbers,
+            "DescribeTable",
+            &json!({"TableName": "Coming"}),
+            "",
+        )["Table"]["TableStatus"]
+            != "ACTIVE"
+        {}
         table.acknowledge(None);
         field.wrote("CreateTable");
         for name in &items {
@@ -415,16 +554,32 @@ pub fn tables(field: &Field, thread: u64) {
         field.goes_on_for(Duration::from_millis(numbers.below(100)));
         pulse.beat();
         let mut taken: Vec<Taken<'_>> = items.iter().map(|name| name.take().unwrap()).collect();
-        taken.iter_mut().chain([&mut table]).for_each(|taken| taken.begin("DeleteTable", State::ABSENT));
+        taken
+            .iter_mut()
+            .chain([&mut table])
+            .for_each(|taken| taken.begin("DeleteTable", State::ABSENT));
         // Now and then through the mount, which takes it without items only.
         if numbers.percent(50) {
-            items.iter().for_each(|name| settle(field, &mut numbers, name, None));
+            items
+                .iter()
+                .for_each(|name| settle(field, &mut numbers, name, None));
             let _ = fs::remove_dir(field.path("Coming"));
         }
-        field.insist(&mut numbers, "DeleteTable", &json!({"TableName": "Coming"}), "ResourceNotFound");
+        field.insist(
+            &mut numbers,
+            "DeleteTable",
+            &json!({"TableName": "Coming"}),
+            "ResourceNotFound",
+        );
         let gone = json!({"TableName": "Coming"});
-        while !field.insist(&mut numbers, "DescribeTable", &gone, "ResourceNotFound").is_null() {}
-        taken.iter_mut().chain([&mut table]).for_each(|taken| taken.acknowledge(None));
+        while !field
+            .insist(&mut numbers, "DescribeTable", &gone, "ResourceNotFound")
+            .is_null()
+        {}
+        taken
+            .iter_mut()
+            .chain([&mut table])
+            .for_each(|taken| taken.acknowledge(None));
         field.wrote("DeleteTable");
         field.goes_on_for(Duration::from_millis(numbers.below(100)));
     }
@@ -465,38 +620,77 @@ pub fn indexes(field: &Field, thread: u64) {
 fn status(field: &Field, numbers: &mut Numbers, index: &str) -> Option<String> {
     let table = field.insist(numbers, "DescribeTable", &json!({"TableName": "Flat"}), "");
     let indexes = table["Table"]["GlobalSecondaryIndexes"].as_array()?.clone();
-    let found = indexes.into_iter().find(|found| found["IndexName"] == index)?;
+    let found = indexes
+        .into_iter()
+        .find(|found| found["IndexName"] == index)?;
     found["IndexStatus"].as_str().map(str::to_owned)
 }
 
 /// Folders of one item: made and removed through the mount; that come and go with their item; renamed.
 pub fn folders(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("folders"));
-    let (made, found) = (field.named("Orders/items/f0"), field.named("Orders/items/f1"));
+    let (made, found) = (
+        field.named("Orders/items/f0"),
+        field.named("Orders/items/f1"),
+    );
     let item = |folder: &str| json!({"pk": {"S": folder}, "sk": {"S": "x"}});
     while !field.ended() {
         pulse.beat();
         let mut taken = made.take().unwrap();
         // Until its first item it is the daemon's alone.
-        taken.begin("mkdir", if field.kills { State::THERE.or_absent() } else { State::THERE });
+        taken.begin(
+            "mkdir",
+            if field.kills {
+                State::THERE.or_absent()
+            } else {
+                State::THERE
+            },
+        );
         if fs::create_dir(field.path(&made.path)).is_ok() {
             taken.acknowledge(None);
             field.wrote("mkdir");
         }
-        field.insist(&mut numbers, "PutItem", &json!({"TableName": "Orders", "Item": item("f0")}), "");
-        field.insist(&mut numbers, "DeleteItem", &json!({"TableName": "Orders", "Key": item("f0")}), "");
-        taken.begin("rmdir", if field.kills { State::THERE.or_absent() } else { State::ABSENT });
+        field.insist(
+            &mut numbers,
+            "PutItem",
+            &json!({"TableName": "Orders", "Item": item("f0")}),
+            "",
+        );
+        field.insist(
+            &mut numbers,
+            "DeleteItem",
+            &json!({"TableName": "Orders", "Key": item("f0")}),
+            "",
+        );
+        taken.begin(
+            "rmdir",
+            if field.kills {
+                State::THERE.or_absent()
+            } else {
+                State::ABSENT
+            },
+        );
         if fs::remove_dir(field.path(&made.path)).is_ok() {
             taken.acknowledge(None);
             field.wrote("rmdir");
         }
         let mut taken = found.take().unwrap();
         taken.begin("PutItem", State::THERE);
-        field.insist(&mut numbers, "PutItem", &json!({"TableName": "Orders", "Item": item("f1")}), "");
+        field.insist(
+            &mut numbers,
+            "PutItem",
+            &json!({"TableName": "Orders", "Item": item("f1")}),
+            "",
+        );
         taken.acknowledge(None);
         moment(Duration::from_micros(numbers.below(5_000)));
         taken.begin("DeleteItem", State::ABSENT);
-        field.insist(&mut numbers, "DeleteItem", &json!({"TableName": "Orders", "Key": item("f1")}), "");
+        field.insist(
+            &mut numbers,
+            "DeleteItem",
+            &json!({"TableName": "Orders", "Key": item("f1")}),
+            "",
+        );
         taken.acknowledge(None);
         moment(Duration::from_micros(numbers.below(5_000)));
         rename_folder(field, &mut numbers);
@@ -507,7 +701,10 @@ pub fn folders(field: &Field, thread: u64) {
 
 /// A folder is removed with its item, and made again: by the mount, or by the item that another front end puts.
 fn remake_folder(field: &Field, numbers: &mut Numbers) {
-    let mut item = field.named(&format!("Orders/items/{REMADE}/x.json")).take().unwrap();
+    let mut item = field
+        .named(&format!("Orders/items/{REMADE}/x.json"))
+        .take()
+        .unwrap();
     let folder = field.path(item.name().parent());
     if numbers.percent(50) {
         let _ = fs::create_dir(&folder);
@@ -530,9 +727,18 @@ fn remake_folder(field: &Field, numbers: &mut Numbers) {
 
 /// The only item of a folder moves with it.
 fn rename_folder(field: &Field, numbers: &mut Numbers) {
-    let pair = if numbers.percent(50) { (MOVING[0], MOVING[1]) } else { (MOVING[1], MOVING[0]) };
+    let pair = if numbers.percent(50) {
+        (MOVING[0], MOVING[1])
+    } else {
+        (MOVING[1], MOVING[0])
+    };
     let of = |folder: &str| format!("Orders/items/{folder}");
-    let [mut from, mut to] = [pair.0, pair.1].map(|folder| field.named(&format!("{}/x.json", of(folder))).take().unwrap());
+    let [mut from, mut to] = [pair.0, pair.1].map(|folder| {
+        field
+            .named(&format!("{}/x.json", of(folder)))
+            .take()
+            .unwrap()
+    });
     let item = from.next(0);
     // A folder stays that has had an item.
     for (taken, item) in [(&mut to, None), (&mut from, Some(item))] {

@@ -8,7 +8,9 @@ use ddbfs::database::{Database, Source};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{Metrics, PartitionContent, PartitionLimits, PartitionReport, TableMetrics, Window};
+use ddbfs::model::layout::{
+    Metrics, PartitionContent, PartitionLimits, PartitionReport, TableMetrics, Window,
+};
 use ddbfs::model::schema::{BillingMode, ProvisionedThroughput};
 use ddbfs::model::{IndexName, Item};
 
@@ -25,16 +27,26 @@ impl Bed {
         Self::with(definition("Tab", key, indexes), |options| options)
     }
 
-    pub fn with(table: CreateTableRequest, change: impl Fn(EngineOptions) -> EngineOptions) -> Self {
+    pub fn with(
+        table: CreateTableRequest,
+        change: impl Fn(EngineOptions) -> EngineOptions,
+    ) -> Self {
         let clock = Arc::new(ManualClock::at(NOW_MS));
-        let options = EngineOptions { clock: Arc::clone(&clock) as Arc<_>, ..options() };
+        let options = EngineOptions {
+            clock: Arc::clone(&clock) as Arc<_>,
+            ..options()
+        };
         let database = database_with(change(options));
         database.create_table(table).unwrap();
         Self { database, clock }
     }
 
     pub fn metrics(&self) -> Metrics {
-        self.database.layout().unwrap().metrics(&[table("Tab"), table("Absent")]).unwrap()
+        self.database
+            .layout()
+            .unwrap()
+            .metrics(&[table("Tab"), table("Absent")])
+            .unwrap()
     }
 
     pub fn table_metrics(&self) -> TableMetrics {
@@ -44,22 +56,37 @@ impl Bed {
     /// Consumed read and write units of the table's base (`""`) or an index.
     pub fn consumed(&self, index: &str) -> (f64, f64) {
         let metrics = self.table_metrics();
-        let name = |source: &&ddbfs::model::layout::SourceMetrics| source.index.as_ref().map_or("", |name| name.as_str()) == index;
+        let name = |source: &&ddbfs::model::layout::SourceMetrics| {
+            source.index.as_ref().map_or("", |name| name.as_str()) == index
+        };
         let source = metrics.sources.iter().find(name).unwrap();
         (source.usage.total.read.sum, source.usage.total.write.sum)
     }
 }
 
 pub fn provisioned(mut request: CreateTableRequest, read: u64, write: u64) -> CreateTableRequest {
-    let throughput = ProvisionedThroughput { read_capacity_units: read, write_capacity_units: write };
+    let throughput = ProvisionedThroughput {
+        read_capacity_units: read,
+        write_capacity_units: write,
+    };
     request.billing_mode = Some(BillingMode::Provisioned);
     request.throughput = Some(throughput);
-    request.global_indexes.iter_mut().flatten().for_each(|index| index.throughput = Some(throughput));
+    request
+        .global_indexes
+        .iter_mut()
+        .flatten()
+        .for_each(|index| index.throughput = Some(throughput));
     request
 }
 
 pub fn item(pk: &str, sk: &str, bytes: usize) -> Item {
-    Item::from([("pk", s(pk)), ("sk", n(sk)), ("a", s("A")), ("b", n(sk)), ("fill", x(bytes))])
+    Item::from([
+        ("pk", s(pk)),
+        ("sk", n(sk)),
+        ("a", s("A")),
+        ("b", n(sk)),
+        ("fill", x(bytes)),
+    ])
 }
 
 impl Bed {
@@ -68,12 +95,17 @@ impl Bed {
     }
 
     pub fn partitions(&self, index: &str) -> Vec<PartitionReport> {
-        self.layout().partitions(&source(index), Window::Minute).unwrap()
+        self.layout()
+            .partitions(&source(index), Window::Minute)
+            .unwrap()
     }
 
     /// Numbers of the partitions, and why they are there.
     pub fn origins(&self, index: &str) -> Vec<(u32, &'static str)> {
-        self.partitions(index).iter().map(|partition| (partition.id, partition.origin.name())).collect()
+        self.partitions(index)
+            .iter()
+            .map(|partition| (partition.id, partition.origin.name()))
+            .collect()
     }
 
     pub fn background(&self) {
@@ -83,18 +115,38 @@ impl Bed {
     /// What lies in all partitions together, each item once, and no partition above `bytes_max`.
     pub fn contents(&self, index: &str) -> Vec<PartitionContent> {
         let partitions = self.partitions(index);
-        partitions.iter().map(|partition| self.layout().partition_content(&source(index), partition).unwrap().0).collect()
+        partitions
+            .iter()
+            .map(|partition| {
+                self.layout()
+                    .partition_content(&source(index), partition)
+                    .unwrap()
+                    .0
+            })
+            .collect()
     }
 
     pub fn items_in_partitions(&self, index: &str) -> u64 {
-        self.contents(index).iter().map(|content| content.items).sum()
+        self.contents(index)
+            .iter()
+            .map(|content| content.items)
+            .sum()
     }
 }
 
 pub fn source(index: &str) -> Source {
-    Source { table: table("Tab"), index: (!index.is_empty()).then(|| IndexName::new(index).unwrap()) }
+    Source {
+        table: table("Tab"),
+        index: (!index.is_empty()).then(|| IndexName::new(index).unwrap()),
+    }
 }
 
 pub fn small_partitions(bytes_max: u64) -> impl Fn(EngineOptions) -> EngineOptions {
-    move |options| EngineOptions { partition_limits: PartitionLimits { bytes_max, ..PartitionLimits::default() }, ..options }
+    move |options| EngineOptions {
+        partition_limits: PartitionLimits {
+            bytes_max,
+            ..PartitionLimits::default()
+        },
+        ..options
+    }
 }

@@ -19,7 +19,12 @@ pub const NOW_MS: u64 = 1_700_000_000_000;
 
 pub fn options() -> EngineOptions {
     let clock = Arc::new(ManualClock::at(NOW_MS));
-    EngineOptions { clock, seed: 7, background_period: None, ..EngineOptions::default() }
+    EngineOptions {
+        clock,
+        seed: 7,
+        background_period: None,
+        ..EngineOptions::default()
+    }
 }
 
 pub fn database() -> LocalDatabase {
@@ -37,7 +42,9 @@ pub fn samples() -> LocalDatabase {
         let table = request.table_name.clone();
         database.create_table(request).unwrap();
         for item in items {
-            database.put_item(PutItemRequest::new(table.clone(), item)).unwrap();
+            database
+                .put_item(PutItemRequest::new(table.clone(), item))
+                .unwrap();
         }
     }
     database
@@ -46,22 +53,39 @@ pub fn samples() -> LocalDatabase {
 /// The table `Tab`: pk S, sk N; the global index `glob` on a (S) and the local one `loc` on b (S), both of keys only.
 pub fn tab() -> LocalDatabase {
     let key = |hash: &str, range: Option<&str>| {
-        let hash = KeySchemaElement { attribute_name: hash.into(), key_type: KeyType::Hash };
-        let range = range.map(|name| KeySchemaElement { attribute_name: name.into(), key_type: KeyType::Range });
+        let hash = KeySchemaElement {
+            attribute_name: hash.into(),
+            key_type: KeyType::Hash,
+        };
+        let range = range.map(|name| KeySchemaElement {
+            attribute_name: name.into(),
+            key_type: KeyType::Range,
+        });
         std::iter::once(hash).chain(range).collect::<Vec<_>>()
     };
     let index = |name: &str, kind, key_schema| IndexDefinition {
         name: IndexName::new(name).unwrap(),
         kind,
         key_schema,
-        projection: ProjectionDefinition { projection_type: Some(ProjectionType::KeysOnly), non_key_attributes: None },
+        projection: ProjectionDefinition {
+            projection_type: Some(ProjectionType::KeysOnly),
+            non_key_attributes: None,
+        },
         throughput: None,
         settings: Default::default(),
     };
-    let types = ["pk", "a", "b"].map(|name| (name, KeyAttributeType::S)).into_iter().chain([("sk", KeyAttributeType::N)]);
+    let types = ["pk", "a", "b"]
+        .map(|name| (name, KeyAttributeType::S))
+        .into_iter()
+        .chain([("sk", KeyAttributeType::N)]);
     let request = CreateTableRequest {
         table_name: table("Tab"),
-        attribute_definitions: types.map(|(name, attribute_type)| KeyAttribute { name: name.into(), attribute_type }).collect(),
+        attribute_definitions: types
+            .map(|(name, attribute_type)| KeyAttribute {
+                name: name.into(),
+                attribute_type,
+            })
+            .collect(),
         key_schema: key("pk", Some("sk")),
         billing_mode: Some(BillingMode::PayPerRequest),
         throughput: None,
@@ -77,14 +101,24 @@ pub fn tab() -> LocalDatabase {
 
 /// An item of plain JSON; brackets may be left out.
 pub fn json(text: &str) -> Item {
-    let whole = if text.starts_with('{') { text.to_owned() } else { format!("{{{text}}}") };
+    let whole = if text.starts_with('{') {
+        text.to_owned()
+    } else {
+        format!("{{{text}}}")
+    };
     plain_json::parse(whole.as_bytes()).unwrap()
 }
 
 /// Placeholders from plain JSON: the members with `:` are values, those with `#` names.
 pub fn placeholders_of(text: &str) -> Placeholders {
-    let (values, names): (Vec<_>, Vec<_>) = json(text).0.into_iter().partition(|(name, _)| name.starts_with(':'));
-    let names: Vec<(String, String)> = names.into_iter().map(|(alias, name)| (alias, self::text(&name))).collect();
+    let (values, names): (Vec<_>, Vec<_>) = json(text)
+        .0
+        .into_iter()
+        .partition(|(name, _)| name.starts_with(':'));
+    let names: Vec<(String, String)> = names
+        .into_iter()
+        .map(|(alias, name)| (alias, self::text(&name)))
+        .collect();
     Placeholders {
         names: (!names.is_empty()).then(|| names.into_iter().collect()),
         values: (!values.is_empty()).then(|| values.into_iter().collect()),
@@ -123,18 +157,32 @@ pub fn put(database: &LocalDatabase, name: &str, item: Item) -> Result<PutItemRe
 }
 
 pub fn get(database: &LocalDatabase, name: &str, key: Item) -> Option<Item> {
-    database.get_item(GetItemRequest::new(table(name), key)).unwrap().item
+    database
+        .get_item(GetItemRequest::new(table(name), key))
+        .unwrap()
+        .item
 }
 
 pub fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -> Placeholders {
-    let names = names.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let names = names
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     let values = values.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
-    Placeholders { names: (names.len() > 0).then(|| names.collect()), values: (values.len() > 0).then(|| values.collect()) }
+    Placeholders {
+        names: (names.len() > 0).then(|| names.collect()),
+        values: (values.len() > 0).then(|| values.collect()),
+    }
 }
 
 /// A query as `name[/index]`, key condition, values.
-pub fn query_request(source: &str, condition: &str, values: &[(&str, AttributeValue)]) -> QueryRequest {
-    let (name, index) = source.split_once('/').map_or((source, None), |(name, index)| (name, Some(index)));
+pub fn query_request(
+    source: &str,
+    condition: &str,
+    values: &[(&str, AttributeValue)],
+) -> QueryRequest {
+    let (name, index) = source
+        .split_once('/')
+        .map_or((source, None), |(name, index)| (name, Some(index)));
     QueryRequest {
         index_name: index.map(|index| IndexName::new(index).unwrap()),
         return_consumed_capacity: ReturnConsumedCapacity::Indexes,
@@ -143,7 +191,9 @@ pub fn query_request(source: &str, condition: &str, values: &[(&str, AttributeVa
 }
 
 pub fn scan_request(source: &str) -> ScanRequest {
-    let (name, index) = source.split_once('/').map_or((source, None), |(name, index)| (name, Some(index)));
+    let (name, index) = source
+        .split_once('/')
+        .map_or((source, None), |(name, index)| (name, Some(index)));
     ScanRequest {
         index_name: index.map(|index| IndexName::new(index).unwrap()),
         return_consumed_capacity: ReturnConsumedCapacity::Indexes,
@@ -153,7 +203,10 @@ pub fn scan_request(source: &str) -> ScanRequest {
 
 /// One attribute of each item, as text.
 pub fn column(items: &[Item], name: &str) -> Vec<String> {
-    items.iter().map(|item| text(item.get(name).unwrap())).collect()
+    items
+        .iter()
+        .map(|item| text(item.get(name).unwrap()))
+        .collect()
 }
 
 pub fn text(value: &AttributeValue) -> String {
@@ -184,16 +237,28 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
         let (name, rest) = rest.split_once(' ').unwrap();
         let (keys, projection) = rest.rsplit_once(' ').unwrap();
         words.extend(keys.split_whitespace());
-        let keys = if kind == "L" { &format!("{} {keys}", key.split_whitespace().next().unwrap()) } else { keys };
+        let keys = if kind == "L" {
+            &format!("{} {keys}", key.split_whitespace().next().unwrap())
+        } else {
+            keys
+        };
         let index = IndexDefinition {
             name: IndexName::new(name).unwrap(),
-            kind: if kind == "G" { IndexKind::Global } else { IndexKind::Local },
+            kind: if kind == "G" {
+                IndexKind::Global
+            } else {
+                IndexKind::Local
+            },
             key_schema: key_elements(keys),
             projection: projection_of(projection),
             throughput: None,
             settings: Default::default(),
         };
-        let list = if kind == "G" { &mut request.global_indexes } else { &mut request.local_indexes };
+        let list = if kind == "G" {
+            &mut request.global_indexes
+        } else {
+            &mut request.local_indexes
+        };
         list.get_or_insert_default().push(index);
     }
     for word in words {
@@ -203,7 +268,10 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
             "N" => KeyAttributeType::N,
             _ => KeyAttributeType::B,
         };
-        let attribute = KeyAttribute { name: name.to_owned(), attribute_type };
+        let attribute = KeyAttribute {
+            name: name.to_owned(),
+            attribute_type,
+        };
         if !request.attribute_definitions.contains(&attribute) {
             request.attribute_definitions.push(attribute);
         }
@@ -215,24 +283,36 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
 fn key_elements(words: &str) -> Vec<KeySchemaElement> {
     let element = |(at, word): (usize, &str)| KeySchemaElement {
         attribute_name: word.split_once(':').unwrap().0.to_owned(),
-        key_type: if at == 0 { KeyType::Hash } else { KeyType::Range },
+        key_type: if at == 0 {
+            KeyType::Hash
+        } else {
+            KeyType::Range
+        },
     };
     words.split_whitespace().enumerate().map(element).collect()
 }
 
 fn projection_of(text: &str) -> ProjectionDefinition {
     let (kind, names) = match text.split_once('=') {
-        Some((_, names)) => (ProjectionType::Include, Some(names.split(',').map(str::to_owned).collect())),
+        Some((_, names)) => (
+            ProjectionType::Include,
+            Some(names.split(',').map(str::to_owned).collect()),
+        ),
         None if text == "ALL" => (ProjectionType::All, None),
         None => (ProjectionType::KeysOnly, None),
     };
-    ProjectionDefinition { projection_type: Some(kind), non_key_attributes: names }
+    ProjectionDefinition {
+        projection_type: Some(kind),
+        non_key_attributes: names,
+    }
 }
 
 /// A database with one table `Tab`, see [`definition`].
 pub fn with_table(key: &str, indexes: &[&str]) -> LocalDatabase {
     let database = database();
-    database.create_table(definition("Tab", key, indexes)).unwrap();
+    database
+        .create_table(definition("Tab", key, indexes))
+        .unwrap();
     database
 }
 

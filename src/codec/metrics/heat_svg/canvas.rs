@@ -31,8 +31,15 @@ impl Canvas {
     /// A text at its base line, in so many pixels; what does not fit is cut, and whole when pointed at.
     pub fn text(&mut self, (x, y): (f64, f64), classes: &str, room: f64, content: &str) {
         let fitted = fitted(content, classes, room);
-        let title = if fitted.contains('…') { format!("<title>{}</title>", escaped(content)) } else { String::new() };
-        self.put(format_args!("<text class=\"{classes}\" x=\"{x:.1}\" y=\"{y:.1}\">{title}{}</text>", escaped(&fitted)));
+        let title = if fitted.contains('…') {
+            format!("<title>{}</title>", escaped(content))
+        } else {
+            String::new()
+        };
+        self.put(format_args!(
+            "<text class=\"{classes}\" x=\"{x:.1}\" y=\"{y:.1}\">{title}{}</text>",
+            escaped(&fitted)
+        ));
     }
 
     pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
@@ -40,7 +47,13 @@ impl Canvas {
     }
 
     /// A part of a track; what is more than all of it is as long as all.
-    pub fn bar(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), share: f64) {
+    pub fn bar(
+        &mut self,
+        class: &str,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        share: f64,
+    ) {
         self.rect("track", (x, y), (width, height));
         if share > 0.0 {
             self.rect(class, (x, y), ((width * share).clamp(1.0, width), height));
@@ -63,7 +76,9 @@ impl Canvas {
             Mark::Big(rank) => ("key", char::from_u32(u32::from('A') + rank)),
         };
         match key {
-            Mark::Hot(_) => self.put(format_args!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"/>")),
+            Mark::Hot(_) => self.put(format_args!(
+                "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"/>"
+            )),
             Mark::Big(_) => self.rect(class, (x - MARK, y - MARK), (2.0 * MARK, 2.0 * MARK)),
         }
         let label = label.map(String::from).unwrap_or_default();
@@ -88,8 +103,19 @@ impl Canvas {
         let size = format!("width=\"{WIDTH}\" height=\"{height:.0}\"");
         let mut style = format!("text{{font-size:13px;font-family:{FONT}}}");
         for face in &FACES {
-            let (bold, mono) = (if face.is_bold { ";font-weight:bold" } else { "" }, if face.is_mono { MONO } else { "" });
-            let _ = write!(style, ".{}{{font-size:{}px{bold}{mono}}}", face.class, face.size);
+            let (bold, mono) = (
+                if face.is_bold {
+                    ";font-weight:bold"
+                } else {
+                    ""
+                },
+                if face.is_mono { MONO } else { "" },
+            );
+            let _ = write!(
+                style,
+                ".{}{{font-size:{}px{bold}{mono}}}",
+                face.class, face.size
+            );
         }
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" {size} role=\"img\">\n\
@@ -117,27 +143,68 @@ pub struct Face {
 
 /// What has none of these classes is 13 pixels high.
 pub const FACES: [Face; 5] = [
-    Face { class: "big", size: 22.0, is_bold: true, is_mono: false },
-    Face { class: "lane", size: 15.0, is_bold: true, is_mono: false },
-    Face { class: "small", size: 11.0, is_bold: false, is_mono: false },
-    Face { class: "mono", size: 12.0, is_bold: false, is_mono: true },
-    Face { class: "rank", size: 10.0, is_bold: true, is_mono: false },
+    Face {
+        class: "big",
+        size: 22.0,
+        is_bold: true,
+        is_mono: false,
+    },
+    Face {
+        class: "lane",
+        size: 15.0,
+        is_bold: true,
+        is_mono: false,
+    },
+    Face {
+        class: "small",
+        size: 11.0,
+        is_bold: false,
+        is_mono: false,
+    },
+    Face {
+        class: "mono",
+        size: 12.0,
+        is_bold: false,
+        is_mono: true,
+    },
+    Face {
+        class: "rank",
+        size: 10.0,
+        is_bold: true,
+        is_mono: false,
+    },
 ];
 
-const BODY: Face = Face { class: "", size: 13.0, is_bold: false, is_mono: false };
+const BODY: Face = Face {
+    class: "",
+    size: 13.0,
+    is_bold: false,
+    is_mono: false,
+};
 
 /// The face of a text with these classes.
 #[must_use]
 pub fn face(classes: &str) -> &'static Face {
-    FACES.iter().find(|face| classes.split(' ').any(|class| class == face.class)).unwrap_or(&BODY)
+    FACES
+        .iter()
+        .find(|face| classes.split(' ').any(|class| class == face.class))
+        .unwrap_or(&BODY)
 }
 
 /// Pixels that a text takes at most, by the widths of `DejaVu` Sans, which is wider than what most screens have.
 #[must_use]
 pub fn width(text: &str, classes: &str) -> f64 {
     let face = face(classes);
-    let bold = if face.is_bold || classes.contains("loud") { 1.13 } else { 1.0 };
-    text.chars().map(|character| ems(character, face.is_mono)).sum::<f64>() * face.size * bold
+    let bold = if face.is_bold || classes.contains("loud") {
+        1.13
+    } else {
+        1.0
+    };
+    text.chars()
+        .map(|character| ems(character, face.is_mono))
+        .sum::<f64>()
+        * face.size
+        * bold
 }
 
 /// Width of a character by the height of its font.
@@ -187,19 +254,31 @@ fn clean(text: &str) -> Cow<'_, str> {
         c.is_control()
             || matches!(c, '\u{FFFE}' | '\u{FFFF}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
     };
-    if text.contains(is_bad) { Cow::Owned(text.replace(is_bad, "\u{FFFD}")) } else { Cow::Borrowed(text) }
+    if text.contains(is_bad) {
+        Cow::Owned(text.replace(is_bad, "\u{FFFD}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// As XML has it in text and attributes.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    clean(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 /// `1 item`, `2 items`.
 #[must_use]
 pub fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {what}{}",
+        thousands(count),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 /// A share of one.
@@ -226,7 +305,9 @@ pub fn rate(number: f64) -> String {
 
 /// Rounded; more than a million billions are none that are drawn.
 fn whole(number: f64) -> u64 {
-    format!("{:.0}", number.max(0.0)).parse().unwrap_or(u64::MAX)
+    format!("{:.0}", number.max(0.0))
+        .parse()
+        .unwrap_or(u64::MAX)
 }
 
 /// A count in at most six characters.
@@ -241,7 +322,11 @@ pub fn count(count: u64) -> String {
 /// `1.5 KB`; a KB has 1,024 bytes.
 #[must_use]
 pub fn human(bytes: u64) -> String {
-    scaled(bytes as f64, 1024.0, &[" B", " KB", " MB", " GB", " TB", " PB", " EB"])
+    scaled(
+        bytes as f64,
+        1024.0,
+        &[" B", " KB", " MB", " GB", " TB", " PB", " EB"],
+    )
 }
 
 fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
@@ -258,8 +343,18 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
 #[must_use]
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
-    let comma = |place: usize| if place > 0 && (digits.len() - place).is_multiple_of(3) { "," } else { "" };
-    digits.char_indices().fold(String::new(), |out, (place, digit)| out + comma(place) + digit.encode_utf8(&mut [0; 4]))
+    let comma = |place: usize| {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            ","
+        } else {
+            ""
+        }
+    };
+    digits
+        .char_indices()
+        .fold(String::new(), |out, (place, digit)| {
+            out + comma(place) + digit.encode_utf8(&mut [0; 4])
+        })
 }
 
 #[cfg(test)]
@@ -276,9 +371,19 @@ mod tests {
             (1024 * 1024 - 1, "1.0 MB"),
             (u64::MAX, "16 EB"),
         ];
-        bytes.iter().for_each(|(count, expected)| assert_eq!(human(*count), *expected));
-        let counts = [(0, "0"), (99_999, "99,999"), (100_000, "100k"), (999_999, "1.0M"), (12_345_678, "12M")];
-        counts.iter().for_each(|(number, expected)| assert_eq!(count(*number), *expected));
+        bytes
+            .iter()
+            .for_each(|(count, expected)| assert_eq!(human(*count), *expected));
+        let counts = [
+            (0, "0"),
+            (99_999, "99,999"),
+            (100_000, "100k"),
+            (999_999, "1.0M"),
+            (12_345_678, "12M"),
+        ];
+        counts
+            .iter()
+            .for_each(|(number, expected)| assert_eq!(count(*number), *expected));
         let rates = [
             (0.0, "0"),
             (0.01, "<0.1"),
@@ -289,22 +394,52 @@ mod tests {
             (12_345.0, "12,345"),
             (99_999.7, "100k"),
         ];
-        rates.iter().for_each(|(number, expected)| assert_eq!(rate(*number), *expected));
-        let shares = [(0.0, "0 %"), (0.001, "<1 %"), (0.59, "59 %"), (1.8, "180 %"), (20.0, ">999 %")];
-        shares.iter().for_each(|(share, expected)| assert_eq!(percent(*share), *expected));
-        assert_eq!((thousands(999), thousands(1_234_567)), ("999".to_owned(), "1,234,567".to_owned()));
-        assert_eq!((counted(1, "partition"), counted(0, "item")), ("1 partition".to_owned(), "0 items".to_owned()));
+        rates
+            .iter()
+            .for_each(|(number, expected)| assert_eq!(rate(*number), *expected));
+        let shares = [
+            (0.0, "0 %"),
+            (0.001, "<1 %"),
+            (0.59, "59 %"),
+            (1.8, "180 %"),
+            (20.0, ">999 %"),
+        ];
+        shares
+            .iter()
+            .for_each(|(share, expected)| assert_eq!(percent(*share), *expected));
+        assert_eq!(
+            (thousands(999), thousands(1_234_567)),
+            ("999".to_owned(), "1,234,567".to_owned())
+        );
+        assert_eq!(
+            (counted(1, "partition"), counted(0, "item")),
+            ("1 partition".to_owned(), "0 items".to_owned())
+        );
     }
 
     #[test]
     fn names_cannot_break_the_picture() {
-        assert_eq!(escaped("a<b>&\"\u{7}\u{202E}\u{FFFF}"), "a&lt;b&gt;&amp;&quot;\u{FFFD}\u{FFFD}\u{FFFD}");
+        assert_eq!(
+            escaped("a<b>&\"\u{7}\u{202E}\u{FFFF}"),
+            "a&lt;b&gt;&amp;&quot;\u{FFFD}\u{FFFD}\u{FFFD}"
+        );
         assert_eq!(fitted("short", "mono", 100.0), "short");
-        for text in ["USER#0123456789/ORDER#2024-01-01/LINE#17".to_owned(), "ä".repeat(90), "鍵".repeat(40), "🔑x".repeat(30)] {
+        for text in [
+            "USER#0123456789/ORDER#2024-01-01/LINE#17".to_owned(),
+            "ä".repeat(90),
+            "鍵".repeat(40),
+            "🔑x".repeat(30),
+        ] {
             let fitted = fitted(&text, "mono", 150.0);
-            assert!(width(&fitted, "mono") <= 150.0 && width(&fitted, "mono") > 110.0, "{fitted}");
+            assert!(
+                width(&fitted, "mono") <= 150.0 && width(&fitted, "mono") > 110.0,
+                "{fitted}"
+            );
             let (head, tail) = fitted.split_once('…').unwrap();
-            assert!(text.starts_with(head) && text.ends_with(tail) && head.len() >= tail.len(), "{fitted}");
+            assert!(
+                text.starts_with(head) && text.ends_with(tail) && head.len() >= tail.len(),
+                "{fitted}"
+            );
         }
         assert_eq!(fitted("anything", "", 5.0), "…");
     }
@@ -325,7 +460,10 @@ mod tests {
         ];
         for (text, classes, measured) in measured {
             let width = width(text, classes);
-            assert!((measured..measured * 1.6).contains(&width), "{text} {classes}: {width}");
+            assert!(
+                (measured..measured * 1.6).contains(&width),
+                "{text} {classes}: {width}"
+            );
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What is drawn of a table, and how hot it is.
 
-use crate::model::layout::{BigCollection, HotKey, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan};
+use crate::model::layout::{
+    BigCollection, HotKey, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
+};
 use crate::model::schema::ProvisionedThroughput;
 
 /// Keys named of each kind in a lane.
@@ -63,7 +65,11 @@ impl Ceilings {
         let hard = [limits.read_units_max, limits.write_units_max];
         let count = lane.partitions.len().max(1) as f64;
         let even = units(lane).map(|units| units / count);
-        let share = if lane.is_provisioned { [even[0].min(hard[0]), even[1].min(hard[1])] } else { hard };
+        let share = if lane.is_provisioned {
+            [even[0].min(hard[0]), even[1].min(hard[1])]
+        } else {
+            hard
+        };
         Self { share, hard }
     }
 
@@ -80,7 +86,10 @@ impl Ceilings {
 /// Units a second of a lane.
 #[must_use]
 pub fn units(lane: &Lane) -> Both {
-    [lane.units.read_capacity_units as f64, lane.units.write_capacity_units as f64]
+    [
+        lane.units.read_capacity_units as f64,
+        lane.units.write_capacity_units as f64,
+    ]
 }
 
 /// What is asked for as a share of what may be; 0 where nothing may be.

@@ -1,7 +1,9 @@
 //! A table's base or an index: what it takes of its units, where in the hash space, its partitions as rows, and its outstanding keys.
 
 use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, count, counted, human, percent, rate};
-use super::data::{Both, Ceilings, KEYS_MAX, Lane, Named, Picture, only, rates, shares, step, units};
+use super::data::{
+    Both, Ceilings, KEYS_MAX, Lane, Named, Picture, only, rates, shares, step, units,
+};
 use super::strip;
 use crate::model::layout::{BigCollection, HotKey, Load, PartitionContent, PartitionReport};
 
@@ -34,9 +36,19 @@ const SECOND: f64 = 580.0;
 
 /// Draws a lane; it says where it ends.
 pub fn draw(canvas: &mut Canvas, picture: &Picture, lane: &Lane, rows_max: usize, top: f64) -> f64 {
-    let drawing = Drawing { lane, ceilings: Ceilings::of(lane, &picture.limits), picture };
+    let drawing = Drawing {
+        lane,
+        ceilings: Ceilings::of(lane, &picture.limits),
+        picture,
+    };
     drawing.head(canvas, top);
-    strip::draw(canvas, lane, &drawing.ceilings, drawing.seconds(), top + 46.0);
+    strip::draw(
+        canvas,
+        lane,
+        &drawing.ceilings,
+        drawing.seconds(),
+        top + 46.0,
+    );
     let rows = drawing.partitions(canvas, top + 50.0 + strip::WHOLE_HEIGHT, rows_max);
     drawing.keys(canvas, rows + 14.0)
 }
@@ -55,11 +67,24 @@ impl Drawing<'_> {
     /// What it is, what lies in it, and what it takes of its units.
     fn head(&self, canvas: &mut Canvas, top: f64) {
         let (content, load) = sums(self.lane.partitions.iter());
-        let (paid, warm) = if self.lane.is_provisioned { ("provisioned", "") } else { ("on demand", " warm") };
+        let (paid, warm) = if self.lane.is_provisioned {
+            ("provisioned", "")
+        } else {
+            ("on demand", " warm")
+        };
         let partitions = counted(self.lane.partitions.len() as u64, "partition");
-        let lies = format!("{partitions}, {}, {}", counted(content.items, "item"), human(content.billed_bytes));
+        let lies = format!(
+            "{partitions}, {}, {}",
+            counted(content.items, "item"),
+            human(content.billed_bytes)
+        );
         canvas.text((MARGIN, top + 14.0), "lane", 366.0, &self.lane.title);
-        canvas.text((MARGIN + 378.0, top + 14.0), "dim", 310.0, &format!("{paid}, by {}", self.lane.keys));
+        canvas.text(
+            (MARGIN + 378.0, top + 14.0),
+            "dim",
+            310.0,
+            &format!("{paid}, by {}", self.lane.keys),
+        );
         canvas.text((RIGHT, top + 14.0), "dim end", 330.0, &lies);
         let taken = rates(&load, self.seconds());
         let taken_shares = shares(taken, units(self.lane));
@@ -68,9 +93,18 @@ impl Drawing<'_> {
             let (word, unit) = KINDS[kind];
             canvas.text((x, top + 38.0), "", 48.0, word);
             let class = format!("h{}", step(taken_shares[kind]));
-            canvas.bar(&class, (x + 52.0, top + 28.0), (120.0, 11.0), taken_shares[kind]);
+            canvas.bar(
+                &class,
+                (x + 52.0, top + 28.0),
+                (120.0, 11.0),
+                taken_shares[kind],
+            );
             let of = rate(units(self.lane)[kind]);
-            let says = format!("{} of {of} {unit}{warm}, {}", rate(taken[kind]), percent(taken_shares[kind]));
+            let says = format!(
+                "{} of {of} {unit}{warm}, {}",
+                rate(taken[kind]),
+                percent(taken_shares[kind])
+            );
             canvas.text((x + 180.0, top + 38.0), "", 262.0, &says);
             self.throttled(canvas, (x + 456.0, top + 38.0), throttles[kind]);
         }
@@ -91,14 +125,30 @@ impl Drawing<'_> {
             canvas.text((x, base), &format!("small dim{class}"), 190.0, head);
         }
         let shown = outstanding(&self.lane.partitions, rows_max);
-        let bytes_max = self.lane.partitions.iter().map(|(_, content)| content.billed_bytes).max().unwrap_or(0);
+        let bytes_max = self
+            .lane
+            .partitions
+            .iter()
+            .map(|(_, content)| content.billed_bytes)
+            .max()
+            .unwrap_or(0);
         let mut y = top + 16.0;
         for (report, content) in shown.iter().filter_map(|at| self.lane.partitions.get(*at)) {
-            let row = Row { report, content, largest: largest_key(self.lane, report), bytes_max };
+            let row = Row {
+                report,
+                content,
+                largest: largest_key(self.lane, report),
+                bytes_max,
+            };
             canvas.group(&self.tip(&row), |canvas| self.row(canvas, y, &row));
             y += ROW;
         }
-        let others = self.lane.partitions.iter().enumerate().filter(|(at, _)| !shown.contains(at));
+        let others = self
+            .lane
+            .partitions
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !shown.contains(at));
         let others: Vec<_> = others.map(|(_, other)| other).collect();
         if !others.is_empty() {
             self.others(canvas, y, &others);
@@ -109,19 +159,52 @@ impl Drawing<'_> {
 
     fn row(&self, canvas: &mut Canvas, y: f64, row: &Row<'_>) {
         let base = y + 14.0;
-        let (load, busiest) = (rates(&row.report.load, self.seconds()), rates(&row.report.busiest.load, 1.0));
-        canvas.rect(&format!("h{}", step(self.ceilings.heat(load, busiest))), (MARGIN, y + 3.0), (10.0, ROW - 7.0));
-        canvas.text((NAME, base), "", HASH - NAME - 4.0, &format!("p{:02}", row.report.id));
-        canvas.text((HASH, base), "small dim", SIZE.0 - HASH - 6.0, &hashes(row.report));
+        let (load, busiest) = (
+            rates(&row.report.load, self.seconds()),
+            rates(&row.report.busiest.load, 1.0),
+        );
+        canvas.rect(
+            &format!("h{}", step(self.ceilings.heat(load, busiest))),
+            (MARGIN, y + 3.0),
+            (10.0, ROW - 7.0),
+        );
+        canvas.text(
+            (NAME, base),
+            "",
+            HASH - NAME - 4.0,
+            &format!("p{:02}", row.report.id),
+        );
+        canvas.text(
+            (HASH, base),
+            "small dim",
+            SIZE.0 - HASH - 6.0,
+            &hashes(row.report),
+        );
         let bytes = row.content.billed_bytes as f64;
         let at = (SIZE.0, y + 5.0);
-        canvas.bar("size", at, (SIZE.1, 10.0), bytes / row.bytes_max.max(1) as f64);
+        canvas.bar(
+            "size",
+            at,
+            (SIZE.1, 10.0),
+            bytes / row.bytes_max.max(1) as f64,
+        );
         self.content(canvas, base, row.content);
         if let Some(key) = row.largest.filter(|_| bytes > 0.0) {
             // A collection may lie in several partitions.
             let share = (key.about.billed_bytes as f64 / bytes).min(1.0);
-            canvas.rect("key", at, ((SIZE.1 * share * bytes / row.bytes_max as f64).max(1.0), 10.0));
-            let class = if share >= LOUD_SHARE { "small loud end" } else { "small dim end" };
+            canvas.rect(
+                "key",
+                at,
+                (
+                    (SIZE.1 * share * bytes / row.bytes_max as f64).max(1.0),
+                    10.0,
+                ),
+            );
+            let class = if share >= LOUD_SHARE {
+                "small loud end"
+            } else {
+                "small dim end"
+            };
             canvas.text((KEY_SHARE_END, base), class, 44.0, &percent(share));
             canvas.text((KEY_NAME.0, base), "mono", KEY_NAME.1, &key.name);
         }
@@ -132,8 +215,18 @@ impl Drawing<'_> {
     }
 
     fn content(&self, canvas: &mut Canvas, base: f64, content: &PartitionContent) {
-        canvas.text((BYTES_END, base), "small end", BYTES_END - SIZE.0 - SIZE.1 - 6.0, &human(content.billed_bytes));
-        canvas.text((ITEMS_END, base), "small end", ITEMS_END - BYTES_END - 6.0, &count(content.items));
+        canvas.text(
+            (BYTES_END, base),
+            "small end",
+            BYTES_END - SIZE.0 - SIZE.1 - 6.0,
+            &human(content.billed_bytes),
+        );
+        canvas.text(
+            (ITEMS_END, base),
+            "small end",
+            ITEMS_END - BYTES_END - 6.0,
+            &count(content.items),
+        );
     }
 
     /// Reads or writes of a partition: above against its limit, below against what a partition gives.
@@ -141,21 +234,60 @@ impl Drawing<'_> {
         let (x, base) = (LOADS[kind], y + 14.0);
         self.bar(canvas, (x, y + 3.0), (LOAD_BAR, BAR), load, busiest);
         let of_hard = shares(load, self.ceilings.hard)[kind];
-        canvas.bar(&format!("h{}", step(of_hard)), (x, y + 3.0 + BAR + 1.0), (LOAD_BAR, THIN), of_hard);
+        canvas.bar(
+            &format!("h{}", step(of_hard)),
+            (x, y + 3.0 + BAR + 1.0),
+            (LOAD_BAR, THIN),
+            of_hard,
+        );
         let of_limit = shares(load, self.ceilings.share)[kind];
-        let class = if of_limit > 0.0 { "small end" } else { "small dim end" };
-        canvas.text((x + LOAD_ENDS[0], base), class, LOAD_ENDS[0] - LOAD_BAR - 4.0, &rate(load[kind]));
+        let class = if of_limit > 0.0 {
+            "small end"
+        } else {
+            "small dim end"
+        };
+        canvas.text(
+            (x + LOAD_ENDS[0], base),
+            class,
+            LOAD_ENDS[0] - LOAD_BAR - 4.0,
+            &rate(load[kind]),
+        );
         if of_limit > 0.0 {
-            canvas.text((x + LOAD_ENDS[1], base), class, LOAD_ENDS[1] - LOAD_ENDS[0] - 4.0, &percent(of_limit));
+            canvas.text(
+                (x + LOAD_ENDS[1], base),
+                class,
+                LOAD_ENDS[1] - LOAD_ENDS[0] - 4.0,
+                &percent(of_limit),
+            );
         }
     }
 
     /// As long as the mean, as hot as the nearest limit, with a tick at the busiest second.
-    fn bar(&self, canvas: &mut Canvas, at: (f64, f64), size: (f64, f64), load: Both, busiest: Both) {
-        let of_limit = |load| shares(load, self.ceilings.share).into_iter().fold(0.0, f64::max);
-        canvas.bar(&format!("h{}", step(self.ceilings.heat(load, busiest))), at, size, of_limit(load));
+    fn bar(
+        &self,
+        canvas: &mut Canvas,
+        at: (f64, f64),
+        size: (f64, f64),
+        load: Both,
+        busiest: Both,
+    ) {
+        let of_limit = |load| {
+            shares(load, self.ceilings.share)
+                .into_iter()
+                .fold(0.0, f64::max)
+        };
+        canvas.bar(
+            &format!("h{}", step(self.ceilings.heat(load, busiest))),
+            at,
+            size,
+            of_limit(load),
+        );
         if of_limit(busiest) > 0.0 {
-            canvas.rect("tick", (at.0 + size.0 * of_limit(busiest).min(1.0) - 1.0, at.1 - 1.0), (2.0, size.1 + 2.0));
+            canvas.rect(
+                "tick",
+                (at.0 + size.0 * of_limit(busiest).min(1.0) - 1.0, at.1 - 1.0),
+                (2.0, size.1 + 2.0),
+            );
         }
     }
 
@@ -179,15 +311,22 @@ impl Drawing<'_> {
         self.content(canvas, base, &content);
         let asked = rates(&load, self.seconds());
         for kind in [0, 1] {
-            canvas.text((LOADS[kind] + LOAD_ENDS[0], base), "small dim end", LOAD_ENDS[0], &rate(asked[kind]));
+            canvas.text(
+                (LOADS[kind] + LOAD_ENDS[0], base),
+                "small dim end",
+                LOAD_ENDS[0],
+                &rate(asked[kind]),
+            );
         }
         self.throttled(canvas, (STOP, base), load.throttles());
     }
 
     /// All numbers of a row, for who points at it.
     fn tip(&self, row: &Row<'_>) -> String {
-        let ([read, write], [most_read, most_write]) =
-            (rates(&row.report.load, self.seconds()), rates(&row.report.busiest.load, 1.0));
+        let ([read, write], [most_read, most_write]) = (
+            rates(&row.report.load, self.seconds()),
+            rates(&row.report.busiest.load, 1.0),
+        );
         format!(
             "p{:02}: {}, {}; {} RCU/s and {} WCU/s, in its busiest second {} and {}; {} of what a partition gives; {} throttled; by {}",
             row.report.id,
@@ -206,12 +345,33 @@ impl Drawing<'_> {
     /// The keys that are asked for most, and beside them those that are largest.
     fn keys(&self, canvas: &mut Canvas, top: f64) -> f64 {
         let window = self.picture.span.window.name();
-        canvas.text((MARGIN, top + 12.0), "", 214.0, &format!("asked for most, last {window}"));
+        canvas.text(
+            (MARGIN, top + 12.0),
+            "",
+            214.0,
+            &format!("asked for most, last {window}"),
+        );
         canvas.text((SECOND, top + 12.0), "", 200.0, "largest by bytes");
-        let of_hot = [(250.0, "", "of its limit"), (410.0, " end", "RCU/s"), (458.0, " end", "WCU/s"), (502.0, " end", "of load")];
-        let of_big = [(836.0, "", "of all bytes"), (1030.0, " end", "bytes"), (RIGHT, " end", "items")];
-        let heads = [(self.lane.hot.is_empty(), &of_hot[..]), (self.lane.big.is_empty(), &of_big)];
-        for (x, class, head) in heads.into_iter().filter(|(is_empty, _)| !is_empty).flat_map(|(_, heads)| heads) {
+        let of_hot = [
+            (250.0, "", "of its limit"),
+            (410.0, " end", "RCU/s"),
+            (458.0, " end", "WCU/s"),
+            (502.0, " end", "of load"),
+        ];
+        let of_big = [
+            (836.0, "", "of all bytes"),
+            (1030.0, " end", "bytes"),
+            (RIGHT, " end", "items"),
+        ];
+        let heads = [
+            (self.lane.hot.is_empty(), &of_hot[..]),
+            (self.lane.big.is_empty(), &of_big),
+        ];
+        for (x, class, head) in heads
+            .into_iter()
+            .filter(|(is_empty, _)| !is_empty)
+            .flat_map(|(_, heads)| heads)
+        {
             canvas.text((*x, top + 12.0), &format!("small dim{class}"), 90.0, head);
         }
         for (rank, key) in (0..).zip(self.lane.hot.iter().take(KEYS_MAX)) {
@@ -227,20 +387,39 @@ impl Drawing<'_> {
         for (_, x, says) in none.into_iter().filter(|(is_empty, ..)| *is_empty) {
             canvas.text((x, top + 34.0), "dim", 300.0, says);
         }
-        let rows = self.lane.hot.len().max(self.lane.big.len()).clamp(1, KEYS_MAX);
+        let rows = self
+            .lane
+            .hot
+            .len()
+            .max(self.lane.big.len())
+            .clamp(1, KEYS_MAX);
         top + 20.0 + KEY_ROW * rows as f64
     }
 
     fn hot(&self, canvas: &mut Canvas, y: f64, (rank, key): (u32, &Named<HotKey>)) {
         let base = y + 14.0;
-        let (load, busiest) = (rates(&key.about.load, self.seconds()), rates(&key.about.busiest.load, 1.0));
-        let of_limit = shares(load, self.ceilings.share).into_iter().fold(0.0, f64::max);
+        let (load, busiest) = (
+            rates(&key.about.load, self.seconds()),
+            rates(&key.about.busiest.load, 1.0),
+        );
+        let of_limit = shares(load, self.ceilings.share)
+            .into_iter()
+            .fold(0.0, f64::max);
         let whole = sums(self.lane.partitions.iter()).1.weight();
         canvas.mark((MARGIN + MARK, y + 10.0), Mark::Hot(rank));
         canvas.text((MARGIN + 24.0, base), "mono", 150.0, &key.name);
-        canvas.text((212.0, base), "small dim", 34.0, &format!("p{:02}", key.about.partition));
+        canvas.text(
+            (212.0, base),
+            "small dim",
+            34.0,
+            &format!("p{:02}", key.about.partition),
+        );
         self.bar(canvas, (250.0, y + 5.0), (70.0, 10.0), load, busiest);
-        let of_load = if whole > 0.0 { (key.about.load.weight() / whole).min(1.0) } else { 0.0 };
+        let of_load = if whole > 0.0 {
+            (key.about.load.weight() / whole).min(1.0)
+        } else {
+            0.0
+        };
         canvas.text((362.0, base), "small end", 38.0, &percent(of_limit));
         canvas.text((410.0, base), "small end", 44.0, &rate(load[0]));
         canvas.text((458.0, base), "small end", 44.0, &rate(load[1]));
@@ -254,10 +433,20 @@ impl Drawing<'_> {
         let share = (key.about.billed_bytes as f64 / whole as f64).min(1.0);
         canvas.mark((SECOND + MARK, y + 10.0), Mark::Big(rank));
         canvas.text((SECOND + 24.0, base), "mono", 186.0, &key.name);
-        canvas.text((796.0, base), "small dim", 34.0, &format!("p{:02}", key.about.partition));
+        canvas.text(
+            (796.0, base),
+            "small dim",
+            34.0,
+            &format!("p{:02}", key.about.partition),
+        );
         canvas.bar("key", (836.0, y + 5.0), (90.0, 10.0), share);
         canvas.text((966.0, base), "small end", 36.0, &percent(share));
-        canvas.text((1030.0, base), "small end", 58.0, &human(key.about.billed_bytes));
+        canvas.text(
+            (1030.0, base),
+            "small end",
+            58.0,
+            &human(key.about.billed_bytes),
+        );
         canvas.text((RIGHT, base), "small end", 52.0, &count(key.about.items));
     }
 }
@@ -272,20 +461,28 @@ struct Row<'a> {
 }
 
 /// What lies in partitions and what was asked of them.
-fn sums<'a>(partitions: impl Iterator<Item = &'a (PartitionReport, PartitionContent)>) -> (PartitionContent, Load) {
-    partitions.fold(Default::default(), |(mut content, mut load): (PartitionContent, Load), (report, other)| {
-        content.items += other.items;
-        content.billed_bytes += other.billed_bytes;
-        load.add(&report.load);
-        (content, load)
-    })
+fn sums<'a>(
+    partitions: impl Iterator<Item = &'a (PartitionReport, PartitionContent)>,
+) -> (PartitionContent, Load) {
+    partitions.fold(
+        Default::default(),
+        |(mut content, mut load): (PartitionContent, Load), (report, other)| {
+            content.items += other.items;
+            content.billed_bytes += other.billed_bytes;
+            load.add(&report.load);
+            (content, load)
+        },
+    )
 }
 
 /// The largest key that begins in a partition, or that the partition is a part of.
 fn largest_key<'a>(lane: &'a Lane, report: &PartitionReport) -> Option<&'a Named<BigCollection>> {
-    let is_part =
-        |key: &Named<BigCollection>| report.range.from.len() > key.digest.len() && report.range.from.starts_with(&key.digest);
-    lane.big.iter().find(|key| key.about.partition == report.id || is_part(key))
+    let is_part = |key: &Named<BigCollection>| {
+        report.range.from.len() > key.digest.len() && report.range.from.starts_with(&key.digest)
+    };
+    lane.big
+        .iter()
+        .find(|key| key.about.partition == report.id || is_part(key))
 }
 
 /// Places of the partitions that have a row: all, or half of the rows for the hottest and the others for the largest.
@@ -296,7 +493,11 @@ fn outstanding(partitions: &[(PartitionReport, PartitionContent)], rows_max: usi
     }
     let rows = rows_max - 1;
     let load = |at: &usize| (partitions[*at].0.load.throttles(), partitions[*at].0.share);
-    places.sort_by(|one, other| load(other).partial_cmp(&load(one)).unwrap_or(std::cmp::Ordering::Equal));
+    places.sort_by(|one, other| {
+        load(other)
+            .partial_cmp(&load(one))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
     let is_asked = |at: &&usize| load(at) > (0, 0.0);
     let hot = places.iter().filter(is_asked).take(rows / 2).count();
     places[hot..].sort_by_key(|at| (std::cmp::Reverse(partitions[*at].1.billed_bytes), *at));
@@ -307,9 +508,23 @@ fn outstanding(partitions: &[(PartitionReport, PartitionContent)], rows_max: usi
 
 /// `4000–8000`: what the hashes in it begin with; of a part of one collection only that of its key.
 fn hashes(report: &PartitionReport) -> String {
-    let hex = |place: &[u8]| place.iter().chain([0; 2].iter()).take(2).map(|byte| format!("{byte:02x}")).collect::<String>();
-    let to = report.range.to.as_deref().map_or_else(|| "ffff".to_owned(), hex);
-    match (report.range.from.get(..16), report.range.to.as_deref().and_then(|to| to.get(..16))) {
+    let hex = |place: &[u8]| {
+        place
+            .iter()
+            .chain([0; 2].iter())
+            .take(2)
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    let to = report
+        .range
+        .to
+        .as_deref()
+        .map_or_else(|| "ffff".to_owned(), hex);
+    match (
+        report.range.from.get(..16),
+        report.range.to.as_deref().and_then(|to| to.get(..16)),
+    ) {
         (Some(from), Some(to)) if from == to => format!("part of {}", hex(from)),
         _ => format!("{}–{to}", hex(&report.range.from)),
     }

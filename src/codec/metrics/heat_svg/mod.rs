@@ -33,11 +33,18 @@ pub fn render(picture: &Picture) -> String {
     let mut canvas = Canvas::default();
     head(&mut canvas, picture);
     legend(&mut canvas, &picture.limits);
-    let rows_max = (ROWS_MAX / picture.lanes.len().max(1)).clamp(*LANE_ROWS.start(), *LANE_ROWS.end());
+    let rows_max =
+        (ROWS_MAX / picture.lanes.len().max(1)).clamp(*LANE_ROWS.start(), *LANE_ROWS.end());
     let mut bottom = HEAD;
     for lane in &picture.lanes {
         canvas.path("rule", &format!("M{MARGIN} {bottom:.1}H{RIGHT}"));
-        bottom = lane::draw(&mut canvas, picture, lane, rows_max, bottom + LANE_GAP / 2.0) + LANE_GAP / 2.0;
+        bottom = lane::draw(
+            &mut canvas,
+            picture,
+            lane,
+            rows_max,
+            bottom + LANE_GAP / 2.0,
+        ) + LANE_GAP / 2.0;
     }
     let foot = "Hash ranges, heat and splits model DynamoDB's partitions; items, bytes and units are counted. The same as tables: partitions/*.tsv";
     canvas.text((MARGIN, bottom + 10.0), "small dim", RIGHT - MARGIN, foot);
@@ -47,18 +54,38 @@ pub fn render(picture: &Picture) -> String {
 fn head(canvas: &mut Canvas, picture: &Picture) {
     canvas.text((MARGIN, 42.0), "big", 500.0, &picture.table);
     let mut load = Load::default();
-    picture.lanes.iter().flat_map(|lane| &lane.partitions).for_each(|(report, _)| load.add(&report.load));
-    let (window, [read, write]) = (picture.span.window.name(), rates(&load, picture.span.window.seconds()));
+    picture
+        .lanes
+        .iter()
+        .flat_map(|lane| &lane.partitions)
+        .for_each(|(report, _)| load.add(&report.load));
+    let (window, [read, write]) = (
+        picture.span.window.name(),
+        rates(&load, picture.span.window.seconds()),
+    );
     let says = match load.is_none() {
         true => format!("nothing was asked for in the last {window}; what lies in it is shown"),
-        false => format!("last {window}, on average: {} RCU/s, {} WCU/s", rate(read), rate(write)),
+        false => format!(
+            "last {window}, on average: {} RCU/s, {} WCU/s",
+            rate(read),
+            rate(write)
+        ),
     };
     canvas.text((MARGIN, 64.0), "dim", 500.0, &says);
-    let span = format!("{} to {}", iso(picture.span.from_ms), iso(picture.span.to_ms));
+    let span = format!(
+        "{} to {}",
+        iso(picture.span.from_ms),
+        iso(picture.span.to_ms)
+    );
     canvas.text((MARGIN, 82.0), "small dim", 400.0, &span);
     if load.throttles() > 0 {
         canvas.stop((MARGIN + 5.0, 90.0));
-        canvas.text((MARGIN + 16.0, 100.0), "loud", 400.0, &format!("{} throttled", counted(load.throttles(), "request")));
+        canvas.text(
+            (MARGIN + 16.0, 100.0),
+            "loud",
+            400.0,
+            &format!("{} throttled", counted(load.throttles(), "request")),
+        );
     }
 }
 
@@ -82,24 +109,42 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
         x += SWATCH;
     }
     let (first, second) = (124.0, 144.0);
-    let says = |canvas: &mut Canvas, (x, base): (f64, f64), says: &str| canvas.text((x + 56.0, base), "small dim", 470.0, says);
+    let says = |canvas: &mut Canvas, (x, base): (f64, f64), says: &str| {
+        canvas.text((x + 56.0, base), "small dim", 470.0, says)
+    };
     canvas.bar("h4", (MARGIN, first - 8.0), (46.0, 8.0), 0.6);
     canvas.rect("tick", (MARGIN + 38.0, first - 9.0), (2.0, 10.0));
-    says(canvas, (MARGIN, first), "mean load of its limit, an even share of the units; tick: busiest second");
+    says(
+        canvas,
+        (MARGIN, first),
+        "mean load of its limit, an even share of the units; tick: busiest second",
+    );
     canvas.bar("h2", (MARGIN, second - 5.0), (46.0, 3.0), 0.25);
     let hard = format!("the same of what a partition gives: {}", gives(limits));
     says(canvas, (MARGIN, second), &hard);
     canvas.bar("size", (LEGEND, first - 9.0), (46.0, 10.0), 0.9);
     canvas.rect("key", (LEGEND, first - 9.0), (24.0, 10.0));
-    says(canvas, (LEGEND, first), "bytes, full for the largest partition; the strong part is one key");
+    says(
+        canvas,
+        (LEGEND, first),
+        "bytes, full for the largest partition; the strong part is one key",
+    );
     canvas.mark((LEGEND + MARK, second - 4.0), Mark::Hot(0));
     canvas.mark((LEGEND + 3.0 * MARK + 6.0, second - 4.0), Mark::Big(0));
-    says(canvas, (LEGEND, second), "a key that is asked for most, a large one, where its hash is");
+    says(
+        canvas,
+        (LEGEND, second),
+        "a key that is asked for most, a large one, where its hash is",
+    );
     canvas.stop((LEGEND + 440.0, second - 9.0));
     canvas.text((LEGEND + 450.0, second), "small dim", 60.0, "throttled");
 }
 
 /// `3,000 RCU/s, 1,000 WCU/s`
 fn gives(limits: &PartitionLimits) -> String {
-    format!("{} RCU/s, {} WCU/s", rate(limits.read_units_max), rate(limits.write_units_max))
+    format!(
+        "{} RCU/s, {} WCU/s",
+        rate(limits.read_units_max),
+        rate(limits.write_units_max)
+    )
 }

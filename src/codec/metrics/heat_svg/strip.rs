@@ -18,11 +18,20 @@ pub const WHOLE_HEIGHT: f64 = 52.0;
 /// Draws it.
 pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, top: f64) {
     let strip = top + 2.0 * MARK + 8.0;
-    canvas.text((MARGIN, strip + 11.0), "small dim", LEFT - MARGIN - 6.0, "hash 00–ff");
+    canvas.text(
+        (MARGIN, strip + 11.0),
+        "small dim",
+        LEFT - MARGIN - 6.0,
+        "hash 00–ff",
+    );
     colours(canvas, lane, ceilings, seconds, strip);
     if lane.partitions.len() <= CUTS_MAX {
         for (report, _) in lane.partitions.iter().skip(1) {
-            canvas.rect("cut", (x_of(hash_share(&report.range.from)) - 0.5, strip), (1.0, HEIGHT));
+            canvas.rect(
+                "cut",
+                (x_of(hash_share(&report.range.from)) - 0.5, strip),
+                (1.0, HEIGHT),
+            );
         }
     }
     marks(canvas, lane, top + MARK, strip);
@@ -37,11 +46,17 @@ fn x_of(share: f64) -> f64 {
 fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, y: f64) {
     let mut parts = [0; PARTS];
     for (report, _) in &lane.partitions {
-        let heat = step(ceilings.heat(rates(&report.load, seconds), rates(&report.busiest.load, 1.0)));
+        let heat = step(ceilings.heat(
+            rates(&report.load, seconds),
+            rates(&report.busiest.load, 1.0),
+        ));
         let from = hash_share(&report.range.from);
         let to = report.range.to.as_deref().map_or(1.0, hash_share).max(from);
         for (place, part) in parts.iter_mut().enumerate() {
-            let (begin, end) = (place as f64 / PARTS as f64, (place + 1) as f64 / PARTS as f64);
+            let (begin, end) = (
+                place as f64 / PARTS as f64,
+                (place + 1) as f64 / PARTS as f64,
+            );
             if from < end && (to > begin || from >= begin) {
                 *part = heat.max(*part);
             }
@@ -50,21 +65,38 @@ fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, 
     let mut place = 0;
     for run in parts.chunk_by(|one, other| one == other) {
         let (from, width) = (place as f64 / PARTS as f64, run.len() as f64 / PARTS as f64);
-        canvas.rect(&format!("h{}", run[0]), (x_of(from), y), (WIDTH * width, HEIGHT));
+        canvas.rect(
+            &format!("h{}", run[0]),
+            (x_of(from), y),
+            (WIDTH * width, HEIGHT),
+        );
         place += run.len();
     }
 }
 
 /// The keys of the lists below, each as near to the place of its hash as the others let it.
 fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
-    let hot = (0..).map(Mark::Hot).zip(lane.hot.iter().map(|key| key.digest));
-    let big = (0..).map(Mark::Big).zip(lane.big.iter().map(|key| key.digest));
+    let hot = (0..)
+        .map(Mark::Hot)
+        .zip(lane.hot.iter().map(|key| key.digest));
+    let big = (0..)
+        .map(Mark::Big)
+        .zip(lane.big.iter().map(|key| key.digest));
     let limited = hot.take(KEYS_MAX).chain(big.take(KEYS_MAX));
-    let mut marks: Vec<(f64, Mark)> = limited.map(|(mark, digest)| (x_of(hash_share(&digest)), mark)).collect();
+    let mut marks: Vec<(f64, Mark)> = limited
+        .map(|(mark, digest)| (x_of(hash_share(&digest)), mark))
+        .collect();
     marks.sort_by(|one, other| one.0.total_cmp(&other.0));
     let wanted: Vec<f64> = marks.iter().map(|(x, _)| *x).collect();
-    for ((at, mark), x) in marks.into_iter().zip(spread(&wanted, LEFT + MARK, RIGHT - MARK, 2.0 * MARK + 2.0)) {
-        canvas.path("lead", &format!("M{x:.1} {:.1}L{at:.1} {strip:.1}", y + MARK));
+    for ((at, mark), x) in
+        marks
+            .into_iter()
+            .zip(spread(&wanted, LEFT + MARK, RIGHT - MARK, 2.0 * MARK + 2.0))
+    {
+        canvas.path(
+            "lead",
+            &format!("M{x:.1} {:.1}L{at:.1} {strip:.1}", y + MARK),
+        );
         canvas.mark((x, y), mark);
     }
 }
@@ -88,9 +120,14 @@ fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
 /// A sign below each partition that throttled; one for those that are beside each other.
 fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
     let mut last = f64::NEG_INFINITY;
-    for (report, _) in lane.partitions.iter().filter(|(report, _)| report.load.throttles() > 0) {
+    for (report, _) in lane
+        .partitions
+        .iter()
+        .filter(|(report, _)| report.load.throttles() > 0)
+    {
         let to = report.range.to.as_deref().map_or(1.0, hash_share);
-        let middle = x_of(f64::midpoint(hash_share(&report.range.from), to)).clamp(LEFT + 5.0, RIGHT - 5.0);
+        let middle =
+            x_of(f64::midpoint(hash_share(&report.range.from), to)).clamp(LEFT + 5.0, RIGHT - 5.0);
         if middle - last >= STOP_GAP {
             canvas.stop((middle, y));
             last = middle;

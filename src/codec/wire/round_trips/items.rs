@@ -21,33 +21,60 @@ fn context() -> Context {
 
 fn consumed() -> ConsumedCapacity {
     let arm = |name: &str, units| [(name.to_owned(), units)].into();
-    ConsumedCapacity { table: 1.5, global_indexes: arm("gsi", 2.0), local_indexes: arm("lsi", 0.5) }
+    ConsumedCapacity {
+        table: 1.5,
+        global_indexes: arm("gsi", 2.0),
+        local_indexes: arm("lsi", 0.5),
+    }
 }
 
 fn metrics(key: &Item) -> ItemCollectionMetrics {
-    ItemCollectionMetrics { key: key.clone(), size_estimate_range_gb: [0.5, 1.5] }
+    ItemCollectionMetrics {
+        key: key.clone(),
+        size_estimate_range_gb: [0.5, 1.5],
+    }
 }
 
 fn placeholders(value: &AttributeValue) -> Placeholders {
     let names = Some([("#n".to_owned(), "a \"name\"".to_owned())].into());
-    Placeholders { names, values: Some([(":v".to_owned(), value.clone())].into()) }
+    Placeholders {
+        names,
+        values: Some([(":v".to_owned(), value.clone())].into()),
+    }
 }
 
 /// Without and with conditions of either kind; expressions come with placeholders.
-fn conditions(value: &AttributeValue, is_expected: bool) -> Vec<(ConditionParameter, Placeholders)> {
+fn conditions(
+    value: &AttributeValue,
+    is_expected: bool,
+) -> Vec<(ConditionParameter, Placeholders)> {
     let listed = LegacyCondition {
         attribute: "a".to_owned(),
         comparison_operator: Some(ComparisonOperator::In),
         attribute_value_list: Some(vec![value.clone(), AttributeValue::Null]),
         ..LegacyCondition::default()
     };
-    let single =
-        LegacyCondition { attribute: "b".to_owned(), value: Some(value.clone()), exists: Some(true), ..LegacyCondition::default() };
-    let conditions = if is_expected { vec![listed, single] } else { vec![listed] };
-    let legacy = LegacyConditions { conditions, operator: Some(ConditionalOperator::Or) };
+    let single = LegacyCondition {
+        attribute: "b".to_owned(),
+        value: Some(value.clone()),
+        exists: Some(true),
+        ..LegacyCondition::default()
+    };
+    let conditions = if is_expected {
+        vec![listed, single]
+    } else {
+        vec![listed]
+    };
+    let legacy = LegacyConditions {
+        conditions,
+        operator: Some(ConditionalOperator::Or),
+    };
     vec![
         (ConditionParameter::None, Placeholders::default()),
-        (ConditionParameter::Expression("#n = :v".to_owned()), placeholders(value)),
+        (
+            ConditionParameter::Expression("#n = :v".to_owned()),
+            placeholders(value),
+        ),
         (ConditionParameter::Legacy(legacy), Placeholders::default()),
     ]
 }
@@ -354,7 +381,10 @@ proptest! {
 #[test]
 fn streams() {
     const LABEL: &str = "2026-01-02T03:04:05.678";
-    let stream = StreamName { table_name: table("Orders"), label: LABEL.to_owned() };
+    let stream = StreamName {
+        table_name: table("Orders"),
+        label: LABEL.to_owned(),
+    };
     let shard_id = "shardId-00000001700000000000-abcdef00".to_owned();
     for position in [
         ShardPosition::TrimHorizon,
@@ -363,12 +393,21 @@ fn streams() {
         ShardPosition::AfterSequenceNumber(SequenceNumber::of(8)),
         ShardPosition::AtTimestamp(1_700_000_000_125),
     ] {
-        let request = GetShardIteratorRequest { stream: stream.clone(), shard_id: shard_id.clone(), position };
+        let request = GetShardIteratorRequest {
+            stream: stream.clone(),
+            shard_id: shard_id.clone(),
+            position,
+        };
         asked(&request);
     }
-    let response = GetShardIteratorResponse { shard_iterator: "iterator".to_owned() };
+    let response = GetShardIteratorResponse {
+        shard_iterator: "iterator".to_owned(),
+    };
     answered(&response);
-    let request = GetRecordsRequest { shard_iterator: "iterator".to_owned(), limit: Some(3) };
+    let request = GetRecordsRequest {
+        shard_iterator: "iterator".to_owned(),
+        limit: Some(3),
+    };
     asked(&request);
 
     let request = DescribeStreamRequest {
@@ -378,28 +417,52 @@ fn streams() {
         children_of: Some(shard_id.clone()),
     };
     asked(&request);
-    let elsewhere = Context { home: "arn:aws:dynamodb:eu-west-1:1:".to_owned(), ..context() };
+    let elsewhere = Context {
+        home: "arn:aws:dynamodb:eu-west-1:1:".to_owned(),
+        ..context()
+    };
     let body = document(|out| super::super::write(&request, &elsewhere, out));
-    assert!(body.text().starts_with(r#"{"StreamArn":"arn:aws:dynamodb:eu-west-1:1:table/Orders/stream/"#), "{}", body.text());
+    assert!(
+        body.text()
+            .starts_with(r#"{"StreamArn":"arn:aws:dynamodb:eu-west-1:1:table/Orders/stream/"#),
+        "{}",
+        body.text()
+    );
     let shard = |parent_shard_id, ending| Shard {
         shard_id: shard_id.clone(),
         parent_shard_id,
-        range: ShardRange { starting: SequenceNumber::of(1), ending },
+        range: ShardRange {
+            starting: SequenceNumber::of(1),
+            ending,
+        },
     };
     let response = DescribeStreamResponse {
         stream: stream.clone(),
         status: StreamStatus::Disabled,
         view_type: StreamViewType::NewAndOldImages,
         created_ms: 1_700_000_000_125,
-        key_schema: vec![KeySchemaElement { attribute_name: "pk".to_owned(), key_type: KeyType::Hash }],
-        shards: vec![shard(None, Some(SequenceNumber::of(9))), shard(Some(shard_id.clone()), None)],
+        key_schema: vec![KeySchemaElement {
+            attribute_name: "pk".to_owned(),
+            key_type: KeyType::Hash,
+        }],
+        shards: vec![
+            shard(None, Some(SequenceNumber::of(9))),
+            shard(Some(shard_id.clone()), None),
+        ],
         last_evaluated_shard_id: Some(shard_id.clone()),
     };
     answered(&response);
 
-    let request = ListStreamsRequest { table_name: Some(table("Orders")), limit: Some(1), exclusive_start: Some(stream.clone()) };
+    let request = ListStreamsRequest {
+        table_name: Some(table("Orders")),
+        limit: Some(1),
+        exclusive_start: Some(stream.clone()),
+    };
     asked(&request);
-    let response = ListStreamsResponse { streams: vec![stream.clone()], last_evaluated: Some(stream) };
+    let response = ListStreamsResponse {
+        streams: vec![stream.clone()],
+        last_evaluated: Some(stream),
+    };
     answered(&response);
 }
 
@@ -407,8 +470,14 @@ fn streams() {
 fn what_is_no_answer_is_told() {
     let unreadable = |body: &str| {
         let body = Document::parse(body.as_bytes().to_vec()).unwrap();
-        let told = answer::<GetItemResponse>(body.root()).map(|response| response.item).unwrap_err();
-        assert!(told.to_string().starts_with("the answer of the service cannot be read: "), "{told}");
+        let told = answer::<GetItemResponse>(body.root())
+            .map(|response| response.item)
+            .unwrap_err();
+        assert!(
+            told.to_string()
+                .starts_with("the answer of the service cannot be read: "),
+            "{told}"
+        );
     };
     unreadable("[]");
     unreadable(r#"{"Item":{"a":{"S":5}}}"#);

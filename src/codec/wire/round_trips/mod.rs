@@ -19,7 +19,10 @@ pub(super) fn document(write: impl FnOnce(&mut Vec<u8>)) -> Document {
 
 #[track_caller]
 pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
-    assert_eq!(&request::<R>(document(|out| ask(made, out)).root()).unwrap(), made);
+    assert_eq!(
+        &request::<R>(document(|out| ask(made, out)).root()).unwrap(),
+        made
+    );
 }
 
 /// Answers about the table Orders.
@@ -35,7 +38,10 @@ pub(super) fn answered_by<R: PartialEq + Debug, E: Debug>(
     write: impl FnOnce(&R, &mut Vec<u8>),
     read: impl FnOnce(Json<'_>) -> Result<R, E>,
 ) {
-    assert_eq!(&read(document(|out| write(response, out)).root()).unwrap(), response);
+    assert_eq!(
+        &read(document(|out| write(response, out)).root()).unwrap(),
+        response
+    );
 }
 
 pub(super) fn table(name: &str) -> TableName {

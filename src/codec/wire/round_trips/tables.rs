@@ -7,28 +7,43 @@ use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
 use crate::model::api::tables::{IndexChange, IndexUpdate, ProjectionType, StreamSpecification};
 use crate::model::api::*;
 use crate::model::schema::{
-    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType, OnDemandThroughput, ProvisionedThroughput,
-    TableClass, ThroughputSettings, WarmThroughput,
+    BillingMode, Encryption, IndexKind, KeyAttribute, KeyAttributeType, KeyType,
+    OnDemandThroughput, ProvisionedThroughput, TableClass, ThroughputSettings, WarmThroughput,
 };
 use crate::model::{IndexName, IndexSchema, KeySchema, Projection, TableSchema, TableSettings};
 
 fn attribute(name: &str) -> KeyAttribute {
-    KeyAttribute { name: name.to_owned(), attribute_type: KeyAttributeType::N }
+    KeyAttribute {
+        name: name.to_owned(),
+        attribute_type: KeyAttributeType::N,
+    }
 }
 
-const UNITS: ProvisionedThroughput = ProvisionedThroughput { read_capacity_units: 5, write_capacity_units: 6 };
+const UNITS: ProvisionedThroughput = ProvisionedThroughput {
+    read_capacity_units: 5,
+    write_capacity_units: 6,
+};
 
 fn throughput_settings(read: i64) -> ThroughputSettings {
     ThroughputSettings {
-        on_demand: OnDemandThroughput { max_read_request_units: Some(read), max_write_request_units: None },
-        warm: WarmThroughput { read_units_per_second: Some(30_000), write_units_per_second: Some(20_000) },
+        on_demand: OnDemandThroughput {
+            max_read_request_units: Some(read),
+            max_write_request_units: None,
+        },
+        warm: WarmThroughput {
+            read_units_per_second: Some(30_000),
+            write_units_per_second: Some(20_000),
+        },
     }
 }
 
 fn settings() -> TableSettings {
     TableSettings {
         stream: Some(StreamViewType::KeysOnly),
-        encryption: Some(Encryption { enabled: true, kms_master_key_id: Some("arn:aws:kms:us-east-1:1:key/1".to_owned()) }),
+        encryption: Some(Encryption {
+            enabled: true,
+            kms_master_key_id: Some("arn:aws:kms:us-east-1:1:key/1".to_owned()),
+        }),
         table_class: Some(TableClass::StandardInfrequentAccess),
         tags: vec![("a".to_owned(), "b".to_owned())],
         resource_policy: Some("{}".to_owned()),
@@ -37,14 +52,21 @@ fn settings() -> TableSettings {
 }
 
 fn definition(kind: IndexKind, projection: ProjectionDefinition) -> IndexDefinition {
-    let element = |name: &str, key_type| KeySchemaElement { attribute_name: name.to_owned(), key_type };
+    let element = |name: &str, key_type| KeySchemaElement {
+        attribute_name: name.to_owned(),
+        key_type,
+    };
     IndexDefinition {
         name: index_name(),
         kind,
         key_schema: vec![element("pk", KeyType::Hash), element("sk", KeyType::Range)],
         projection,
         throughput: None,
-        settings: if kind == IndexKind::Global { throughput_settings(8) } else { ThroughputSettings::default() },
+        settings: if kind == IndexKind::Global {
+            throughput_settings(8)
+        } else {
+            ThroughputSettings::default()
+        },
     }
 }
 
@@ -54,8 +76,13 @@ fn changes_of_tables() {
         projection_type: Some(ProjectionType::Include),
         non_key_attributes: Some(vec!["a".to_owned(), "b".to_owned()]),
     };
-    let local =
-        definition(IndexKind::Local, ProjectionDefinition { projection_type: Some(ProjectionType::All), ..Default::default() });
+    let local = definition(
+        IndexKind::Local,
+        ProjectionDefinition {
+            projection_type: Some(ProjectionType::All),
+            ..Default::default()
+        },
+    );
     let global = definition(IndexKind::Global, names);
     let create = CreateTableRequest {
         table_name: table("Orders"),
@@ -80,20 +107,39 @@ fn changes_of_tables() {
     };
     asked(&plain);
 
-    let change =
-        IndexChange { name: index_name(), throughput: Some(UNITS), on_demand: None, warm: Some(settings().throughput.warm) };
+    let change = IndexChange {
+        name: index_name(),
+        throughput: Some(UNITS),
+        on_demand: None,
+        warm: Some(settings().throughput.warm),
+    };
     let updates = vec![
-        IndexUpdate { create: Some(Box::new(global)), ..IndexUpdate::default() },
-        IndexUpdate { update: Some(change), ..IndexUpdate::default() },
-        IndexUpdate { delete: Some(index_name()), ..IndexUpdate::default() },
+        IndexUpdate {
+            create: Some(Box::new(global)),
+            ..IndexUpdate::default()
+        },
+        IndexUpdate {
+            update: Some(change),
+            ..IndexUpdate::default()
+        },
+        IndexUpdate {
+            delete: Some(index_name()),
+            ..IndexUpdate::default()
+        },
     ];
     let update = UpdateTableRequest {
         attribute_definitions: Some(vec![attribute("pk")]),
         billing_mode: Some(BillingMode::Provisioned),
         throughput: Some(UNITS),
         index_updates: Some(updates),
-        stream: Some(StreamSpecification { enabled: false, view_type: None }),
-        encryption: Some(Encryption { enabled: false, kms_master_key_id: None }),
+        stream: Some(StreamSpecification {
+            enabled: false,
+            view_type: None,
+        }),
+        encryption: Some(Encryption {
+            enabled: false,
+            kms_master_key_id: None,
+        }),
         table_class: Some(TableClass::Standard),
         deletion_protection: Some(false),
         on_demand: Some(throughput_settings(9).on_demand),
@@ -102,18 +148,32 @@ fn changes_of_tables() {
     };
     asked(&update);
     let update = UpdateTableRequest {
-        stream: Some(StreamSpecification { enabled: true, view_type: Some(StreamViewType::NewImage) }),
-        encryption: Some(Encryption { enabled: true, kms_master_key_id: None }),
+        stream: Some(StreamSpecification {
+            enabled: true,
+            view_type: Some(StreamViewType::NewImage),
+        }),
+        encryption: Some(Encryption {
+            enabled: true,
+            kms_master_key_id: None,
+        }),
         ..UpdateTableRequest::new(table("Orders"))
     };
     asked(&update);
     let delete = DeleteTableRequest::new(table("Orders"));
     asked(&delete);
-    let describe = DescribeTableRequest { table_name: table("Orders") };
+    let describe = DescribeTableRequest {
+        table_name: table("Orders"),
+    };
     asked(&describe);
-    let list = ListTablesRequest { exclusive_start_table_name: Some("Orders".to_owned()), limit: Some(4) };
+    let list = ListTablesRequest {
+        exclusive_start_table_name: Some("Orders".to_owned()),
+        limit: Some(4),
+    };
     asked(&list);
-    let list = ListTablesResponse { table_names: vec!["Orders".to_owned()], last_evaluated_table_name: Some("Orders".to_owned()) };
+    let list = ListTablesResponse {
+        table_names: vec!["Orders".to_owned()],
+        last_evaluated_table_name: Some("Orders".to_owned()),
+    };
     answered(&list);
 }
 
@@ -126,7 +186,11 @@ fn description() -> TableDescription {
         sort: vec![attribute("day")],
         projection,
         throughput: None,
-        settings: if kind == IndexKind::Global { throughput_settings(8) } else { ThroughputSettings::default() },
+        settings: if kind == IndexKind::Global {
+            throughput_settings(8)
+        } else {
+            ThroughputSettings::default()
+        },
     };
     let state = |status, backfilling| IndexDescription {
         status,
@@ -137,27 +201,46 @@ fn description() -> TableDescription {
         index_size_bytes: 300,
         partition_keys: 0,
     };
-    let history = ThroughputHistory { last_increase_ms: Some(1_700_000_000_500), last_decrease_ms: None, decreases: 0 };
+    let history = ThroughputHistory {
+        last_increase_ms: Some(1_700_000_000_500),
+        last_decrease_ms: None,
+        decreases: 0,
+    };
     TableDescription {
         schema: TableSchema {
             name: table("Orders"),
-            key: KeySchema { partition: attribute("pk"), sort: Some(attribute("sk")) },
+            key: KeySchema {
+                partition: attribute("pk"),
+                sort: Some(attribute("sk")),
+            },
             indexes: vec![
                 index("local", IndexKind::Local, Projection::KeysOnly),
-                index("global", IndexKind::Global, Projection::Include(vec!["a".to_owned()])),
+                index(
+                    "global",
+                    IndexKind::Global,
+                    Projection::Include(vec!["a".to_owned()]),
+                ),
                 index("whole", IndexKind::Global, Projection::All),
             ],
             billing_mode: BillingMode::PayPerRequest,
             throughput: None,
             deletion_protection: true,
-            settings: TableSettings { tags: Vec::new(), resource_policy: None, ..settings() },
+            settings: TableSettings {
+                tags: Vec::new(),
+                resource_policy: None,
+                ..settings()
+            },
         },
         status: TableStatus::Active,
         table_id: "5d4cbe3e-0000-4000-8000-000000000000".to_owned(),
         created_ms: 1_700_000_000_125,
         item_count: 2,
         table_size_bytes: 250,
-        indexes: vec![state(TableStatus::Active, None), state(TableStatus::Active, None), state(TableStatus::Updating, Some(true))],
+        indexes: vec![
+            state(TableStatus::Active, None),
+            state(TableStatus::Active, None),
+            state(TableStatus::Updating, Some(true)),
+        ],
         latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
         control: TableControl {
             throughput: history,
@@ -181,7 +264,10 @@ fn description() -> TableDescription {
 #[test]
 fn descriptions() {
     let on_demand = description();
-    let mut provisioned = TableDescription { control: TableControl::default(), ..on_demand.clone() };
+    let mut provisioned = TableDescription {
+        control: TableControl::default(),
+        ..on_demand.clone()
+    };
     provisioned.schema.billing_mode = BillingMode::Provisioned;
     provisioned.schema.throughput = Some(UNITS);
     provisioned.schema.settings = TableSettings::default();
@@ -189,33 +275,74 @@ fn descriptions() {
         index.throughput = (index.kind == IndexKind::Global).then_some(UNITS);
         index.settings = ThroughputSettings::default();
     }
-    let as_created = TableDescription { control: TableControl::default(), ..on_demand.clone() };
+    let as_created = TableDescription {
+        control: TableControl::default(),
+        ..on_demand.clone()
+    };
     for table_description in [on_demand, provisioned, as_created] {
         // When it was told is not in it.
-        let table_description = TableDescription { at_ms: 0, ..table_description };
-        answered(&DescribeTableResponse { table: table_description.clone() });
-        answered(&CreateTableResponse { table_description: table_description.clone() });
-        answered(&UpdateTableResponse { table_description: table_description.clone() });
-        let going = TableDescription { status: TableStatus::Deleting, ..table_description.clone() };
-        let deleted = document(|out| ask(&DeleteTableResponse { table_description: going.clone() }, out));
-        let members = Members::of(deleted.root()).unwrap().structure("TableDescription").unwrap();
-        assert_eq!(table_description::read_going(members, table_description), going);
+        let table_description = TableDescription {
+            at_ms: 0,
+            ..table_description
+        };
+        answered(&DescribeTableResponse {
+            table: table_description.clone(),
+        });
+        answered(&CreateTableResponse {
+            table_description: table_description.clone(),
+        });
+        answered(&UpdateTableResponse {
+            table_description: table_description.clone(),
+        });
+        let going = TableDescription {
+            status: TableStatus::Deleting,
+            ..table_description.clone()
+        };
+        let deleted = document(|out| {
+            ask(
+                &DeleteTableResponse {
+                    table_description: going.clone(),
+                },
+                out,
+            )
+        });
+        let members = Members::of(deleted.root())
+            .unwrap()
+            .structure("TableDescription")
+            .unwrap();
+        assert_eq!(
+            table_description::read_going(members, table_description),
+            going
+        );
     }
 }
 
 #[test]
 fn times_to_live() {
-    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "ttl".to_owned() };
-    let request = UpdateTimeToLiveRequest { table_name: table("Orders"), specification: specification.clone() };
+    let specification = TimeToLiveSpecification {
+        enabled: true,
+        attribute_name: "ttl".to_owned(),
+    };
+    let request = UpdateTimeToLiveRequest {
+        table_name: table("Orders"),
+        specification: specification.clone(),
+    };
     asked(&request);
     let response = UpdateTimeToLiveResponse { specification };
     answered(&response);
-    let request = DescribeTimeToLiveRequest { table_name: table("Orders") };
+    let request = DescribeTimeToLiveRequest {
+        table_name: table("Orders"),
+    };
     asked(&request);
-    for (status, name) in
-        [(TimeToLiveStatus::Enabled, Some("ttl")), (TimeToLiveStatus::Disabled, None), (TimeToLiveStatus::Enabling, Some("x"))]
-    {
-        let response = DescribeTimeToLiveResponse { status, attribute_name: name.map(str::to_owned) };
+    for (status, name) in [
+        (TimeToLiveStatus::Enabled, Some("ttl")),
+        (TimeToLiveStatus::Disabled, None),
+        (TimeToLiveStatus::Enabling, Some("x")),
+    ] {
+        let response = DescribeTimeToLiveResponse {
+            status,
+            attribute_name: name.map(str::to_owned),
+        };
         answered(&response);
     }
 }

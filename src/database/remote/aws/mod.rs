@@ -67,8 +67,13 @@ impl Skew {
     fn learn(&self, service_time: SystemTime) {
         let now = SystemTime::now();
         let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
-        let ahead = service_time.duration_since(now).map_or_else(|error| -seconds(error.duration()), seconds);
-        log::warn!("the clock of this machine is {} seconds off the service's; requests are signed by its time", -ahead);
+        let ahead = service_time
+            .duration_since(now)
+            .map_or_else(|error| -seconds(error.duration()), seconds);
+        log::warn!(
+            "the clock of this machine is {} seconds off the service's; requests are signed by its time",
+            -ahead
+        );
         self.0.store(ahead, Ordering::Relaxed);
     }
 
@@ -76,7 +81,11 @@ impl Skew {
     fn now(&self) -> SystemTime {
         let (now, ahead) = (SystemTime::now(), self.0.load(Ordering::Relaxed));
         let span = Duration::from_secs(ahead.unsigned_abs());
-        let shifted = if ahead < 0 { now.checked_sub(span) } else { now.checked_add(span) };
+        let shifted = if ahead < 0 {
+            now.checked_sub(span)
+        } else {
+            now.checked_add(span)
+        };
         shifted.unwrap_or(now)
     }
 }
@@ -104,7 +113,10 @@ impl Aws {
             skew: Skew::default(),
             in_vain: InVain::default(),
         };
-        Ok(Self { runtime: Some(runtime), asked: Arc::new(asked) })
+        Ok(Self {
+            runtime: Some(runtime),
+            asked: Arc::new(asked),
+        })
     }
 
     /// The endpoint, as messages name it.
@@ -131,9 +143,14 @@ impl Drop for Aws {
 
 impl Service for Aws {
     fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Body, Error> {
-        let Some(runtime) = &self.runtime else { return Err(given_up()) };
+        let Some(runtime) = &self.runtime else {
+            return Err(given_up());
+        };
         let again = InVain::of(caller, operation, body);
-        if let Some(error) = again.as_ref().and_then(|again| self.asked.in_vain.take(again)) {
+        if let Some(error) = again
+            .as_ref()
+            .and_then(|again| self.asked.in_vain.take(again))
+        {
             return Err(error);
         }
         let begun = Instant::now();
@@ -170,15 +187,20 @@ impl Asked {
         let (mut attempts, mut last) = (Attempts::default(), None::<repeat::Why>);
         loop {
             let outcome = tokio::time::timeout_at(deadline, self.attempt(&request, deadline)).await;
-            let outcome = outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
+            let outcome =
+                outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
             match repeat::judge(&mut request, &mut attempts, outcome) {
                 Next::Answer(body) => return Ok(body),
-                Next::Refused(answer) => return Err(answer::read_error(answer.status, &answer.body)),
+                Next::Refused(answer) => {
+                    return Err(answer::read_error(answer.status, &answer.body));
+                }
                 Next::Again { why, delay } => {
                     self.throttling.say(&self.place, &request, &why);
                     if Instant::now() + delay >= deadline {
                         // The time may end within an attempt: what the service said before says more than its silence.
-                        let why = last.filter(|_| request.is_read() && Instant::now() >= deadline).unwrap_or(why);
+                        let why = last
+                            .filter(|_| request.is_read() && Instant::now() >= deadline)
+                            .unwrap_or(why);
                         return Err(why.error(&self.place, &attempts, self.timeout, &request));
                     }
                     self.throttling.count(&why);
@@ -191,7 +213,9 @@ impl Asked {
                     last = Some(why).filter(|why| why.throttled().is_some());
                     tokio::time::sleep(delay).await;
                 }
-                Next::Unknown(why) => return Err(why.error(&self.place, &attempts, self.timeout, &request)),
+                Next::Unknown(why) => {
+                    return Err(why.error(&self.place, &attempts, self.timeout, &request));
+                }
             }
         }
     }
@@ -199,8 +223,11 @@ impl Asked {
     /// Asks once.
     async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answer, Fault> {
         let identity = self.identities.get().await.map_err(Fault::Unsent)?;
-        let signed = exchange::sign(request, &self.place, &identity, self.skew.now()).map_err(Fault::Unsent)?;
-        self.connections.send(signed, request.answer_bytes_max(), deadline).await
+        let signed = exchange::sign(request, &self.place, &identity, self.skew.now())
+            .map_err(Fault::Unsent)?;
+        self.connections
+            .send(signed, request.answer_bytes_max(), deadline)
+            .await
     }
 }
 
@@ -223,8 +250,13 @@ pub struct InVain(Mutex<VecDeque<(Of, Instant, Error)>>);
 impl InVain {
     /// The request, if it reads and a program waits for it.
     pub fn of(caller: &Caller, operation: &str, body: &[u8]) -> Option<Of> {
-        let Caller::Thread { id, .. } = caller else { return None };
-        is_read(operation).then(|| Of { thread: *id, request: digest(&[operation.as_bytes(), body].concat()) })
+        let Caller::Thread { id, .. } = caller else {
+            return None;
+        };
+        is_read(operation).then(|| Of {
+            thread: *id,
+            request: digest(&[operation.as_bytes(), body].concat()),
+        })
     }
 
     /// It was waited for, and this came of it.
@@ -270,12 +302,15 @@ impl Throttling {
 
     /// One more, if that is why it is asked again.
     pub fn count(&self, why: &Why) {
-        self.repeats.fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
+        self.repeats
+            .fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
     }
 
     /// A request is tried again; says so if it was throttled.
     pub fn say(&self, place: &Place, request: &Request, why: &Why) {
-        let Some(exception) = why.throttled() else { return };
+        let Some(exception) = why.throttled() else {
+            return;
+        };
         let mut said = self.said.lock();
         said.count += 1;
         if said.at.is_some_and(|at| at.elapsed() < SAID_EVERY) {

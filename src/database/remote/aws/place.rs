@@ -48,12 +48,26 @@ impl Place {
         let refused = || OpenError::Endpoint(endpoint.to_owned());
         let uri: Uri = endpoint.parse().map_err(|_| refused())?;
         let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
-        if !is_http || uri.host().is_none() || !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+        if !is_http
+            || uri.host().is_none()
+            || !matches!(uri.path(), "" | "/")
+            || uri.query().is_some()
+        {
             return Err(refused());
         }
-        let own = uri.host().and_then(|host| host.strip_suffix(".amazonaws.com")?.strip_prefix("dynamodb.")).map(str::to_owned);
+        let own = uri
+            .host()
+            .and_then(|host| {
+                host.strip_suffix(".amazonaws.com")?
+                    .strip_prefix("dynamodb.")
+            })
+            .map(str::to_owned);
         let region = legal(region.or(own).unwrap_or_else(|| ANY_REGION.to_owned()))?;
-        Ok(Self { region, streams: uri.clone(), database: uri })
+        Ok(Self {
+            region,
+            streams: uri.clone(),
+            database: uri,
+        })
     }
 
     /// AWS's own endpoints of a region.
@@ -68,9 +82,14 @@ impl Place {
         };
         let uri = |service: &str| {
             let uri = format!("https://{service}.{region}.{domain}/");
-            uri.parse::<Uri>().map_err(|_| OpenError::Region(region.clone()))
+            uri.parse::<Uri>()
+                .map_err(|_| OpenError::Region(region.clone()))
         };
-        Ok(Self { database: uri(&format!("dynamodb{fips}"))?, streams: uri(&format!("streams.dynamodb{fips}"))?, region })
+        Ok(Self {
+            database: uri(&format!("dynamodb{fips}"))?,
+            streams: uri(&format!("streams.dynamodb{fips}"))?,
+            region,
+        })
     }
 
     /// Of the database; streams may have another.
@@ -81,7 +100,9 @@ impl Place {
     /// Where an operation is asked for, and what `X-Amz-Target` begins with.
     pub fn of_operation(&self, operation: &str) -> (&Uri, &'static str) {
         match operation {
-            "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => (&self.streams, "DynamoDBStreams_20120810"),
+            "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => {
+                (&self.streams, "DynamoDBStreams_20120810")
+            }
             _ => (&self.database, "DynamoDB_20120810"),
         }
     }
@@ -93,8 +114,15 @@ impl Place {
 }
 
 fn legal(region: String) -> Result<String, OpenError> {
-    let is_legal = !region.is_empty() && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if is_legal { Ok(region) } else { Err(OpenError::Region(region)) }
+    let is_legal = !region.is_empty()
+        && region
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_legal {
+        Ok(region)
+    } else {
+        Err(OpenError::Region(region))
+    }
 }
 
 /// A request with all its repeats, unless told otherwise.
@@ -116,7 +144,13 @@ pub struct AwsOptions {
 
 impl Default for AwsOptions {
     fn default() -> Self {
-        Self { endpoint: None, region: None, profile: None, keys: None, timeout: TIMEOUT }
+        Self {
+            endpoint: None,
+            region: None,
+            profile: None,
+            keys: None,
+            timeout: TIMEOUT,
+        }
     }
 }
 
@@ -137,14 +171,18 @@ impl std::fmt::Debug for AwsOptions {
 pub enum OpenError {
     #[error("there is no thread for requests: {0}")]
     Runtime(std::io::Error),
-    #[error("the endpoint {0:?} is no URL of a service: write for instance http://127.0.0.1:8000, without a path")]
+    #[error(
+        "the endpoint {0:?} is no URL of a service: write for instance http://127.0.0.1:8000, without a path"
+    )]
     Endpoint(String),
     #[error(
         "an endpoint has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give \
          --profile"
     )]
     UserInfo,
-    #[error("no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config")]
+    #[error(
+        "no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config"
+    )]
     NoRegion,
     #[error("{0:?} is no name of a region; one is for instance eu-central-1")]
     Region(String),
@@ -179,37 +217,57 @@ pub async fn find(options: &AwsOptions) -> Result<(Place, Identities), OpenError
     let config = load(options, &http).await;
     let place = find_place(options, &config, &http).await?;
     let provider = provider(options, &place, &http).await;
-    let identities = Identities { provider, known: Mutex::new(None) };
+    let identities = Identities {
+        provider,
+        known: Mutex::new(None),
+    };
     let found = identities.get().await;
-    found.map_err(|why| OpenError::NoCredentials { place: place.to_string(), why })?;
+    found.map_err(|why| OpenError::NoCredentials {
+        place: place.to_string(),
+        why,
+    })?;
     Ok((place, identities))
 }
 
 /// For those who give credentials: SSO, STS, containers, machines.
 fn http_client() -> SharedHttpClient {
     let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
-    aws_smithy_http_client::Builder::new().tls_provider(ring).build_https()
+    aws_smithy_http_client::Builder::new()
+        .tls_provider(ring)
+        .build_https()
 }
 
 /// What environment and profile say.
 async fn load(options: &AwsOptions, http: &SharedHttpClient) -> SdkConfig {
     let mut profile = ProfileFileRegionProvider::builder();
-    let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http.clone()).no_credentials();
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        .http_client(http.clone())
+        .no_credentials();
     if let Some(name) = &options.profile {
         profile = profile.profile_name(name);
         loader = loader.profile_name(name);
     }
     // Of this profile alone when it is named, as `aws --profile` does.
-    let environment = options.profile.is_none().then(EnvironmentVariableRegionProvider::new);
+    let environment = options
+        .profile
+        .is_none()
+        .then(EnvironmentVariableRegionProvider::new);
     let given = match (&options.region, environment) {
         (Some(region), _) => RegionProviderChain::first_try(Region::new(region.clone())),
-        (None, Some(environment)) => RegionProviderChain::first_try(environment).or_else(profile.build()),
-        (None, None) => RegionProviderChain::first_try(profile.build()).or_else(EnvironmentVariableRegionProvider::new()),
+        (None, Some(environment)) => {
+            RegionProviderChain::first_try(environment).or_else(profile.build())
+        }
+        (None, None) => RegionProviderChain::first_try(profile.build())
+            .or_else(EnvironmentVariableRegionProvider::new()),
     };
     loader.region(given).load().await
 }
 
-async fn find_place(options: &AwsOptions, config: &SdkConfig, http: &SharedHttpClient) -> Result<Place, OpenError> {
+async fn find_place(
+    options: &AwsOptions,
+    config: &SdkConfig,
+    http: &SharedHttpClient,
+) -> Result<Place, OpenError> {
     let region = config.region().map(ToString::to_string);
     if let Some(endpoint) = options.endpoint.clone().or_else(|| endpoint_of(config)) {
         return Place::of_endpoint(&endpoint, region);
@@ -223,30 +281,56 @@ async fn find_place(options: &AwsOptions, config: &SdkConfig, http: &SharedHttpC
             machine.region().await.map(|region| region.to_string())
         }
     };
-    let (is_fips, is_dual_stack) = (config.use_fips().unwrap_or(false), config.use_dual_stack().unwrap_or(false));
+    let (is_fips, is_dual_stack) = (
+        config.use_fips().unwrap_or(false),
+        config.use_dual_stack().unwrap_or(false),
+    );
     Place::of_region(region.ok_or(OpenError::NoRegion)?, is_fips, is_dual_stack)
 }
 
 /// `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or the same of the profile.
 fn endpoint_of(config: &SdkConfig) -> Option<String> {
-    let key = ServiceConfigKey::builder().service_id("DynamoDB").env("AWS_ENDPOINT_URL").profile("endpoint_url").build().ok()?;
-    let of_service = config.service_config().and_then(|service| service.load_config(key));
-    of_service.or_else(|| config.endpoint_url().map(str::to_owned)).filter(|endpoint| !endpoint.is_empty())
+    let key = ServiceConfigKey::builder()
+        .service_id("DynamoDB")
+        .env("AWS_ENDPOINT_URL")
+        .profile("endpoint_url")
+        .build()
+        .ok()?;
+    let of_service = config
+        .service_config()
+        .and_then(|service| service.load_config(key));
+    of_service
+        .or_else(|| config.endpoint_url().map(str::to_owned))
+        .filter(|endpoint| !endpoint.is_empty())
 }
 
-async fn provider(options: &AwsOptions, place: &Place, http: &SharedHttpClient) -> SharedCredentialsProvider {
+async fn provider(
+    options: &AwsOptions,
+    place: &Place,
+    http: &SharedHttpClient,
+) -> SharedCredentialsProvider {
     let region = Some(Region::new(place.region.clone()));
-    let configured = ProviderConfig::without_region().with_region(region).with_http_client(http.clone());
+    let configured = ProviderConfig::without_region()
+        .with_region(region)
+        .with_http_client(http.clone());
     if let Some((key, secret)) = &options.keys {
         return SharedCredentialsProvider::new(Credentials::from_keys(key, secret, None));
     }
     match &options.profile {
         // Whoever names a profile means it, whatever the environment holds.
         Some(name) => {
-            let provider = ProfileFileCredentialsProvider::builder().profile_name(name).configure(&configured).build();
+            let provider = ProfileFileCredentialsProvider::builder()
+                .profile_name(name)
+                .configure(&configured)
+                .build();
             SharedCredentialsProvider::new(provider)
         }
-        None => SharedCredentialsProvider::new(DefaultCredentialsChain::builder().configure(configured).build().await),
+        None => SharedCredentialsProvider::new(
+            DefaultCredentialsChain::builder()
+                .configure(configured)
+                .build()
+                .await,
+        ),
     }
 }
 
@@ -257,7 +341,10 @@ impl Identities {
     /// Why there are none.
     pub async fn get(&self) -> Result<Identity, String> {
         let mut known = self.known.lock().await;
-        if let Some(identity) = known.as_ref().filter(|identity| is_good(identity, BEFORE_THEIR_END)) {
+        if let Some(identity) = known
+            .as_ref()
+            .filter(|identity| is_good(identity, BEFORE_THEIR_END))
+        {
             return Ok(identity.clone());
         }
         match self.provider.provide_credentials().await {
@@ -268,7 +355,10 @@ impl Identities {
             }
             // Those of before may do until they end.
             Err(error) => {
-                let last = known.as_ref().filter(|identity| is_good(identity, Duration::ZERO)).cloned();
+                let last = known
+                    .as_ref()
+                    .filter(|identity| is_good(identity, Duration::ZERO))
+                    .cloned();
                 last.ok_or_else(|| with_causes(&error))
             }
         }
@@ -281,7 +371,9 @@ impl Identities {
 }
 
 fn is_good(identity: &Identity, before: Duration) -> bool {
-    identity.expiration().is_none_or(|end| SystemTime::now() + before < end)
+    identity
+        .expiration()
+        .is_none_or(|end| SystemTime::now() + before < end)
 }
 
 /// What an error says, and what caused it: the outermost says little.
@@ -307,43 +399,95 @@ mod tests {
     fn endpoints_of_regions() {
         let check = |region: &str, (is_fips, is_dual_stack), expected: (&str, &str)| {
             let place = Place::of_region(region.to_owned(), is_fips, is_dual_stack).unwrap();
-            let found = (place.of_operation("Query").0.to_string(), place.of_operation("GetRecords").0.to_string());
+            let found = (
+                place.of_operation("Query").0.to_string(),
+                place.of_operation("GetRecords").0.to_string(),
+            );
             assert_eq!((found.0.as_str(), found.1.as_str()), expected);
         };
         check(
             "eu-central-1",
             (false, false),
-            ("https://dynamodb.eu-central-1.amazonaws.com/", "https://streams.dynamodb.eu-central-1.amazonaws.com/"),
+            (
+                "https://dynamodb.eu-central-1.amazonaws.com/",
+                "https://streams.dynamodb.eu-central-1.amazonaws.com/",
+            ),
         );
         check(
             "us-west-2",
             (true, false),
-            ("https://dynamodb-fips.us-west-2.amazonaws.com/", "https://streams.dynamodb-fips.us-west-2.amazonaws.com/"),
+            (
+                "https://dynamodb-fips.us-west-2.amazonaws.com/",
+                "https://streams.dynamodb-fips.us-west-2.amazonaws.com/",
+            ),
         );
-        check("us-west-2", (false, true), ("https://dynamodb.us-west-2.api.aws/", "https://streams.dynamodb.us-west-2.api.aws/"));
+        check(
+            "us-west-2",
+            (false, true),
+            (
+                "https://dynamodb.us-west-2.api.aws/",
+                "https://streams.dynamodb.us-west-2.api.aws/",
+            ),
+        );
         check(
             "cn-north-1",
             (false, false),
-            ("https://dynamodb.cn-north-1.amazonaws.com.cn/", "https://streams.dynamodb.cn-north-1.amazonaws.com.cn/"),
+            (
+                "https://dynamodb.cn-north-1.amazonaws.com.cn/",
+                "https://streams.dynamodb.cn-north-1.amazonaws.com.cn/",
+            ),
         );
         for region in ["", "a b", "evil.com/", "x@y"] {
-            assert!(Place::of_region(region.to_owned(), false, false).is_err(), "{region}");
+            assert!(
+                Place::of_region(region.to_owned(), false, false).is_err(),
+                "{region}"
+            );
         }
     }
 
     #[test]
     fn endpoints_that_are_given() {
-        let region =
-            |endpoint: &str, region: Option<&str>| Some(Place::of_endpoint(endpoint, region.map(str::to_owned)).ok()?.region);
-        assert_eq!(region("http://127.0.0.1:8000", None).as_deref(), Some("us-east-1"));
-        assert_eq!(region("http://127.0.0.1:8000/", Some("eu-west-1")).as_deref(), Some("eu-west-1"));
-        assert_eq!(region("https://dynamodb.eu-central-1.amazonaws.com", None).as_deref(), Some("eu-central-1"));
-        for endpoint in ["", "127.0.0.1:8000", "localhost", "ftp://x", "http://", "http://x/path", "http://x/?a=b"] {
+        let region = |endpoint: &str, region: Option<&str>| {
+            Some(
+                Place::of_endpoint(endpoint, region.map(str::to_owned))
+                    .ok()?
+                    .region,
+            )
+        };
+        assert_eq!(
+            region("http://127.0.0.1:8000", None).as_deref(),
+            Some("us-east-1")
+        );
+        assert_eq!(
+            region("http://127.0.0.1:8000/", Some("eu-west-1")).as_deref(),
+            Some("eu-west-1")
+        );
+        assert_eq!(
+            region("https://dynamodb.eu-central-1.amazonaws.com", None).as_deref(),
+            Some("eu-central-1")
+        );
+        for endpoint in [
+            "",
+            "127.0.0.1:8000",
+            "localhost",
+            "ftp://x",
+            "http://",
+            "http://x/path",
+            "http://x/?a=b",
+        ] {
             assert!(region(endpoint, None).is_none(), "{endpoint}");
         }
-        for endpoint in ["http://me:secret@127.0.0.1:8000", "https://me@host", "http://me:secret@host/path", "me:secret@"] {
+        for endpoint in [
+            "http://me:secret@127.0.0.1:8000",
+            "https://me@host",
+            "http://me:secret@host/path",
+            "me:secret@",
+        ] {
             let refused = Place::of_endpoint(endpoint, None).unwrap_err().to_string();
-            assert!(refused.contains('@') && !refused.contains("secret"), "{refused}");
+            assert!(
+                refused.contains('@') && !refused.contains("secret"),
+                "{refused}"
+            );
         }
     }
 }

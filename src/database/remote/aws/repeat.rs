@@ -24,11 +24,19 @@ use crate::model::{Error, Item};
 
 const BASE_MS: u64 = 50;
 const MAX_MS: u64 = 20_000;
-const THROTTLES: [&str; 4] =
-    ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionInProgressException"];
+const THROTTLES: [&str; 4] = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "TransactionInProgressException",
+];
 const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
 /// What a service calls a request that was signed at another time than its own, and the words of it among those of other bad signatures.
-const SKEWED: [&str; 3] = ["RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"];
+const SKEWED: [&str; 3] = [
+    "RequestTimeTooSkewed",
+    "RequestExpired",
+    "RequestInTheFuture",
+];
 const SKEWED_WORDS: [&str; 2] = ["Signature expired", "Signature not yet current"];
 
 /// How a request fared so far.
@@ -68,10 +76,16 @@ pub enum Next {
 }
 
 /// What follows an attempt.
-pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Answer, Fault>) -> Next {
+pub fn judge(
+    request: &mut Request,
+    attempts: &mut Attempts,
+    outcome: Result<Answer, Fault>,
+) -> Next {
     attempts.count += 1;
     let answer = match outcome {
-        Ok(answer) if answer.status == 200 => return Next::Answer(told(request, attempts, answer.body)),
+        Ok(answer) if answer.status == 200 => {
+            return Next::Answer(told(request, attempts, answer.body));
+        }
         Ok(answer) => answer,
         Err(Fault::Unsent(why)) => return again(attempts, Why::Failed(why)),
         Err(Fault::Lost(why)) => return lost(request, attempts, why),
@@ -86,11 +100,20 @@ pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Ans
     }
     if EXPIRED.contains(&said.exception.as_str()) && !attempts.was_expired {
         attempts.was_expired = true;
-        return Next::Again { why: Why::Expired(answer.status, said), delay: Duration::ZERO };
+        return Next::Again {
+            why: Why::Expired(answer.status, said),
+            delay: Duration::ZERO,
+        };
     }
-    if let Some(time) = answer.time.filter(|_| is_skewed(&said) && !attempts.was_skewed) {
+    if let Some(time) = answer
+        .time
+        .filter(|_| is_skewed(&said) && !attempts.was_skewed)
+    {
         attempts.was_skewed = true;
-        return Next::Again { why: Why::Skewed(time), delay: Duration::ZERO };
+        return Next::Again {
+            why: Why::Skewed(time),
+            delay: Duration::ZERO,
+        };
     }
     match answer.status {
         // The one answer of a service that failed which says that nothing was done.
@@ -103,21 +126,37 @@ pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Ans
 /// An answer, marked if the item that it does not tell of may have been deleted by a request before.
 fn told(request: &Request, attempts: &Attempts, body: Vec<u8>) -> Vec<u8> {
     let is_open = attempts.was_lost && request.operation == "DeleteItem";
-    let marked = if is_open { edit::asking(&body, ASKED_AGAIN, "") } else { None };
+    let marked = if is_open {
+        edit::asking(&body, ASKED_AGAIN, "")
+    } else {
+        None
+    };
     marked.unwrap_or(body)
 }
 
 fn is_skewed(said: &Words) -> bool {
-    SKEWED.contains(&said.exception.as_str()) || SKEWED_WORDS.iter().any(|words| said.message.contains(words))
+    SKEWED.contains(&said.exception.as_str())
+        || SKEWED_WORDS
+            .iter()
+            .any(|words| said.message.contains(words))
 }
 
 fn failed(said: &Words) -> String {
-    if said.exception.is_empty() { said.message.clone() } else { format!("{}: {}", said.exception, said.message) }
+    if said.exception.is_empty() {
+        said.message.clone()
+    } else {
+        format!("{}: {}", said.exception, said.message)
+    }
 }
 
 fn again(attempts: &Attempts, why: Why) -> Next {
-    let most_ms = BASE_MS.saturating_mul(1 << attempts.count.saturating_sub(1).min(20)).min(MAX_MS);
-    Next::Again { why, delay: Duration::from_millis(random() % (most_ms + 1)) }
+    let most_ms = BASE_MS
+        .saturating_mul(1 << attempts.count.saturating_sub(1).min(20))
+        .min(MAX_MS);
+    Next::Again {
+        why,
+        delay: Duration::from_millis(random() % (most_ms + 1)),
+    }
 }
 
 fn lost(request: &mut Request, attempts: &mut Attempts, why: String) -> Next {
@@ -153,7 +192,10 @@ fn was_done(request: &Request, answer: &Answer) -> bool {
     match request.operation {
         "PutItem" => there.is_some() && there == item_of(&request.body),
         // One that does not show the item cannot tell.
-        "DeleteItem" => there.is_none() && object(&request.body).is_some_and(|body| body.contains_key(ON_FAILURE)),
+        "DeleteItem" => {
+            there.is_none()
+                && object(&request.body).is_some_and(|body| body.contains_key(ON_FAILURE))
+        }
         _ => false,
     }
 }
@@ -174,12 +216,26 @@ impl Why {
 
     /// What the service's clock says, if ours is another.
     pub fn service_time(&self) -> Option<SystemTime> {
-        if let Self::Skewed(time) = self { Some(*time) } else { None }
+        if let Self::Skewed(time) = self {
+            Some(*time)
+        } else {
+            None
+        }
     }
 
     /// The error of a request that is not asked again.
-    pub fn error(self, place: &Place, attempts: &Attempts, timeout: Duration, request: &Request) -> Error {
-        let times = if attempts.count == 1 { "once".to_owned() } else { format!("{} times", attempts.count) };
+    pub fn error(
+        self,
+        place: &Place,
+        attempts: &Attempts,
+        timeout: Duration,
+        request: &Request,
+    ) -> Error {
+        let times = if attempts.count == 1 {
+            "once".to_owned()
+        } else {
+            format!("{} times", attempts.count)
+        };
         let tried = format!("{place} was asked {times} within {timeout:?}");
         match self {
             Self::Throttled(status, said) | Self::Expired(status, said) => {
@@ -207,11 +263,16 @@ mod tests {
     use super::*;
     use crate::database::remote::aws::exchange::TOKEN;
 
-    const CONDITIONAL: &str = r#"{"Item":{"p":{"S":"a"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(p)"}"#;
+    const CONDITIONAL: &str =
+        r#"{"Item":{"p":{"S":"a"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(p)"}"#;
     const FAILED: &str = r#"{"__type":"x#ConditionalCheckFailedException","message":"m""#;
 
     fn answer(status: u16, body: &str) -> Result<Answer, Fault> {
-        Ok(Answer { status, body: body.as_bytes().to_vec(), time: Some(SystemTime::UNIX_EPOCH) })
+        Ok(Answer {
+            status,
+            body: body.as_bytes().to_vec(),
+            time: Some(SystemTime::UNIX_EPOCH),
+        })
     }
 
     fn lost() -> Result<Answer, Fault> {
@@ -220,7 +281,11 @@ mod tests {
 
     /// What follows an attempt, in one word.
     fn check(operation: &'static str, outcome: Result<Answer, Fault>, expected: &str) {
-        let next = judge(&mut Request::new(operation, b"{}"), &mut Attempts::default(), outcome.clone());
+        let next = judge(
+            &mut Request::new(operation, b"{}"),
+            &mut Attempts::default(),
+            outcome.clone(),
+        );
         let found = match next {
             Next::Answer(_) => "answer",
             Next::Refused(_) => "refused",
@@ -232,7 +297,14 @@ mod tests {
 
     #[test]
     fn only_what_does_the_same_twice_is_asked_again_when_it_may_have_been_done() {
-        for operation in ["GetItem", "Query", "DescribeTable", "PutItem", "BatchWriteItem", "TransactWriteItems"] {
+        for operation in [
+            "GetItem",
+            "Query",
+            "DescribeTable",
+            "PutItem",
+            "BatchWriteItem",
+            "TransactWriteItems",
+        ] {
             check(operation, lost(), "again");
             check(operation, answer(500, "{}"), "again");
         }
@@ -241,26 +313,67 @@ mod tests {
             check(operation, answer(502, "<html>"), "unknown");
             check(operation, Err(Fault::Unsent("x".to_owned())), "again");
             check(operation, answer(503, "{}"), "again");
-            check(operation, answer(400, r#"{"__type":"a#ThrottlingException"}"#), "again");
+            check(
+                operation,
+                answer(400, r#"{"__type":"a#ThrottlingException"}"#),
+                "again",
+            );
         }
         check("GetItem", answer(200, "{}"), "answer");
-        check("GetItem", answer(400, r#"{"__type":"a#ValidationException"}"#), "refused");
-        check("GetItem", answer(400, r#"{"__type":"a#ExpiredTokenException"}"#), "again");
-        let bad_signature =
-            |words: &str| answer(400, &format!(r#"{{"__type":"a#InvalidSignatureException","message":"{words}"}}"#));
-        check("UpdateItem", bad_signature("Signature expired: 20260101T000000Z is now earlier than …"), "again");
-        check("UpdateItem", answer(403, r#"{"__type":"RequestTimeTooSkewed"}"#), "again");
-        check("GetItem", bad_signature("The request signature we calculated does not match"), "refused");
+        check(
+            "GetItem",
+            answer(400, r#"{"__type":"a#ValidationException"}"#),
+            "refused",
+        );
+        check(
+            "GetItem",
+            answer(400, r#"{"__type":"a#ExpiredTokenException"}"#),
+            "again",
+        );
+        let bad_signature = |words: &str| {
+            answer(
+                400,
+                &format!(r#"{{"__type":"a#InvalidSignatureException","message":"{words}"}}"#),
+            )
+        };
+        check(
+            "UpdateItem",
+            bad_signature("Signature expired: 20260101T000000Z is now earlier than …"),
+            "again",
+        );
+        check(
+            "UpdateItem",
+            answer(403, r#"{"__type":"RequestTimeTooSkewed"}"#),
+            "again",
+        );
+        check(
+            "GetItem",
+            bad_signature("The request signature we calculated does not match"),
+            "refused",
+        );
     }
 
     /// A conditional write that got lost, and whose condition then fails with `item` shown: was it done?
     fn twice(operation: &'static str, body: &str, item: &str) -> bool {
-        let (mut request, mut attempts) = (Request::new(operation, body.as_bytes()), Attempts::default());
-        assert!(matches!(judge(&mut request, &mut attempts, lost()), Next::Again { .. }));
-        match judge(&mut request, &mut attempts, answer(400, &format!("{FAILED}{item}}}"))) {
+        let (mut request, mut attempts) = (
+            Request::new(operation, body.as_bytes()),
+            Attempts::default(),
+        );
+        assert!(matches!(
+            judge(&mut request, &mut attempts, lost()),
+            Next::Again { .. }
+        ));
+        match judge(
+            &mut request,
+            &mut attempts,
+            answer(400, &format!("{FAILED}{item}}}")),
+        ) {
             Next::Answer(_) => true,
             Next::Refused(answer) => {
-                assert!(!String::from_utf8(answer.body).unwrap().contains("Item"), "nobody asked for it");
+                assert!(
+                    !String::from_utf8(answer.body).unwrap().contains("Item"),
+                    "nobody asked for it"
+                );
                 false
             }
             other => panic!("{other:?}"),
@@ -269,8 +382,16 @@ mod tests {
 
     #[test]
     fn a_condition_that_fails_because_of_the_first_try_is_no_failure() {
-        assert!(twice("PutItem", CONDITIONAL, r#","Item":{"n":{"N":"1.0"},"p":{"S":"a"}}"#));
-        assert!(!twice("PutItem", CONDITIONAL, r#","Item":{"n":{"N":"2"},"p":{"S":"a"}}"#));
+        assert!(twice(
+            "PutItem",
+            CONDITIONAL,
+            r#","Item":{"n":{"N":"1.0"},"p":{"S":"a"}}"#
+        ));
+        assert!(!twice(
+            "PutItem",
+            CONDITIONAL,
+            r#","Item":{"n":{"N":"2"},"p":{"S":"a"}}"#
+        ));
         assert!(!twice("PutItem", CONDITIONAL, ""));
         let delete = r#"{"Key":{"p":{"S":"a"}},"ConditionExpression":"n = :n"}"#;
         assert!(twice("DeleteItem", delete, ""));
@@ -290,13 +411,23 @@ mod tests {
         assert_eq!(token_of(&one.body).as_str().unwrap().len(), 32);
         let given = Request::new("ExecuteTransaction", br#"{"ClientRequestToken":"mine"}"#);
         assert_eq!(token_of(&given.body), "mine");
-        assert!(!object(&Request::new("PutItem", b"{}").body).unwrap().contains_key(TOKEN));
+        assert!(
+            !object(&Request::new("PutItem", b"{}").body)
+                .unwrap()
+                .contains_key(TOKEN)
+        );
     }
 
     #[test]
     fn delays_are_random_and_grow_to_their_limit() {
         let longest = |count: u32| {
-            let delay = |_| match again(&Attempts { count, ..Attempts::default() }, Why::Failed(String::new())) {
+            let delay = |_| match again(
+                &Attempts {
+                    count,
+                    ..Attempts::default()
+                },
+                Why::Failed(String::new()),
+            ) {
                 Next::Again { delay, .. } => delay.as_millis(),
                 _ => unreachable!(),
             };

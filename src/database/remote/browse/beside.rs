@@ -7,7 +7,9 @@ use crate::database::bounded::OfEntries;
 use crate::database::prelude::*;
 use crate::database::{PartitionKey, Visit};
 use crate::expr::read_request::ReadRequest;
-use crate::model::api::table_control::{ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::api::table_control::{
+    ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+};
 use crate::model::error::StoreError;
 use std::collections::HashMap;
 
@@ -39,7 +41,10 @@ impl Beside {
         if partition.iter().map(AttributeValue::size).sum::<usize>() < SHORTENED_BYTES_MIN {
             return;
         }
-        self.keys.lock().put((source.clone(), partition_digest(partition)), partition.clone());
+        self.keys.lock().put(
+            (source.clone(), partition_digest(partition)),
+            partition.clone(),
+        );
     }
 
     pub fn partition(&self, source: &Source, digest: Digest) -> Option<PartitionKey> {
@@ -50,7 +55,10 @@ impl Beside {
     pub fn glance(&self, request: &ReadRequest, since_ms: u64) -> Option<Glance> {
         let mut glances = self.glances.lock();
         glances.retain(|(_, at_ms, _)| *at_ms > since_ms);
-        glances.iter().find(|(of, ..)| of == request).map(|(_, _, glance)| glance.clone())
+        glances
+            .iter()
+            .find(|(of, ..)| of == request)
+            .map(|(_, _, glance)| glance.clone())
     }
 
     pub fn keep_glance(&self, request: &ReadRequest, at_ms: u64, glance: Glance) {
@@ -68,10 +76,21 @@ impl Beside {
     pub fn park(&self, place: ParkedPlace, content: &[u8], now_ms: u64) -> Result<(), Error> {
         let mut parked = self.parked.lock();
         parked.retain(|(stat, _)| stat.place != place && now_ms < stat.until_ms());
-        if parked.iter().map(|(_, content)| content.len()).sum::<usize>() + content.len() > PARKED_BYTES_MAX {
+        if parked
+            .iter()
+            .map(|(_, content)| content.len())
+            .sum::<usize>()
+            + content.len()
+            > PARKED_BYTES_MAX
+        {
             return Err(StoreError::NoSpace.into());
         }
-        let stat = ParkedStat { place, bytes: content.len() as u64, parked_ms: now_ms, is_placed: true };
+        let stat = ParkedStat {
+            place,
+            bytes: content.len() as u64,
+            parked_ms: now_ms,
+            is_placed: true,
+        };
         parked.push((stat, content.into()));
         parked.sort_by_cached_key(|(stat, _)| order(&stat.place));
         Ok(())
@@ -79,12 +98,19 @@ impl Beside {
 
     pub fn parked_at(&self, place: &ParkedPlace, now_ms: u64) -> Option<(ParkedStat, Vec<u8>)> {
         let parked = self.parked.lock();
-        let (stat, content) = parked.iter().find(|(stat, _)| stat.place == *place && now_ms < stat.until_ms())?;
+        let (stat, content) = parked
+            .iter()
+            .find(|(stat, _)| stat.place == *place && now_ms < stat.until_ms())?;
         Some((stat.clone(), content.to_vec()))
     }
 
     pub fn tables_with_parked(&self) -> Vec<TableName> {
-        let mut tables: Vec<TableName> = self.parked.lock().iter().map(|(stat, _)| stat.place.table.clone()).collect();
+        let mut tables: Vec<TableName> = self
+            .parked
+            .lock()
+            .iter()
+            .map(|(stat, _)| stat.place.table.clone())
+            .collect();
         tables.sort();
         tables.dedup();
         tables
@@ -102,8 +128,14 @@ impl Beside {
                 && folder.is_none_or(|folder| stat.place.folder.as_ref() == folder)
                 && now_ms < stat.until_ms()
         };
-        let parked: Vec<ParkedStat> =
-            self.parked.lock().iter().map(|(stat, _)| stat).filter(|stat| is_meant(stat)).cloned().collect();
+        let parked: Vec<ParkedStat> = self
+            .parked
+            .lock()
+            .iter()
+            .map(|(stat, _)| stat)
+            .filter(|stat| is_meant(stat))
+            .cloned()
+            .collect();
         let _ = parked.into_iter().try_for_each(visit);
     }
 
@@ -117,16 +149,30 @@ impl Beside {
                 parked.len() < before
             }
             ParkedChange::Move { from, to } => {
-                let Some(at) = parked.iter().position(|(stat, _)| stat.place == from) else { return false };
+                let Some(at) = parked.iter().position(|(stat, _)| stat.place == from) else {
+                    return false;
+                };
                 let (stat, content) = parked.remove(at);
                 parked.retain(|(stat, _)| stat.place != to);
-                parked.push((ParkedStat { place: to, is_placed: true, ..stat }, content));
+                parked.push((
+                    ParkedStat {
+                        place: to,
+                        is_placed: true,
+                        ..stat
+                    },
+                    content,
+                ));
                 parked.sort_by_cached_key(|(stat, _)| order(&stat.place));
                 true
             }
             ParkedChange::Leave { table, folder } => {
-                let is_meant = |stat: &ParkedStat| stat.place.table == table && stat.place.folder == folder && stat.is_placed;
-                let left = parked.iter_mut().filter(|(stat, _)| is_meant(stat)).map(|(stat, _)| stat.is_placed = false);
+                let is_meant = |stat: &ParkedStat| {
+                    stat.place.table == table && stat.place.folder == folder && stat.is_placed
+                };
+                let left = parked
+                    .iter_mut()
+                    .filter(|(stat, _)| is_meant(stat))
+                    .map(|(stat, _)| stat.is_placed = false);
                 left.count() > 0
             }
         }
@@ -136,19 +182,35 @@ impl Beside {
         self.saved.lock().get(table).cloned().unwrap_or_default()
     }
 
-    pub fn change_saved_queries(&self, table: &TableName, change: &SavedQueryChange, now_ms: u64) -> SavedQueryOutcome {
+    pub fn change_saved_queries(
+        &self,
+        table: &TableName,
+        change: &SavedQueryChange,
+        now_ms: u64,
+    ) -> SavedQueryOutcome {
         let mut saved = self.saved.lock();
-        change.apply(Arc::make_mut(saved.entry(table.clone()).or_default()), now_ms)
+        change.apply(
+            Arc::make_mut(saved.entry(table.clone()).or_default()),
+            now_ms,
+        )
     }
 
     /// The table is gone.
     pub fn forget_table(&self, table: &TableName) {
-        self.parked.lock().retain(|(stat, _)| stat.place.table != *table);
+        self.parked
+            .lock()
+            .retain(|(stat, _)| stat.place.table != *table);
         self.saved.lock().remove(table);
     }
 }
 
 /// By folder and name.
 fn order(place: &ParkedPlace) -> (Option<Digest>, String) {
-    (place.folder.as_ref().map(|folder| partition_digest(&[folder])), place.name.clone())
+    (
+        place
+            .folder
+            .as_ref()
+            .map(|folder| partition_digest(&[folder])),
+        place.name.clone(),
+    )
 }

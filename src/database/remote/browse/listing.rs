@@ -33,7 +33,12 @@ impl RemoteDatabase {
     ) -> Result<(), Error> {
         let waiting = self.going_on(&source.source, listed, after);
         let is_going_on = after.is_some() && waiting.is_some();
-        let fetcher = Fetcher { service: Arc::clone(&self.service), pages: Arc::clone(&self.pages), source, request };
+        let fetcher = Fetcher {
+            service: Arc::clone(&self.service),
+            pages: Arc::clone(&self.pages),
+            source,
+            request,
+        };
         let mut walk = match waiting {
             Some(walk) => walk,
             None => self.begin_walk(&fetcher, listed, after)?,
@@ -56,7 +61,9 @@ impl RemoteDatabase {
             }
             if let (Err(error), false) = (may_go_on, matches!(walk.next, Next::Done)) {
                 // Who shows what was given and goes on after it pays for no more.
-                return self.wait_for_reader(fetcher, listed, last, walk).and(Err(error));
+                return self
+                    .wait_for_reader(fetcher, listed, last, walk)
+                    .and(Err(error));
             }
             is_at_end = !walk.turn(&fetcher, &self.caller)?;
         }
@@ -64,13 +71,30 @@ impl RemoteDatabase {
         self.wait_for_reader(fetcher, listed, last, walk)
     }
 
-    fn wait_for_reader(&self, fetcher: Fetcher, listed: &Listed, after: Option<Box<[u8]>>, walk: Walk) -> Result<(), Error> {
+    fn wait_for_reader(
+        &self,
+        fetcher: Fetcher,
+        listed: &Listed,
+        after: Option<Box<[u8]>>,
+        walk: Walk,
+    ) -> Result<(), Error> {
         if let Some(after) = after {
             let at_ms = self.options.clock.now_ms();
             // Who comes too late for the walk goes on with what it cost.
-            self.tolls.keep(&fetcher.request, &keys_at(&Position(after.clone()))?, walk.toll);
+            self.tolls.keep(
+                &fetcher.request,
+                &keys_at(&Position(after.clone()))?,
+                walk.toll,
+            );
             let (source, own_writes) = (fetcher.source.source, self.commits.own());
-            self.walks.put(Waiting { source, listed: listed.clone(), after: Some(after), at_ms, own_writes, walk });
+            self.walks.put(Waiting {
+                source,
+                listed: listed.clone(),
+                after: Some(after),
+                at_ms,
+                own_writes,
+                walk,
+            });
         }
         Ok(())
     }
@@ -79,7 +103,8 @@ impl RemoteDatabase {
     fn going_on(&self, source: &Source, listed: &Listed, after: Option<&Position>) -> Option<Walk> {
         let now_ms = self.options.clock.now_ms();
         let waiting = self.walks.take(source, listed, after, now_ms)?;
-        let is_good = now_ms < waiting.at_ms.saturating_add(self.pages.ttl_ms()) && waiting.own_writes == self.commits.own();
+        let is_good = now_ms < waiting.at_ms.saturating_add(self.pages.ttl_ms())
+            && waiting.own_writes == self.commits.own();
         if after.is_none() && !is_good {
             self.siblings.give_up(source);
             return None;
@@ -87,14 +112,25 @@ impl RemoteDatabase {
         Some(waiting.walk)
     }
 
-    fn begin_walk(&self, fetcher: &Fetcher, listed: &Listed, after: Option<&Position>) -> Result<Walk, Error> {
+    fn begin_walk(
+        &self,
+        fetcher: &Fetcher,
+        listed: &Listed,
+        after: Option<&Position>,
+    ) -> Result<Walk, Error> {
         let source = &fetcher.source;
         if !matches!(listed, Listed::Entries(Entries::Collection { .. })) {
             self.admit(source, None)?;
         }
         let start = after.map(keys_at).transpose()?;
-        let toll = self.tolls.before(&ReadRequest { exclusive_start_key: start.clone(), ..fetcher.request.clone() });
-        let mut walk = Walk { toll, ..Walk::default() };
+        let toll = self.tolls.before(&ReadRequest {
+            exclusive_start_key: start.clone(),
+            ..fetcher.request.clone()
+        });
+        let mut walk = Walk {
+            toll,
+            ..Walk::default()
+        };
         if let (Listed::Collections, Some(start)) = (listed, &start) {
             // The rest of that collection was listed.
             walk.is_new(&source.key_of(start)?);
@@ -116,9 +152,17 @@ impl RemoteDatabase {
     }
 
     /// An item, those that come after it being held.
-    pub(super) fn item_and_next(&self, table: &Readable, key: &Key, items: u32) -> Result<Option<Item>, Error> {
+    pub(super) fn item_and_next(
+        &self,
+        table: &Readable,
+        key: &Key,
+        items: u32,
+    ) -> Result<Option<Item>, Error> {
         let here = key.sort.clone().map(SortRange::GreaterOrEqual);
-        let request = ReadRequest { limit: Some(items), ..table.query(&vec![key.partition.clone()], here) };
+        let request = ReadRequest {
+            limit: Some(items),
+            ..table.query(&vec![key.partition.clone()], here)
+        };
         let (began, mut found) = (self.pages.begin(), None);
         source::items(&*self.service, &request, &mut |item| {
             let of = table.key_of(&item)?;
@@ -126,7 +170,8 @@ impl RemoteDatabase {
                 found = Some(item);
             } else {
                 let record = self.pages.record(&item, &table.key_names());
-                self.pages.keep(began, (table.source.clone(), of), Some(record), true);
+                self.pages
+                    .keep(began, (table.source.clone(), of), Some(record), true);
             }
             Ok(())
         })?;
@@ -138,7 +183,10 @@ impl RemoteDatabase {
     /// A folder is about to be listed: asks for those that come next.
     pub(super) fn ask_siblings(&self, readable: &Readable, partition: &PartitionKey) {
         if self.options.reads_ahead && !self.options.ttl.is_zero() {
-            self.siblings.follow(&readable.source, partition).into_iter().for_each(|next| self.ask_ahead(readable, next));
+            self.siblings
+                .follow(&readable.source, partition)
+                .into_iter()
+                .for_each(|next| self.ask_ahead(readable, next));
         }
     }
 
@@ -146,14 +194,25 @@ impl RemoteDatabase {
     fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
         let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
         let (service, pages) = (Arc::clone(&self.service_ahead), Arc::clone(&self.pages));
-        let (source, place) = (readable.source.clone(), collection_place(&readable.source, &partition));
+        let (source, place) = (
+            readable.source.clone(),
+            collection_place(&readable.source, &partition),
+        );
         let request = readable.query(&partition, None);
-        let fetcher = Fetcher { service, pages: Arc::clone(&pages), source: readable.clone(), request };
+        let fetcher = Fetcher {
+            service,
+            pages: Arc::clone(&pages),
+            source: readable.clone(),
+            request,
+        };
         let landing = pages.asking(&place);
         let fetched = on_thread(&self.walks.ahead, move || {
             let began = pages.begin();
             let fetched = fetcher.fetch(None);
-            let is_there = fetched.as_ref().map(|page| (!page.0.is_empty()).then(Stored::default)).map_err(Clone::clone);
+            let is_there = fetched
+                .as_ref()
+                .map(|page| (!page.0.is_empty()).then(Stored::default))
+                .map_err(Clone::clone);
             if let Ok(is_there) = &is_there {
                 pages.keep(began, place, is_there.clone(), true);
             }
@@ -162,10 +221,25 @@ impl RemoteDatabase {
             }
             fetched
         });
-        let Some(fetched) = fetched else { return self.siblings.not_asked(&source, &partition) };
-        let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
-        let walk = Walk { next: Next::Ahead(fetched), ..Walk::default() };
-        self.walks.put(Waiting { source, listed, after: None, at_ms, own_writes, walk });
+        let Some(fetched) = fetched else {
+            return self.siblings.not_asked(&source, &partition);
+        };
+        let listed = Listed::Entries(Entries::Collection {
+            partition,
+            sort_prefix: None,
+        });
+        let walk = Walk {
+            next: Next::Ahead(fetched),
+            ..Walk::default()
+        };
+        self.walks.put(Waiting {
+            source,
+            listed,
+            after: None,
+            at_ms,
+            own_writes,
+            walk,
+        });
     }
 }
 
@@ -176,7 +250,9 @@ impl RemoteDatabase {
     /// `Budget`, with what it would cost and what helps.
     pub(super) fn admit(&self, source: &Readable, items: Option<u32>) -> Result<(), Error> {
         let (count, bytes) = source.counted();
-        let part = items.map_or(1.0, |items| (f64::from(items) / count.max(1) as f64).min(1.0));
+        let part = items.map_or(1.0, |items| {
+            (f64::from(items) / count.max(1) as f64).min(1.0)
+        });
         let units = (bytes as f64 * part / READ_UNIT_BYTES as f64).ceil() * UNITS_A_READ;
         let limit = self.options.scan_limit;
         if units <= limit {
@@ -225,7 +301,14 @@ fn ways(source: &Readable) -> (String, String) {
         Some(index) => format!("{table}/gsi/{}", index.name),
         None => table.to_string(),
     };
-    let keys: Vec<String> = source.partition().iter().map(|key| format!("{}=VALUE", key.name)).collect();
-    let help = format!("{path}/query/{}/items.ndjson reads one item collection", keys.join("/"));
+    let keys: Vec<String> = source
+        .partition()
+        .iter()
+        .map(|key| format!("{}=VALUE", key.name))
+        .collect();
+    let help = format!(
+        "{path}/query/{}/items.ndjson reads one item collection",
+        keys.join("/")
+    );
     (path, help)
 }

@@ -13,16 +13,19 @@ use crate::database::caller::Caller;
 use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, SourceStats, TextForm, Visit,
-    VisitEntry, VisitRecord,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows,
+    SourceStats, TextForm, Visit, VisitEntry, VisitRecord,
 };
 use crate::expr::SortRange;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::table_control::{
-    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange, SavedQueryOutcome,
+    ParkRequest, ParkedChange, ParkedPlace, ParkedStat, SavedQueries, SavedQueryChange,
+    SavedQueryOutcome,
 };
 use crate::model::api::tables::Absence;
-use crate::model::api::{Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest};
+use crate::model::api::{
+    Call, DeleteItemResponse, GetItemRequest, Segment, TableDescription, UpdateTableRequest,
+};
 use crate::model::layout::PlaceRange;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{Key, TableSchema};
@@ -41,30 +44,36 @@ const GLANCE_BYTES: u64 = 64 * 1024;
 const SAMPLE_ITEMS: u32 = 1000;
 
 const NO_ABSENCES: &str = "which items an index leaves out is not told by the service; `ddbfs pull` the table and look there";
-const NO_EXPIRING: &str =
-    "which items expire next is not told by the service without reading all of them; `ddbfs pull` the table and look there";
-const NO_PLACES: &str =
-    "the partitions of a service elsewhere are not to be seen; `ddbfs pull` the table and look at the model of them there";
-const NO_ALIAS: &str =
-    "this shortened name says its key only after the mount listed it, and --scan-limit forbids that: name the key in a query path";
+const NO_EXPIRING: &str = "which items expire next is not told by the service without reading all of them; `ddbfs pull` the table and look there";
+const NO_PLACES: &str = "the partitions of a service elsewhere are not to be seen; `ddbfs pull` the table and look at the model of them there";
+const NO_ALIAS: &str = "this shortened name says its key only after the mount listed it, and --scan-limit forbids that: name the key in a query path";
 
 impl RemoteDatabase {
     fn readable(&self, source: &Source) -> Result<Option<Readable>, Error> {
-        let described = self.tables.table(self.asker(), &source.table)?.ok_or(Error::ResourceNotFound)?;
+        let described = self
+            .tables
+            .table(self.asker(), &source.table)?
+            .ok_or(Error::ResourceNotFound)?;
         Readable::new(source, described)
     }
 
     /// The record of an entry: held, else asked for.
     fn record(&self, source: &Source, key: &EntryKey) -> Result<Option<Stored>, Error> {
-        let Some(readable) = self.readable(source)?.filter(|readable| readable.fits(key)) else { return Ok(None) };
+        let Some(readable) = self.readable(source)?.filter(|readable| readable.fits(key)) else {
+            return Ok(None);
+        };
         let place = (source.clone(), key.clone());
         let worth = self.worth_reading(&place);
         self.pages.get(&place, &self.caller, || {
             let was_listed = self.pages.last(&place).is_some();
             let item = match &key.index {
-                None if let Some(items) = worth.filter(|_| was_listed) => self.item_and_next(&readable, &key.base, items)?,
+                None if let Some(items) = worth.filter(|_| was_listed) => {
+                    self.item_and_next(&readable, &key.base, items)?
+                }
                 None => self.item(&readable, &key.base)?,
-                Some(of_index) if readable.sort().is_empty() => self.projected(&readable, key, of_index)?,
+                Some(of_index) if readable.sort().is_empty() => {
+                    self.projected(&readable, key, of_index)?
+                }
                 Some(of_index) => self.entry(&readable, key, of_index)?,
             };
             Ok(item.map(|item| self.pages.record(&item, &readable.key_names())))
@@ -73,7 +82,10 @@ impl RemoteDatabase {
 
     fn item(&self, table: &Readable, key: &Key) -> Result<Option<Item>, Error> {
         let key = key.to_item(&table.described.schema.key);
-        let request = GetItemRequest { consistent_read: true, ..GetItemRequest::new(table.source.table.clone(), key) };
+        let request = GetItemRequest {
+            consistent_read: true,
+            ..GetItemRequest::new(table.source.table.clone(), key)
+        };
         Ok(self.service.get_item(request)?.item)
     }
 
@@ -106,35 +118,62 @@ impl RemoteDatabase {
         key: &EntryKey,
         (partition, _): &(PartitionKey, Vec<AttributeValue>),
     ) -> Result<Option<Item>, Error> {
-        let (Some(item), Some(schema)) = (self.item(index, &key.base)?, index.index()) else { return Ok(None) };
-        let has_key = schema.partition.iter().zip(partition).all(|(attribute, value)| item.get(&attribute.name) == Some(value));
+        let (Some(item), Some(schema)) = (self.item(index, &key.base)?, index.index()) else {
+            return Ok(None);
+        };
+        let has_key = schema
+            .partition
+            .iter()
+            .zip(partition)
+            .all(|(attribute, value)| item.get(&attribute.name) == Some(value));
         let base = &index.described.schema.key;
-        let shown = item.0.into_iter().filter(|(name, _)| schema.projects(base, name)).collect();
+        let shown = item
+            .0
+            .into_iter()
+            .filter(|(name, _)| schema.projects(base, name))
+            .collect();
         Ok(has_key.then_some(Item(shown)))
     }
 
     /// Has the collection entries? Asked for by one entry.
     fn has_entries(&self, readable: &Readable, partition: &PartitionKey) -> Result<bool, Error> {
-        let found = self.pages.get(&collection_place(&readable.source, partition), &self.caller, || {
-            let mut count = 0;
-            let mut request = ReadRequest { limit: Some(1), ..readable.query(partition, None) };
-            request.projection = Some(readable.keys_alone());
-            source::page(&*self.service, &request, &mut |_| count += 1)?;
-            Ok((count > 0).then(Stored::default))
-        })?;
+        let found = self.pages.get(
+            &collection_place(&readable.source, partition),
+            &self.caller,
+            || {
+                let mut count = 0;
+                let mut request = ReadRequest {
+                    limit: Some(1),
+                    ..readable.query(partition, None)
+                };
+                request.projection = Some(readable.keys_alone());
+                source::page(&*self.service, &request, &mut |_| count += 1)?;
+                Ok((count > 0).then(Stored::default))
+            },
+        )?;
         Ok(found.is_some())
     }
 
     /// A collection that has entries. Nobody counts them: it has all that its source has, at most, and is as old as its table.
     fn collection_of(readable: &Readable, partition: PartitionKey) -> Collection {
         let (entries, bytes) = readable.counted();
-        Collection { partition, entries, bytes, modified_ms: readable.described.table.created_ms }
+        Collection {
+            partition,
+            entries,
+            bytes,
+            modified_ms: readable.described.table.created_ms,
+        }
     }
 
     /// A page for who only looks: a scan stays below the limit.
     fn looked(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
-        let Some(readable) = self.readable(&source)? else { return Ok(Page::nothing(source.table)) };
+        let source = Source {
+            table: request.table_name.clone(),
+            index: request.index_name.clone(),
+        };
+        let Some(readable) = self.readable(&source)? else {
+            return Ok(Page::nothing(source.table));
+        };
         let toll = self.tolls.before(request);
         if let ReadRange::Scan { .. } = request.range {
             self.admit(&readable, request.limit)?;
@@ -147,12 +186,18 @@ impl RemoteDatabase {
                 && let Ok(key) = readable.key_of(&item)
             {
                 let record = self.pages.record(&item, &readable.key_names());
-                self.pages.keep(began, (source.clone(), key), Some(record), request.consistent_read);
+                self.pages.keep(
+                    began,
+                    (source.clone(), key),
+                    Some(record),
+                    request.consistent_read,
+                );
             }
             rows(row);
         })?;
         if let Some(last) = &page.last_evaluated_key {
-            self.tolls.keep(request, last, toll.and(Toll::of(request, &page)));
+            self.tolls
+                .keep(request, last, toll.and(Toll::of(request, &page)));
         }
         Ok(page)
     }
@@ -161,24 +206,40 @@ impl RemoteDatabase {
 impl RemoteDatabase {
     /// The same for as many items as a few units show, by their mean size.
     fn of_few(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
-        let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
-        let (count, bytes) = self.readable(&source)?.map(|readable| readable.counted()).unwrap_or_default();
-        let few = GLANCE_BYTES.saturating_mul(count).checked_div(bytes).unwrap_or(GLANCE_ITEMS_UNCOUNTED).max(1);
+        let source = Source {
+            table: request.table_name.clone(),
+            index: request.index_name.clone(),
+        };
+        let (count, bytes) = self
+            .readable(&source)?
+            .map(|readable| readable.counted())
+            .unwrap_or_default();
+        let few = GLANCE_BYTES
+            .saturating_mul(count)
+            .checked_div(bytes)
+            .unwrap_or(GLANCE_ITEMS_UNCOUNTED)
+            .max(1);
         let few = u32::try_from(few).unwrap_or(GLANCE_ITEMS);
-        Ok(ReadRequest { limit: request.limit.map(|limit| limit.min(few)), ..request.clone() })
+        Ok(ReadRequest {
+            limit: request.limit.map(|limit| limit.min(few)),
+            ..request.clone()
+        })
     }
 
     /// A look at the first few, which are shown again for a while.
     fn glance(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let request = &self.of_few(request)?;
         let now_ms = self.options.clock.now_ms();
-        let held = self.beside.glance(request, now_ms.saturating_sub(GLANCE_MS));
+        let held = self
+            .beside
+            .glance(request, now_ms.saturating_sub(GLANCE_MS));
         let (items, page) = match held {
             Some(held) => held,
             None => {
                 let mut items = Vec::new();
                 let page = self.looked(request, &mut |row| items.extend(row.to_item()))?;
-                self.beside.keep_glance(request, now_ms, (items.clone(), page.clone()));
+                self.beside
+                    .keep_glance(request, now_ms, (items.clone(), page.clone()));
                 (items, page)
             }
         };
@@ -193,11 +254,17 @@ impl Browse for RemoteDatabase {
     }
 
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
-        Ok(self.tables.table(self.asker(), table)?.map(|described| Arc::clone(&described.schema)))
+        Ok(self
+            .tables
+            .table(self.asker(), table)?
+            .map(|described| Arc::clone(&described.schema)))
     }
 
     fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
-        Ok(self.tables.table(self.asker(), table)?.map(|described| described.table.clone()))
+        Ok(self
+            .tables
+            .table(self.asker(), table)?
+            .map(|described| described.table.clone()))
     }
 
     fn table_names(&self) -> Result<Vec<TableName>, Error> {
@@ -205,33 +272,65 @@ impl Browse for RemoteDatabase {
     }
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
-        let described = self.tables.counted(self.asker(), &source.table)?.ok_or(Error::ResourceNotFound)?;
-        let place = source.index.as_ref().map(|name| described.schema.indexes.iter().position(|index| index.name == *name));
+        let described = self
+            .tables
+            .counted(self.asker(), &source.table)?
+            .ok_or(Error::ResourceNotFound)?;
+        let place = source.index.as_ref().map(|name| {
+            described
+                .schema
+                .indexes
+                .iter()
+                .position(|index| index.name == *name)
+        });
         let table = &described.table;
         // Whether the service counts what an item is billed beside itself is not known.
         let (entries, bytes, partition_keys) = match place {
             None => (table.item_count, table.table_size_bytes, 0),
             Some(place) => {
-                let index = place.and_then(|place| table.indexes.get(place)).ok_or(Error::ResourceNotFound)?;
-                (index.item_count, index.index_size_bytes, index.partition_keys)
+                let index = place
+                    .and_then(|place| table.indexes.get(place))
+                    .ok_or(Error::ResourceNotFound)?;
+                (
+                    index.item_count,
+                    index.index_size_bytes,
+                    index.partition_keys,
+                )
             }
         };
-        Ok(SourceStats { entries, bytes, partition_keys })
+        Ok(SourceStats {
+            entries,
+            bytes,
+            partition_keys,
+        })
     }
 
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
         let record = self.record(source, key)?;
-        Ok(record.map(|record| Record::parse(&record).map(|record| EntryStat::from(&record))).transpose()?)
+        Ok(record
+            .map(|record| Record::parse(&record).map(|record| EntryStat::from(&record)))
+            .transpose()?)
     }
 
-    fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
-        let Some(record) = self.record(source, key)? else { return Ok(None) };
+    fn text(
+        &self,
+        source: &Source,
+        key: &EntryKey,
+        form: TextForm,
+    ) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        let Some(record) = self.record(source, key)? else {
+            return Ok(None);
+        };
         let record = Record::parse(&record)?;
         Ok(Some((form.text(&record)?, EntryStat::from(&record))))
     }
 
     /// The page is paid for when it is read, whatever becomes of its bill.
-    fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
+    fn page_on_account(
+        &self,
+        request: &ReadRequest,
+        rows: &mut Rows<'_>,
+    ) -> Result<(Page, Bill), Error> {
         Ok((self.looked(request, rows)?, Bill::new(|| Ok(()))))
     }
 
@@ -245,20 +344,38 @@ impl Browse for RemoteDatabase {
 
     fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         match request.limit {
-            Some(1..=GLANCE_ITEMS) if request.exclusive_start_key.is_none() => self.glance(request, rows),
+            Some(1..=GLANCE_ITEMS) if request.exclusive_start_key.is_none() => {
+                self.glance(request, rows)
+            }
             _ => self.looked(request, rows),
         }
     }
 
-    fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
-        let Some(readable) = self.readable(source)? else { return Ok(None) };
+    fn collection(
+        &self,
+        source: &Source,
+        partition: &PartitionKey,
+    ) -> Result<Option<Collection>, Error> {
+        let Some(readable) = self.readable(source)? else {
+            return Ok(None);
+        };
         if !readable.is_grouped() {
-            let Some(value) = partition.first() else { return Ok(None) };
-            let key = base_entry(Key { partition: value.clone(), sort: None });
+            let Some(value) = partition.first() else {
+                return Ok(None);
+            };
+            let key = base_entry(Key {
+                partition: value.clone(),
+                sort: None,
+            });
             let stat = self.stat(source, &key)?;
             return Ok(stat.map(|stat| {
                 let (bytes, modified_ms) = (u64::from(stat.item_bytes), stat.modified_ms);
-                Collection { partition: partition.clone(), entries: 1, bytes, modified_ms }
+                Collection {
+                    partition: partition.clone(),
+                    entries: 1,
+                    bytes,
+                    modified_ms,
+                }
             }));
         }
         if !readable.fits_partition(partition) || !self.has_entries(&readable, partition)? {
@@ -268,12 +385,21 @@ impl Browse for RemoteDatabase {
         Ok(Some(Self::collection_of(&readable, partition.clone())))
     }
 
-    fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
+    fn partition_by_digest(
+        &self,
+        source: &Source,
+        digest: Digest,
+    ) -> Result<Option<PartitionKey>, Error> {
         if let Some(partition) = self.beside.partition(source, digest) {
-            return Ok(self.collection(source, &partition)?.map(|collection| collection.partition));
+            return Ok(self
+                .collection(source, &partition)?
+                .map(|collection| collection.partition));
         }
         // Nobody listed it: the keys are read for it, where that may be. Each is learnt.
-        let listed = self.collections(source, None, None, &mut |_| match self.beside.partition(source, digest) {
+        let listed = self.collections(source, None, None, &mut |_| match self
+            .beside
+            .partition(source, digest)
+        {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         });
@@ -293,45 +419,94 @@ impl Browse for RemoteDatabase {
         if range.is_some() {
             return Err(PARTITIONS);
         }
-        let Some(readable) = self.readable(source)? else { return Ok(()) };
-        let request = ReadRequest { projection: Some(readable.keys_alone()), ..readable.scan() };
+        let Some(readable) = self.readable(source)? else {
+            return Ok(());
+        };
+        let request = ReadRequest {
+            projection: Some(readable.keys_alone()),
+            ..readable.scan()
+        };
         let (of, began) = (readable.clone(), self.pages.begin());
         if after.is_none() {
             self.siblings.begin(source);
         }
-        self.walk((readable, &Listed::Collections), request, after, &mut |row| {
-            let partition = row.key.index.as_ref().map_or_else(|| vec![row.key.base.partition.clone()], |(key, _)| key.clone());
-            self.beside.learn(source, &partition);
-            self.siblings.show(source, &partition);
-            self.pages.keep(began, collection_place(source, &partition), Some(Stored::default()), false);
-            visit((Self::collection_of(&of, partition), Position(row.place.clone())))
-        })
+        self.walk(
+            (readable, &Listed::Collections),
+            request,
+            after,
+            &mut |row| {
+                let partition = row.key.index.as_ref().map_or_else(
+                    || vec![row.key.base.partition.clone()],
+                    |(key, _)| key.clone(),
+                );
+                self.beside.learn(source, &partition);
+                self.siblings.show(source, &partition);
+                self.pages.keep(
+                    began,
+                    collection_place(source, &partition),
+                    Some(Stored::default()),
+                    false,
+                );
+                visit((
+                    Self::collection_of(&of, partition),
+                    Position(row.place.clone()),
+                ))
+            },
+        )
     }
 
-    fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error> {
-        let Some(readable) = self.readable(source)? else { return Ok(()) };
+    fn entries(
+        &self,
+        source: &Source,
+        range: &Entries,
+        after: Option<&Position>,
+        visit: &mut VisitEntry<'_>,
+    ) -> Result<(), Error> {
+        let Some(readable) = self.readable(source)? else {
+            return Ok(());
+        };
         let request = match range {
             Entries::All => readable.scan(),
-            Entries::Collection { partition, .. } if !readable.fits_partition(partition) => return Ok(()),
-            Entries::Collection { partition, sort_prefix } => {
-                let begins = sort_prefix.as_ref().and_then(|bytes| begins_with(&readable, bytes));
+            Entries::Collection { partition, .. } if !readable.fits_partition(partition) => {
+                return Ok(());
+            }
+            Entries::Collection {
+                partition,
+                sort_prefix,
+            } => {
+                let begins = sort_prefix
+                    .as_ref()
+                    .and_then(|bytes| begins_with(&readable, bytes));
                 readable.query(partition, begins)
             }
             Entries::Within(_) => return Err(Error::Unavailable(NO_PLACES)),
         };
-        if let (Entries::Collection { partition, sort_prefix: None }, None) = (range, after) {
+        if let (
+            Entries::Collection {
+                partition,
+                sort_prefix: None,
+            },
+            None,
+        ) = (range, after)
+        {
             self.ask_siblings(&readable, partition);
         }
         let is_flat = !readable.is_grouped();
-        self.walk((readable, &Listed::Entries(range.clone())), request, after, &mut |row| {
-            if is_flat {
-                self.beside.learn(source, &vec![row.key.base.partition.clone()]);
-            }
-            match row.stat {
-                Some(stat) if begins_so(&row.key, range) => visit(&row.key, stat, &row.place),
-                _ => ControlFlow::Continue(()),
-            }
-        })
+        self.walk(
+            (readable, &Listed::Entries(range.clone())),
+            request,
+            after,
+            &mut |row| {
+                if is_flat {
+                    self.beside
+                        .learn(source, &vec![row.key.base.partition.clone()]);
+                }
+                match row.stat {
+                    Some(stat) if begins_so(&row.key, range) => visit(&row.key, stat, &row.place),
+                    _ => ControlFlow::Continue(()),
+                }
+            },
+        )
     }
 
     fn records(
@@ -341,14 +516,25 @@ impl Browse for RemoteDatabase {
         after: Option<&Position>,
         visit: &mut VisitRecord<'_>,
     ) -> Result<Option<Position>, Error> {
-        let Some(readable) = self.readable(source)? else { return Ok(None) };
+        let Some(readable) = self.readable(source)? else {
+            return Ok(None);
+        };
         self.admit(&readable, None)?;
         let is_first = after.is_none() && segment.is_none_or(|segment| segment.index == 0);
         // All segments are one sample.
-        let mut toll = if is_first { Toll::default() } else { self.tolls.of_sample(&source.table) };
+        let mut toll = if is_first {
+            Toll::default()
+        } else {
+            self.tolls.of_sample(&source.table)
+        };
         let exclusive_start_key = after.map(keys_at).transpose()?;
         let range = ReadRange::Scan { segment };
-        let mut request = ReadRequest { limit: Some(SAMPLE_ITEMS), exclusive_start_key, range, ..readable.scan() };
+        let mut request = ReadRequest {
+            limit: Some(SAMPLE_ITEMS),
+            exclusive_start_key,
+            range,
+            ..readable.scan()
+        };
         loop {
             self.go_on(&readable, toll)?;
             let mut ended_at = None;
@@ -378,22 +564,37 @@ impl Browse for RemoteDatabase {
 
     fn pause_index_propagation(&self, _table: &TableName, _is_paused: bool) -> Result<(), Error> {
         self.may_write()?;
-        Err(Error::Unavailable("a pause of indexes is not made through a remote mount; use the service's own tools for it"))
+        Err(Error::Unavailable(
+            "a pause of indexes is not made through a remote mount; use the service's own tools for it",
+        ))
     }
 
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
         Ok(self.beside.saved_queries(table))
     }
 
-    fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error> {
+    fn change_saved_queries(
+        &self,
+        table: &TableName,
+        change: SavedQueryChange,
+    ) -> Result<SavedQueryOutcome, Error> {
         self.schema(table)?.ok_or(Error::ResourceNotFound)?;
-        Ok(self.beside.change_saved_queries(table, &change, self.options.clock.now_ms()))
+        Ok(self
+            .beside
+            .change_saved_queries(table, &change, self.options.clock.now_ms()))
     }
 
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
-        let ParkRequest { delete, place, content } = request;
+        let ParkRequest {
+            delete,
+            place,
+            content,
+        } = request;
         // Parked first: a text that there is no room for is not deleted.
-        if let Err(error) = self.beside.park(place.clone(), &content, self.options.clock.now_ms()) {
+        if let Err(error) = self
+            .beside
+            .park(place.clone(), &content, self.options.clock.now_ms())
+        {
             return done.tell(Err(error));
         }
         let beside = Arc::clone(&self.beside);
@@ -412,7 +613,8 @@ impl Browse for RemoteDatabase {
         folder: Option<Option<&AttributeValue>>,
         visit: &mut Visit<'_, ParkedStat>,
     ) -> Result<(), Error> {
-        self.beside.each_parked(table, folder, self.options.clock.now_ms(), visit);
+        self.beside
+            .each_parked(table, folder, self.options.clock.now_ms(), visit);
         Ok(())
     }
 
@@ -441,7 +643,11 @@ impl Browse for RemoteDatabase {
     }
 
     fn store_info(&self) -> StoreInfo {
-        StoreInfo { free_bytes: FREE_BYTES, total_bytes: FREE_BYTES, ..StoreInfo::default() }
+        StoreInfo {
+            free_bytes: FREE_BYTES,
+            total_bytes: FREE_BYTES,
+            ..StoreInfo::default()
+        }
     }
 }
 
@@ -461,8 +667,17 @@ fn begins_with(readable: &Readable, bytes: &[u8]) -> Option<SortRange> {
 
 /// Does the entry's sort key begin as the range says? What was asked for may be wider.
 fn begins_so(key: &EntryKey, range: &Entries) -> bool {
-    let Entries::Collection { sort_prefix: Some(prefix), .. } = range else { return true };
-    let first = key.index.as_ref().map_or(key.base.sort.as_ref(), |(_, sort)| sort.first());
+    let Entries::Collection {
+        sort_prefix: Some(prefix),
+        ..
+    } = range
+    else {
+        return true;
+    };
+    let first = key
+        .index
+        .as_ref()
+        .map_or(key.base.sort.as_ref(), |(_, sort)| sort.first());
     match first {
         Some(AttributeValue::S(text)) => text.as_bytes().starts_with(prefix),
         Some(AttributeValue::B(bytes)) => bytes.starts_with(prefix),

@@ -106,13 +106,18 @@ impl Deref for RemoteDatabase {
 
 impl std::fmt::Debug for RemoteDatabase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemoteDatabase").field("shared", &self.shared).field("caller", &self.caller).finish_non_exhaustive()
+        f.debug_struct("RemoteDatabase")
+            .field("shared", &self.shared)
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -123,7 +128,12 @@ impl RemoteDatabase {
         let clock = || Arc::clone(&options.clock);
         let commits = Arc::new(Commits::new(options.ttl, clock()));
         let shared = Shared {
-            tables: Arc::new(Tables::new(options.tables.clone(), options.ttl, clock(), Arc::clone(&commits))),
+            tables: Arc::new(Tables::new(
+                options.tables.clone(),
+                options.ttl,
+                clock(),
+                Arc::clone(&commits),
+            )),
             pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
             walks: Walks::default(),
             tolls: Tolls::default(),
@@ -134,26 +144,44 @@ impl RemoteDatabase {
             service_ahead: Arc::clone(&service),
             options,
         };
-        Self { shared: Arc::new(shared), service, caller: Caller::default(), layout: None }
+        Self {
+            shared: Arc::new(shared),
+            service,
+            caller: Caller::default(),
+            layout: None,
+        }
     }
 
     /// The same for a caller who may give up.
     fn called_by(&self, caller: &Caller) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            service: self.service.for_caller(caller).unwrap_or_else(|| Arc::clone(&self.service)),
+            service: self
+                .service
+                .for_caller(caller)
+                .unwrap_or_else(|| Arc::clone(&self.service)),
             caller: caller.clone(),
-            layout: self.layout.as_ref().map(|layout| layout.for_caller(caller).unwrap_or_else(|| Arc::clone(layout))),
+            layout: self.layout.as_ref().map(|layout| {
+                layout
+                    .for_caller(caller)
+                    .unwrap_or_else(|| Arc::clone(layout))
+            }),
         }
     }
 
     fn asker(&self) -> Asker<'_> {
-        Asker { service: &*self.service, caller: &self.caller }
+        Asker {
+            service: &*self.service,
+            caller: &self.caller,
+        }
     }
 
     /// With what is known of units and partitions.
     #[must_use]
     pub fn with_layout(self, layout: Arc<dyn Layout>) -> Self {
-        Self { layout: Some(layout), ..self }
+        Self {
+            layout: Some(layout),
+            ..self
+        }
     }
 }

@@ -20,11 +20,12 @@ use crate::database::{BatchRows, Done, Rows};
 use crate::expr::partiql;
 use crate::model::api::operation::Way;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call, CreateTableRequest,
-    CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, PutItemRequest,
-    PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest, UpdateTableResponse, VerbatimRequest,
-    WriteRequest,
+    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, Call,
+    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse,
+    DeleteTableRequest, DeleteTableResponse, PutItemRequest, PutItemResponse, QueryRequest,
+    ReturnValues, ScanRequest, TableStatus, TransactWriteItemsRequest, TransactWriteItemsResponse,
+    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTableRequest,
+    UpdateTableResponse, VerbatimRequest, WriteRequest,
 };
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
@@ -49,12 +50,18 @@ impl Database for RemoteDatabase {
             Call::UpdateTable(request, done) => done.tell(self.update_table(request)),
             Call::DeleteTable(request, done) => done.tell(self.delete_table(request)),
             Call::Verbatim(request, done) => self.pass(request, done),
-            Call::DescribeTimeToLive(request, done) => done.tell(self.tables.time_to_live(self.asker(), request)),
+            Call::DescribeTimeToLive(request, done) => {
+                done.tell(self.tables.time_to_live(self.asker(), request))
+            }
             call => self.hand_on(call),
         }
     }
 
-    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    fn batch_get_rows(
+        &self,
+        request: &BatchGetItemRequest,
+        rows: &mut BatchRows<'_>,
+    ) -> Result<BatchGetItemPage, Error> {
         self.service.batch_get_rows(request, rows)
     }
 
@@ -88,7 +95,10 @@ impl RemoteDatabase {
     }
 
     /// Before statements that may write: of their tables anything may be another then, and nothing if they only read.
-    pub(super) fn statements<'s>(&self, statements: impl Iterator<Item = &'s str>) -> Result<Vec<TableName>, Error> {
+    pub(super) fn statements<'s>(
+        &self,
+        statements: impl Iterator<Item = &'s str>,
+    ) -> Result<Vec<TableName>, Error> {
         let writing: Vec<&str> = statements.filter(|text| !is_select(text)).collect();
         if !writing.is_empty() {
             self.may_write()?;
@@ -99,13 +109,15 @@ impl RemoteDatabase {
     /// What is held is told of a call's end, unless it only reads.
     fn hand_on(&self, call: Call) {
         let changed = match &call {
-            Call::ExecuteStatement(request, _) => self.statements(std::iter::once(&*request.statement)).map(Changed::Tables),
-            Call::BatchExecuteStatement(request, _) => {
-                self.statements(request.statements.iter().map(|one| &*one.statement)).map(Changed::Tables)
-            }
-            Call::ExecuteTransaction(request, _) => {
-                self.statements(request.statements.iter().map(|one| &*one.statement)).map(Changed::Tables)
-            }
+            Call::ExecuteStatement(request, _) => self
+                .statements(std::iter::once(&*request.statement))
+                .map(Changed::Tables),
+            Call::BatchExecuteStatement(request, _) => self
+                .statements(request.statements.iter().map(|one| &*one.statement))
+                .map(Changed::Tables),
+            Call::ExecuteTransaction(request, _) => self
+                .statements(request.statements.iter().map(|one| &*one.statement))
+                .map(Changed::Tables),
             _ if call.way() == Way::Reads => return self.service.start(call),
             _ => self.may_write().map(|()| Changed::Definitions),
         };
@@ -118,10 +130,16 @@ impl RemoteDatabase {
             Ok(changed) => changed,
             Err(error) => return call.refuse(error),
         };
-        let (tables, pages, commits) = (Arc::clone(&self.tables), Arc::clone(&self.pages), Arc::clone(&self.commits));
+        let (tables, pages, commits) = (
+            Arc::clone(&self.tables),
+            Arc::clone(&self.pages),
+            Arc::clone(&self.commits),
+        );
         self.service.start(call.heard(move |_| {
             match changed {
-                Changed::Tables(written) => written.iter().for_each(|table| pages.forget_table(table)),
+                Changed::Tables(written) => {
+                    written.iter().for_each(|table| pages.forget_table(table))
+                }
                 Changed::Definitions => tables.changed(),
                 Changed::Anything => {
                     pages.forget_all();
@@ -154,7 +172,11 @@ impl RemoteDatabase {
                 Err(error) => return Err(error),
             });
         }
-        if has_failed { Err(Cancellation(reasons).into()) } else { Ok(targets) }
+        if has_failed {
+            Err(Cancellation(reasons).into())
+        } else {
+            Ok(targets)
+        }
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
@@ -195,7 +217,10 @@ impl RemoteDatabase {
         let target = self.guard(asked!(request, &request.item, Some(Effect::Put)));
         let end = |writes: Writes, put: Result<PutItemResponse, Error>| {
             let version = writes.end(put.is_ok());
-            put.map(|put| PutItemResponse { version: version.unwrap_or(put.version), ..put })
+            put.map(|put| PutItemResponse {
+                version: version.unwrap_or(put.version),
+                ..put
+            })
         };
         self.write(done, target, end, |done| Call::PutItem(request, done));
     }
@@ -205,10 +230,16 @@ impl RemoteDatabase {
         let target = self.guard(asked!(request, &request.key, Some(Effect::Delete)));
         let end = move |writes: Writes, deleted: Result<DeleteItemResponse, Error>| {
             writes.end(deleted.is_ok());
-            deleted.map(|deleted| DeleteItemResponse { attributes: deleted.attributes.filter(|_| wants_old), ..deleted })
+            deleted.map(|deleted| DeleteItemResponse {
+                attributes: deleted.attributes.filter(|_| wants_old),
+                ..deleted
+            })
         };
         // Was there one? It costs nothing to be told.
-        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, ..request };
+        let request = DeleteItemRequest {
+            return_values: ReturnValues::AllOld,
+            ..request
+        };
         self.write(done, target, end, |done| Call::DeleteItem(request, done));
     }
 
@@ -224,34 +255,55 @@ impl RemoteDatabase {
                 writes.came_to(updated.attributes.clone());
             }
             let version = writes.end(updated.is_ok());
-            updated.map(|updated| UpdateItemResponse { version, attributes: updated.attributes.filter(|_| is_asked), ..updated })
+            updated.map(|updated| UpdateItemResponse {
+                version,
+                attributes: updated.attributes.filter(|_| is_asked),
+                ..updated
+            })
         };
         self.write(done, target, end, |done| Call::UpdateItem(request, done));
     }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        let targets = self.may_write().and_then(|()| self.targets(of_batch(&request)));
-        let names: Vec<TableName> = request.request_items.iter().map(|writes| writes.table_name.clone()).collect();
+        let targets = self
+            .may_write()
+            .and_then(|()| self.targets(of_batch(&request)));
+        let names: Vec<TableName> = request
+            .request_items
+            .iter()
+            .map(|writes| writes.table_name.clone())
+            .collect();
         let end = move |mut writes: Writes, written: Result<BatchWriteItemResponse, Error>| {
             if let Ok(response) = &written {
                 writes.leave(|table, key| {
-                    let left = names.iter().zip(&response.unprocessed_items).filter(|(name, _)| *name == table);
+                    let left = names
+                        .iter()
+                        .zip(&response.unprocessed_items)
+                        .filter(|(name, _)| *name == table);
                     left.flat_map(|(_, left)| left).any(|left| is_of(left, key))
                 });
             }
             writes.end(written.is_ok());
             written
         };
-        self.write(done, targets, end, |done| Call::BatchWriteItem(request, done));
+        self.write(done, targets, end, |done| {
+            Call::BatchWriteItem(request, done)
+        });
     }
 
-    fn transact_write_items(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+    fn transact_write_items(
+        &self,
+        mut request: TransactWriteItemsRequest,
+        done: Done<TransactWriteItemsResponse>,
+    ) {
         let targets = self.guard_all(&mut request);
         let end = |writes: Writes, written: Result<TransactWriteItemsResponse, Error>| {
             writes.end(written.is_ok());
             written
         };
-        self.write(done, targets, end, |done| Call::TransactWriteItems(request, done));
+        self.write(done, targets, end, |done| {
+            Call::TransactWriteItems(request, done)
+        });
     }
 }
 
@@ -259,7 +311,10 @@ impl RemoteDatabase {
 fn is_of(write: &WriteRequest, key: &crate::model::Key) -> bool {
     let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
     item.0.values().any(|value| *value == key.partition)
-        && key.sort.as_ref().is_none_or(|sort| item.0.values().any(|value| value == sort))
+        && key
+            .sort
+            .as_ref()
+            .is_none_or(|sort| item.0.values().any(|value| value == sort))
 }
 
 impl RemoteDatabase {
@@ -280,7 +335,8 @@ impl RemoteDatabase {
         if let Err(error) = self.may_write() {
             return done.tell(Err(error));
         }
-        let written = as_write(request.operation, document.root()).map(|call| self.targets(item_writes(&call)));
+        let written = as_write(request.operation, document.root())
+            .map(|call| self.targets(item_writes(&call)));
         match written {
             Some(Ok(targets)) => self.pass_writes(request, targets, done),
             // Of tables, or of what nobody here knows.
@@ -291,20 +347,39 @@ impl RemoteDatabase {
     fn pass_writes(&self, mut request: VerbatimRequest, targets: Vec<Target>, done: Done<Vec<u8>>) {
         // What became of an updated item costs nothing to know.
         let is_update = request.operation == "UpdateItem";
-        let asking = if is_update { edit::asking(&request.body, "ReturnValues", "ALL_NEW") } else { None };
+        let asking = if is_update {
+            edit::asking(&request.body, "ReturnValues", "ALL_NEW")
+        } else {
+            None
+        };
         let is_asking = asking.is_some();
         request.body = asking.unwrap_or(request.body);
         let end = move |mut writes: Writes, outcome: Result<Vec<u8>, Error>| {
-            let told = outcome.as_ref().ok().and_then(|answer| Document::parse(answer.clone()).ok());
+            let told = outcome
+                .as_ref()
+                .ok()
+                .and_then(|answer| Document::parse(answer.clone()).ok());
             let member = |name: &str| told.as_ref()?.root().get(name);
-            if let Some(item) = member("Attributes").filter(|_| is_asking).and_then(|item| answer::item_of(item).ok()) {
+            if let Some(item) = member("Attributes")
+                .filter(|_| is_asking)
+                .and_then(|item| answer::item_of(item).ok())
+            {
                 writes.came_to(Some(item));
             }
-            if member("UnprocessedItems").and_then(Json::as_object).is_some_and(|left| !left.is_empty()) {
+            if member("UnprocessedItems")
+                .and_then(Json::as_object)
+                .is_some_and(|left| !left.is_empty())
+            {
                 writes.leave(|_, _| true);
             }
             writes.end(outcome.is_ok());
-            outcome.map(|answer| if is_asking { edit::without(&answer, "Attributes") } else { answer })
+            outcome.map(|answer| {
+                if is_asking {
+                    edit::without(&answer, "Attributes")
+                } else {
+                    answer
+                }
+            })
         };
         self.write(done, Ok(targets), end, |done| Call::Verbatim(request, done));
     }
@@ -320,7 +395,13 @@ fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
             }
         };
     }
-    Some(read!(PutItem, DeleteItem, UpdateItem, BatchWriteItem, TransactWriteItems))
+    Some(read!(
+        PutItem,
+        DeleteItem,
+        UpdateItem,
+        BatchWriteItem,
+        TransactWriteItems
+    ))
 }
 
 /// How often is looked at the table.
@@ -333,7 +414,10 @@ impl RemoteDatabase {
     /// Waits while the table has that status, which is CREATING, UPDATING or DELETING; not for longer than the caller does.
     pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
         let (begun, mut pauses) = (Instant::now(), Pauses::new(LOOK_MIN, LOOK_MAX));
-        while self.has(table, status) && begun.elapsed() < PATIENCE && pauses.wait(&self.caller).is_ok() {}
+        while self.has(table, status)
+            && begun.elapsed() < PATIENCE
+            && pauses.wait(&self.caller).is_ok()
+        {}
     }
 
     /// One that was made a moment ago may not be told of yet.

@@ -39,8 +39,17 @@ pub type Place = (Source, EntryKey);
 
 /// Where it is held whether a collection has items: a key that no entry has.
 pub fn collection_place(source: &Source, partition: &PartitionKey) -> Place {
-    let base = Key { partition: AttributeValue::Null, sort: None };
-    (source.clone(), EntryKey { index: Some((partition.clone(), vec![AttributeValue::Null])), base })
+    let base = Key {
+        partition: AttributeValue::Null,
+        sort: None,
+    };
+    (
+        source.clone(),
+        EntryKey {
+            index: Some((partition.clone(), vec![AttributeValue::Null])),
+            base,
+        },
+    )
 }
 
 /// A read that begins.
@@ -104,10 +113,21 @@ pub struct Pages {
 
 impl Pages {
     pub fn new(ttl: Duration, bytes_max: usize, clock: Arc<dyn Clock>) -> Self {
-        let state =
-            State { held: OfBytes::new(bytes_max), last_number: 0, floor: 0, over: HashMap::new(), writing: HashMap::new() };
+        let state = State {
+            held: OfBytes::new(bytes_max),
+            last_number: 0,
+            floor: 0,
+            over: HashMap::new(),
+            writing: HashMap::new(),
+        };
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        Self { state: Mutex::new(state), seen: Mutex::default(), flights: Flights::default(), ttl_ms, clock }
+        Self {
+            state: Mutex::new(state),
+            seen: Mutex::default(),
+            flights: Flights::default(),
+            ttl_ms,
+            clock,
+        }
     }
 
     /// How long what is held is good.
@@ -130,7 +150,12 @@ impl Pages {
         self.stamped(item, first, |_, now_ms| now_ms)
     }
 
-    fn stamped(&self, item: &Item, first: &[&str], time: impl FnOnce(Option<u64>, u64) -> u64) -> Stored {
+    fn stamped(
+        &self,
+        item: &Item,
+        first: &[&str],
+        time: impl FnOnce(Option<u64>, u64) -> u64,
+    ) -> Stored {
         let mut record = encode(item, first, 0, 0);
         let version = version_of(&record);
         let mut seen = self.seen.lock();
@@ -146,7 +171,9 @@ impl Pages {
         let mut state = self.state.lock();
         let is_newer = match state.held.peek(&place) {
             Some(held) if held.began.number > began.number => false,
-            Some(held) if held.is_own && !is_consistent => began.at_ms >= held.began.at_ms.saturating_add(SETTLES_MS),
+            Some(held) if held.is_own && !is_consistent => {
+                began.at_ms >= held.began.at_ms.saturating_add(SETTLES_MS)
+            }
             Some(_) => true,
             None => began.number > state.floor,
         };
@@ -183,7 +210,9 @@ impl Pages {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
         state.held.peek(place).is_some_and(|held| {
-            held.is_own && matches!(held.left, Left::Nothing) && now_ms < held.began.at_ms.saturating_add(SETTLES_MS)
+            held.is_own
+                && matches!(held.left, Left::Nothing)
+                && now_ms < held.began.at_ms.saturating_add(SETTLES_MS)
         })
     }
 
@@ -233,9 +262,18 @@ impl Pages {
         let began = state.next(self.clock.now_ms());
         for (place, left) in places {
             let overlapped = state.end_writing(&place);
-            state.over.entry(place.0.table.clone()).or_default().index_entries = began.number;
+            state
+                .over
+                .entry(place.0.table.clone())
+                .or_default()
+                .index_entries = began.number;
             self.flights.let_go(&place);
-            state.hold(place, if overlapped { Left::Unknown } else { left }, began, true);
+            state.hold(
+                place,
+                if overlapped { Left::Unknown } else { left },
+                began,
+                true,
+            );
         }
     }
 
@@ -251,7 +289,13 @@ impl Pages {
     pub fn forget_table(&self, table: &TableName) {
         let mut state = self.state.lock();
         let number = state.next(self.clock.now_ms()).number;
-        state.over.insert(table.clone(), Over { items: number, index_entries: number });
+        state.over.insert(
+            table.clone(),
+            Over {
+                items: number,
+                index_entries: number,
+            },
+        );
         self.flights.let_go_of(|(source, _)| source.table == *table);
     }
 }
@@ -259,17 +303,28 @@ impl Pages {
 impl State {
     fn next(&mut self, at_ms: u64) -> Began {
         self.last_number += 1;
-        Began { number: self.last_number, at_ms }
+        Began {
+            number: self.last_number,
+            at_ms,
+        }
     }
 
     fn is_over(&self, place: &Place) -> bool {
         let over = self.over.get(&place.0.table).copied().unwrap_or_default();
-        let number = if place.0.index.is_some() { over.index_entries } else { over.items };
-        self.held.peek(place).is_some_and(|held| held.began.number < number)
+        let number = if place.0.index.is_some() {
+            over.index_entries
+        } else {
+            over.items
+        };
+        self.held
+            .peek(place)
+            .is_some_and(|held| held.began.number < number)
     }
 
     fn end_writing(&mut self, place: &Place) -> bool {
-        let Some(writing) = self.writing.get_mut(place) else { return false };
+        let Some(writing) = self.writing.get_mut(place) else {
+            return false;
+        };
         writing.count = writing.count.saturating_sub(1);
         let overlapped = writing.overlaps;
         if writing.count == 0 {
@@ -279,11 +334,27 @@ impl State {
     }
 
     fn hold(&mut self, place: Place, left: Left<Stored>, began: Began, is_own: bool) {
-        let key_bytes = place.1.base.partition.size() + place.1.base.sort.as_ref().map_or(0, AttributeValue::size);
-        let record_bytes = if let Left::Item(record) = &left { record.len() } else { 0 };
+        let key_bytes = place.1.base.partition.size()
+            + place.1.base.sort.as_ref().map_or(0, AttributeValue::size);
+        let record_bytes = if let Left::Item(record) = &left {
+            record.len()
+        } else {
+            0
+        };
         let bytes = ENTRY_OVERHEAD_BYTES + key_bytes + record_bytes;
-        let pushed_out = self.held.put(place, Held { left, began, is_own }, bytes);
-        let own = pushed_out.iter().filter(|held| held.is_own).map(|held| held.began.number);
+        let pushed_out = self.held.put(
+            place,
+            Held {
+                left,
+                began,
+                is_own,
+            },
+            bytes,
+        );
+        let own = pushed_out
+            .iter()
+            .filter(|held| held.is_own)
+            .map(|held| held.began.number);
         self.floor = own.fold(self.floor, u64::max);
     }
 }
@@ -331,7 +402,10 @@ impl<K: Eq + Hash, V> Drop for Landing<K, V> {
     fn drop(&mut self) {
         self.flights.end(&self.key, &self.flight);
         // Without one, whoever waits asks anew.
-        self.flight.answer.lock().get_or_insert(Err(Error::Interrupted));
+        self.flight
+            .answer
+            .lock()
+            .get_or_insert(Err(Error::Interrupted));
         self.flight.landed.notify_all();
     }
 }
@@ -355,7 +429,10 @@ impl<K: Eq + Hash, V> Flights<K, V> {
     /// It is over. One that was let go of may have been followed by another.
     fn end(&self, key: &K, flight: &Arc<Flight<V>>) {
         let mut flights = self.0.lock();
-        if flights.get(key).is_some_and(|of_key| Arc::ptr_eq(of_key, flight)) {
+        if flights
+            .get(key)
+            .is_some_and(|of_key| Arc::ptr_eq(of_key, flight))
+        {
             flights.remove(key);
         }
     }
@@ -390,9 +467,16 @@ impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
         if let Some(flight) = flights.get(key) {
             return Err(Arc::clone(flight));
         }
-        let flight = Arc::new(Flight { answer: Mutex::new(None), landed: Condvar::new() });
+        let flight = Arc::new(Flight {
+            answer: Mutex::new(None),
+            landed: Condvar::new(),
+        });
         flights.insert(key.clone(), Arc::clone(&flight));
-        Ok(Landing { flights: Self(Arc::clone(&self.0)), key: key.clone(), flight })
+        Ok(Landing {
+            flights: Self(Arc::clone(&self.0)),
+            key: key.clone(),
+            flight,
+        })
     }
 
     /// Who asks for `key` from now on does not wait for a request that is in flight already.
@@ -418,7 +502,12 @@ pub struct Commits {
 impl Commits {
     pub fn new(ttl: Duration, clock: Arc<dyn Clock>) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1);
-        Self { own: Mutex::new(0), wrote: Condvar::new(), ttl_ms, clock }
+        Self {
+            own: Mutex::new(0),
+            wrote: Condvar::new(),
+            ttl_ms,
+            clock,
+        }
     }
 
     /// Own writes so far and moments since the epoch.
@@ -468,7 +557,9 @@ mod tests {
         });
         has_begun.recv().unwrap();
         let of_second = Arc::clone(&flights);
-        let second = std::thread::spawn(move || of_second.run(&1, &Caller::Patient, || panic!("a second request")));
+        let second = std::thread::spawn(move || {
+            of_second.run(&1, &Caller::Patient, || panic!("a second request"))
+        });
         // Of another key, and after it was let go of, there is another request.
         assert_eq!(flights.run(&2, &Caller::Patient, || Ok(8)), Ok(8));
         while Arc::strong_count(flights.0.lock().get(&1).unwrap()) < 3 {
@@ -477,14 +568,18 @@ mod tests {
         flights.let_go(&1);
         assert_eq!(flights.run(&1, &Caller::Patient, || Ok(9)), Ok(9));
         end.send(()).unwrap();
-        assert_eq!((first.join().unwrap(), second.join().unwrap()), (Ok(7), Ok(7)));
+        assert_eq!(
+            (first.join().unwrap(), second.join().unwrap()),
+            (Ok(7), Ok(7))
+        );
     }
 
     #[test]
     fn a_request_that_panics_lets_the_next_one_begin() {
         let flights = Flights::<u8, u32>::default();
-        let panics =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flights.run(&1, &Caller::Patient, || panic!("a defect"))));
+        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            flights.run(&1, &Caller::Patient, || panic!("a defect"))
+        }));
         assert!(panics.is_err());
         assert_eq!(flights.run(&1, &Caller::Patient, || Ok(1)), Ok(1));
     }

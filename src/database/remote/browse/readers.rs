@@ -44,12 +44,20 @@ impl Reader {
     /// Who begins a folder goes on from the one that was read just before.
     fn after(before: Option<&Self>, last: AttributeValue, at_ms: u64) -> Self {
         let (in_order, before) = before.map_or((0, 0), |before| (before.in_order, before.here));
-        Self { last, at_ms, in_order, here: 0, before }
+        Self {
+            last,
+            at_ms,
+            in_order,
+            here: 0,
+            before,
+        }
     }
 
     fn follow(&mut self, sort: &AttributeValue, now_ms: u64) {
         match compare(sort, &self.last) {
-            Some(std::cmp::Ordering::Greater) => (self.in_order, self.here) = (self.in_order + 1, self.here + 1),
+            Some(std::cmp::Ordering::Greater) => {
+                (self.in_order, self.here) = (self.in_order + 1, self.here + 1)
+            }
             Some(std::cmp::Ordering::Equal) => {}
             // Another reader, or one in another order.
             _ => (self.in_order, self.here, self.before) = (0, 0, 0),
@@ -62,18 +70,34 @@ impl Readers {
     /// An item of a folder is read; how many from it on are worth asking for: as many again as were read of this folder in order, or twice as
     /// many as of the one before; 0 as long as too few were.
     pub fn follow(&self, (source, key): &Place, now_ms: u64) -> u32 {
-        let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else { return 0 };
+        let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else {
+            return 0;
+        };
         let mut readers = self.0.lock();
         let folder = (source.clone(), key.base.partition.clone());
-        if !readers.peek(&folder).is_some_and(|reader| reader.goes_on(now_ms)) {
-            let latest = readers.iter().next().filter(|((of, _), reader)| of == source && reader.goes_on(now_ms));
-            let before = latest.map(|(_, reader)| reader).filter(|reader| reader.here >= HERE_MIN);
+        if !readers
+            .peek(&folder)
+            .is_some_and(|reader| reader.goes_on(now_ms))
+        {
+            let latest = readers
+                .iter()
+                .next()
+                .filter(|((of, _), reader)| of == source && reader.goes_on(now_ms));
+            let before = latest
+                .map(|(_, reader)| reader)
+                .filter(|reader| reader.here >= HERE_MIN);
             let reader = Reader::after(before, sort.clone(), now_ms);
             readers.put(folder.clone(), reader);
         }
-        let Some(reader) = readers.get_mut(&folder) else { return 0 };
+        let Some(reader) = readers.get_mut(&folder) else {
+            return 0;
+        };
         reader.follow(sort, now_ms);
-        if reader.in_order < FILES_IN_ORDER_MIN { 0 } else { reader.here.max(reader.before.saturating_mul(2)) }
+        if reader.in_order < FILES_IN_ORDER_MIN {
+            0
+        } else {
+            reader.here.max(reader.before.saturating_mul(2))
+        }
     }
 }
 
@@ -123,8 +147,12 @@ impl Siblings {
     /// A folder is listed: which to ask for ahead.
     pub fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
         let mut sources = self.0.lock();
-        let Some(shown) = sources.get_mut(source) else { return Vec::new() };
-        let Some(place) = shown.places.get(&partition_digest(partition)).copied() else { return Vec::new() };
+        let Some(shown) = sources.get_mut(source) else {
+            return Vec::new();
+        };
+        let Some(place) = shown.places.get(&partition_digest(partition)).copied() else {
+            return Vec::new();
+        };
         shown.follow(place)
     }
 
@@ -163,10 +191,20 @@ impl Shown {
         if self.in_order < FOLDERS_IN_ORDER_MIN {
             return Vec::new();
         }
-        let step = |by: usize| if is_backwards { place.checked_sub(by) } else { Some(place + by) };
+        let step = |by: usize| {
+            if is_backwards {
+                place.checked_sub(by)
+            } else {
+                Some(place + by)
+            }
+        };
         let next = (1..=self.in_order.min(FOLDERS_AHEAD_MAX)).filter_map(step);
-        let next: Vec<usize> = next.filter(|place| *place < self.order.len() && self.asked.insert(*place)).collect();
-        next.into_iter().filter_map(|place| self.order.get(place).cloned()).collect()
+        let next: Vec<usize> = next
+            .filter(|place| *place < self.order.len() && self.asked.insert(*place))
+            .collect();
+        next.into_iter()
+            .filter_map(|place| self.order.get(place).cloned())
+            .collect()
     }
 }
 
@@ -177,8 +215,14 @@ mod tests {
     use crate::model::{Key, TableName};
 
     fn read(readers: &Readers, folder: &str, file: u32, now_ms: u64) -> u32 {
-        let source = Source { table: TableName::new("Pets").unwrap(), index: None };
-        let base = Key { partition: AttributeValue::S(folder.to_owned()), sort: Some(AttributeValue::S(format!("{file:04}"))) };
+        let source = Source {
+            table: TableName::new("Pets").unwrap(),
+            index: None,
+        };
+        let base = Key {
+            partition: AttributeValue::S(folder.to_owned()),
+            sort: Some(AttributeValue::S(format!("{file:04}"))),
+        };
         readers.follow(&(source, EntryKey { index: None, base }), now_ms)
     }
 
@@ -186,7 +230,9 @@ mod tests {
     fn as_many_again_and_in_the_next_folder_twice_as_many() {
         let readers = Readers::default();
         let worth = |folder: &str, files: std::ops::Range<u32>, now_ms| -> Vec<u32> {
-            files.map(|file| read(&readers, folder, file, now_ms)).collect()
+            files
+                .map(|file| read(&readers, folder, file, now_ms))
+                .collect()
         };
         assert_eq!(worth("a", 0..10, 0), [0, 0, 0, 0, 0, 0, 0, 0, 8, 9]);
         assert_eq!(worth("b", 0..3, 0), [18, 18, 18]);
@@ -200,18 +246,33 @@ mod tests {
 
     #[test]
     fn never_more_folders_are_asked_for_than_were_listed_in_order() {
-        let mut shown = Shown { order: vec![PartitionKey::new(); 100], ..Shown::default() };
+        let mut shown = Shown {
+            order: vec![PartitionKey::new(); 100],
+            ..Shown::default()
+        };
         let mut asked = 0;
         let counts: Vec<usize> = (0..20).map(|place| shown.follow(place).len()).collect();
         assert_eq!(counts[..8], [0, 0, 2, 2, 2, 2, 2, 2]);
         for (listed, count) in (1..).zip(&counts) {
             asked += count;
-            assert!(asked <= listed + FOLDERS_AHEAD_MAX && asked - listed.min(asked) <= listed, "{listed}: {counts:?}");
+            assert!(
+                asked <= listed + FOLDERS_AHEAD_MAX && asked - listed.min(asked) <= listed,
+                "{listed}: {counts:?}"
+            );
         }
         // Elsewhere, and back from there.
-        let counts: Vec<usize> = [50, 70, 69, 68, 67].into_iter().map(|place| shown.follow(place).len()).collect();
+        let counts: Vec<usize> = [50, 70, 69, 68, 67]
+            .into_iter()
+            .map(|place| shown.follow(place).len())
+            .collect();
         assert_eq!(counts, [0, 0, 0, 2, 2]);
-        let mut few = Shown { order: vec![PartitionKey::new(); 4], ..Shown::default() };
-        assert_eq!((0..4).map(|place| few.follow(place).len()).sum::<usize>(), 1);
+        let mut few = Shown {
+            order: vec![PartitionKey::new(); 4],
+            ..Shown::default()
+        };
+        assert_eq!(
+            (0..4).map(|place| few.follow(place).len()).sum::<usize>(),
+            1
+        );
     }
 }

@@ -9,7 +9,9 @@ use crate::engine::index::first_names;
 use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
 use crate::expr::write::Writer;
 use crate::expr::{KeyConditionShape, ProjectionPaths, SortRange};
-use crate::model::api::{ConditionParameter, QueryRequest, ReturnConsumedCapacity, ScanRequest, TableStatus};
+use crate::model::api::{
+    ConditionParameter, QueryRequest, ReturnConsumedCapacity, ScanRequest, TableStatus,
+};
 use crate::model::error::StoreError;
 use crate::model::{DocumentPath, IndexKind, IndexSchema, Key, KeyAttribute};
 
@@ -31,14 +33,24 @@ impl Readable {
         let index = match &source.index {
             None => None,
             Some(name) => {
-                let index = described.schema.indexes.iter().position(|index| index.name == *name);
+                let index = described
+                    .schema
+                    .indexes
+                    .iter()
+                    .position(|index| index.name == *name);
                 Some(index.ok_or(Error::ResourceNotFound)?)
             }
         };
         let status_of = |place: usize| described.table.indexes.get(place).map(|index| index.status);
-        let comes_or_goes = |status| matches!(status, TableStatus::Creating | TableStatus::Deleting);
-        let is_unready = comes_or_goes(described.table.status) || index.and_then(status_of).is_some_and(comes_or_goes);
-        Ok((!is_unready).then(|| Self { source: source.clone(), described, index }))
+        let comes_or_goes =
+            |status| matches!(status, TableStatus::Creating | TableStatus::Deleting);
+        let is_unready = comes_or_goes(described.table.status)
+            || index.and_then(status_of).is_some_and(comes_or_goes);
+        Ok((!is_unready).then(|| Self {
+            source: source.clone(),
+            described,
+            index,
+        }))
     }
 
     pub fn index(&self) -> Option<&IndexSchema> {
@@ -47,15 +59,22 @@ impl Readable {
 
     /// Items, and the bytes that they are billed as; six hours old.
     pub fn counted(&self) -> (u64, u64) {
-        let of_index = self.index.and_then(|place| self.described.table.indexes.get(place));
-        of_index.map_or((self.described.table.item_count, self.described.table.table_size_bytes), |index| {
-            (index.item_count, index.index_size_bytes)
-        })
+        let of_index = self
+            .index
+            .and_then(|place| self.described.table.indexes.get(place));
+        of_index.map_or(
+            (
+                self.described.table.item_count,
+                self.described.table.table_size_bytes,
+            ),
+            |index| (index.item_count, index.index_size_bytes),
+        )
     }
 
     /// Can it be read consistently?
     pub fn is_consistent(&self) -> bool {
-        self.index().is_none_or(|index| index.kind == IndexKind::Local)
+        self.index()
+            .is_none_or(|index| index.kind == IndexKind::Local)
     }
 
     /// Are its entries in collections? In a table without sort key each item is its own.
@@ -64,11 +83,17 @@ impl Readable {
     }
 
     pub fn partition(&self) -> &[KeyAttribute] {
-        self.index().map_or(std::slice::from_ref(&self.described.schema.key.partition), |index| &index.partition)
+        self.index().map_or(
+            std::slice::from_ref(&self.described.schema.key.partition),
+            |index| &index.partition,
+        )
     }
 
     pub fn sort(&self) -> &[KeyAttribute] {
-        self.index().map_or(self.described.schema.key.sort.as_slice(), |index| &index.sort)
+        self.index()
+            .map_or(self.described.schema.key.sort.as_slice(), |index| {
+                &index.sort
+            })
     }
 
     /// The names of all key attributes, each once: those of the index first.
@@ -76,15 +101,18 @@ impl Readable {
         let key = &self.described.schema.key;
         match self.index() {
             Some(index) => first_names(key, index),
-            None => key.attributes().map(|attribute| attribute.name.as_str()).collect(),
+            None => key
+                .attributes()
+                .map(|attribute| attribute.name.as_str())
+                .collect(),
         }
     }
 
     /// Could an entry have this key?
     pub fn fits(&self, key: &EntryKey) -> bool {
         let schema = &self.described.schema.key;
-        let is_base =
-            key_of_parameter(schema, &key.base.to_item(schema)).is_ok() && key.base.sort.is_some() == schema.sort.is_some();
+        let is_base = key_of_parameter(schema, &key.base.to_item(schema)).is_ok()
+            && key.base.sort.is_some() == schema.sort.is_some();
         let fits = |attributes: &[KeyAttribute], values: &[AttributeValue]| {
             let is_of = |(attribute, value): (&KeyAttribute, &AttributeValue)| {
                 value.attribute_type() == attribute.attribute_type.as_attribute_type()
@@ -94,7 +122,9 @@ impl Readable {
         is_base
             && match (self.index(), &key.index) {
                 (None, None) => true,
-                (Some(index), Some((partition, sort))) => fits(&index.partition, partition) && fits(&index.sort, sort),
+                (Some(index), Some((partition, sort))) => {
+                    fits(&index.partition, partition) && fits(&index.sort, sort)
+                }
                 (None, Some(_)) | (Some(_), None) => false,
             }
     }
@@ -117,9 +147,15 @@ impl Readable {
         let missing = || Error::Store(StoreError::Corrupt("an item came without its keys"));
         let base = item.key(&self.described.schema.key).ok_or_else(missing)?;
         let values = |attributes: &[KeyAttribute]| {
-            attributes.iter().map(|attribute| item.get(&attribute.name).cloned().ok_or_else(missing)).collect::<Result<_, _>>()
+            attributes
+                .iter()
+                .map(|attribute| item.get(&attribute.name).cloned().ok_or_else(missing))
+                .collect::<Result<_, _>>()
         };
-        let index = self.index().map(|index| Ok::<_, Error>((values(&index.partition)?, values(&index.sort)?))).transpose()?;
+        let index = self
+            .index()
+            .map(|index| Ok::<_, Error>((values(&index.partition)?, values(&index.sort)?)))
+            .transpose()?;
         Ok(EntryKey { index, base })
     }
 
@@ -138,17 +174,44 @@ impl Readable {
     /// What is asked for a whole collection, `sort` being held to the first attribute of the sort key.
     pub fn query(&self, partition: &PartitionKey, sort: Option<SortRange>) -> ReadRequest {
         let of_partition = self.partition().iter().zip(partition);
-        let of_partition = of_partition.map(|(attribute, value)| (attribute.name.clone(), SortRange::Equal(value.clone())));
-        let of_sort = self.sort().first().zip(sort).map(|(attribute, range)| (attribute.name.clone(), range));
+        let of_partition = of_partition
+            .map(|(attribute, value)| (attribute.name.clone(), SortRange::Equal(value.clone())));
+        let of_sort = self
+            .sort()
+            .first()
+            .zip(sort)
+            .map(|(attribute, range)| (attribute.name.clone(), range));
         let condition = KeyConditionShape::new(of_partition.chain(of_sort));
-        ReadRequest { range: ReadRange::Query { condition, forward: true }, consistent_read: self.is_consistent(), ..self.scan() }
+        ReadRequest {
+            range: ReadRange::Query {
+                condition,
+                forward: true,
+            },
+            consistent_read: self.is_consistent(),
+            ..self.scan()
+        }
     }
 
     /// The same for one entry, as far as its key in the source says.
-    pub fn query_of_entry(&self, (partition, sort): &(PartitionKey, Vec<AttributeValue>)) -> ReadRequest {
-        let keys = self.partition().iter().zip(partition).chain(self.sort().iter().zip(sort));
-        let condition = KeyConditionShape::new(keys.map(|(key, value)| (key.name.clone(), SortRange::Equal(value.clone()))));
-        ReadRequest { range: ReadRange::Query { condition, forward: true }, ..self.scan() }
+    pub fn query_of_entry(
+        &self,
+        (partition, sort): &(PartitionKey, Vec<AttributeValue>),
+    ) -> ReadRequest {
+        let keys = self
+            .partition()
+            .iter()
+            .zip(partition)
+            .chain(self.sort().iter().zip(sort));
+        let condition = KeyConditionShape::new(
+            keys.map(|(key, value)| (key.name.clone(), SortRange::Equal(value.clone()))),
+        );
+        ReadRequest {
+            range: ReadRange::Query {
+                condition,
+                forward: true,
+            },
+            ..self.scan()
+        }
     }
 
     /// All entries.
@@ -158,7 +221,12 @@ impl Readable {
 
     /// Nothing but keys.
     pub fn keys_alone(&self) -> ProjectionPaths {
-        ProjectionPaths::of_attributes(self.key_names().into_iter().map(DocumentPath::top_level).collect())
+        ProjectionPaths::of_attributes(
+            self.key_names()
+                .into_iter()
+                .map(DocumentPath::top_level)
+                .collect(),
+        )
     }
 }
 
@@ -177,7 +245,10 @@ pub fn keys_at(position: &Position) -> Result<Item, Error> {
 
 /// An item's own key as of a table.
 pub fn base_entry(key: Key) -> EntryKey {
-    EntryKey { index: None, base: key }
+    EntryKey {
+        index: None,
+        base: key,
+    }
 }
 
 /// One page, item by item until `each` fails.
@@ -202,13 +273,22 @@ pub fn items(
 ///
 /// # Errors
 /// Those of the operations; `Unavailable` of what the API has no words for.
-pub fn page(service: &dyn Database, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+pub fn page(
+    service: &dyn Database,
+    request: &ReadRequest,
+    rows: &mut Rows<'_>,
+) -> Result<Page, Error> {
     let mut writer = Writer::default();
     let filter = match &request.filter {
-        Some(ReadFilter { condition, .. }) => ConditionParameter::Expression(writer.condition(condition)?),
+        Some(ReadFilter { condition, .. }) => {
+            ConditionParameter::Expression(writer.condition(condition)?)
+        }
         None => ConditionParameter::None,
     };
-    let projection = request.projection.as_ref().map(|paths: &ProjectionPaths| writer.projection(paths));
+    let projection = request
+        .projection
+        .as_ref()
+        .map(|paths: &ProjectionPaths| writer.projection(paths));
     // Members that both have.
     macro_rules! asked {
         ($kind:ident { $($own:ident: $value:expr,)* ..$base:expr }) => {
@@ -231,11 +311,21 @@ pub fn page(service: &dyn Database, request: &ReadRequest, rows: &mut Rows<'_>) 
         ReadRange::Query { condition, forward } => {
             let condition = writer.key_condition(condition)?;
             let query = QueryRequest::new(table, condition, writer.placeholders());
-            service.query_rows(&asked!(QueryRequest { scan_index_forward: *forward, ..query }), rows)
+            service.query_rows(
+                &asked!(QueryRequest {
+                    scan_index_forward: *forward,
+                    ..query
+                }),
+                rows,
+            )
         }
         ReadRange::Scan { segment } => {
             let placeholders = writer.placeholders();
-            let scan = asked!(ScanRequest { segment: *segment, placeholders: placeholders, ..ScanRequest::new(table) });
+            let scan = asked!(ScanRequest {
+                segment: *segment,
+                placeholders: placeholders,
+                ..ScanRequest::new(table)
+            });
             service.scan_rows(&scan, rows)
         }
     }

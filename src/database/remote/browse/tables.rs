@@ -8,7 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 use super::pages::Commits;
 use super::pages::Flights;
 use crate::model::TableSchema;
-use crate::model::api::{DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription};
+use crate::model::api::{
+    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
+};
 use crate::model::error::RemoteError;
 
 /// Ten times what an account of AWS may have.
@@ -67,9 +69,21 @@ pub struct Tables {
 }
 
 impl Tables {
-    pub fn new(patterns: Vec<String>, ttl: Duration, clock: Arc<dyn Clock>, commits: Arc<Commits>) -> Self {
+    pub fn new(
+        patterns: Vec<String>,
+        ttl: Duration,
+        clock: Arc<dyn Clock>,
+        commits: Arc<Commits>,
+    ) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        Self { state: Mutex::default(), flights: Flights::default(), commits, patterns, ttl_ms, clock }
+        Self {
+            state: Mutex::default(),
+            flights: Flights::default(),
+            commits,
+            patterns,
+            ttl_ms,
+            clock,
+        }
     }
 
     /// Is it one of those that are shown?
@@ -79,7 +93,9 @@ impl Tables {
 
     /// The names of those that are shown, in byte order.
     pub fn names(&self, asker: Asker<'_>) -> Result<Arc<Vec<TableName>>, Error> {
-        match self.known(asker.caller, About::Names, 0, || Ok(Known::Names(Arc::new(self.list(asker)?))))? {
+        match self.known(asker.caller, About::Names, 0, || {
+            Ok(Known::Names(Arc::new(self.list(asker)?)))
+        })? {
             Known::Names(names) => Ok(names),
             Known::Table(_) | Known::TimeToLive(_) => Ok(Arc::default()),
         }
@@ -89,28 +105,54 @@ impl Tables {
         let (mut names, mut request) = (BTreeSet::new(), ListTablesRequest::default());
         loop {
             let page = asker.service.list_tables(request)?;
-            names.extend(page.table_names.into_iter().filter(|name| self.shows(name)).filter_map(|name| TableName::new(name).ok()));
+            names.extend(
+                page.table_names
+                    .into_iter()
+                    .filter(|name| self.shows(name))
+                    .filter_map(|name| TableName::new(name).ok()),
+            );
             if names.len() > TABLES_MAX {
-                return Err(RemoteError::unreadable(format_args!("it lists more than {TABLES_MAX} tables")).into());
+                return Err(RemoteError::unreadable(format_args!(
+                    "it lists more than {TABLES_MAX} tables"
+                ))
+                .into());
             }
             match page.last_evaluated_table_name {
-                Some(last) => request = ListTablesRequest { exclusive_start_table_name: Some(last), limit: None },
+                Some(last) => {
+                    request = ListTablesRequest {
+                        exclusive_start_table_name: Some(last),
+                        limit: None,
+                    }
+                }
                 None => return Ok(names.into_iter().collect()),
             }
         }
     }
 
     /// A table, if there is one and it is shown.
-    pub fn table(&self, asker: Asker<'_>, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+    pub fn table(
+        &self,
+        asker: Asker<'_>,
+        table: &TableName,
+    ) -> Result<Option<Arc<Described>>, Error> {
         self.described(asker, table, 0)
     }
 
     /// The same, as it is counted after all own writes.
-    pub fn counted(&self, asker: Asker<'_>, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+    pub fn counted(
+        &self,
+        asker: Asker<'_>,
+        table: &TableName,
+    ) -> Result<Option<Arc<Described>>, Error> {
         self.described(asker, table, self.commits.own())
     }
 
-    fn described(&self, asker: Asker<'_>, table: &TableName, own_writes: u64) -> Result<Option<Arc<Described>>, Error> {
+    fn described(
+        &self,
+        asker: Asker<'_>,
+        table: &TableName,
+        own_writes: u64,
+    ) -> Result<Option<Arc<Described>>, Error> {
         if !self.shows(table.as_str()) {
             return Ok(None);
         }
@@ -121,14 +163,29 @@ impl Tables {
         };
         let known = self.known(asker.caller, about, own_writes, || {
             let table = asker.service.described(table)?;
-            Ok(Known::Table(table.map(|table| Arc::new(described(table, before.as_deref())))))
+            Ok(Known::Table(table.map(|table| {
+                Arc::new(described(table, before.as_deref()))
+            })))
         })?;
-        Ok(if let Known::Table(table) = known { table } else { None })
+        Ok(if let Known::Table(table) = known {
+            table
+        } else {
+            None
+        })
     }
 
-    pub fn time_to_live(&self, asker: Asker<'_>, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
+    pub fn time_to_live(
+        &self,
+        asker: Asker<'_>,
+        request: DescribeTimeToLiveRequest,
+    ) -> Result<DescribeTimeToLiveResponse, Error> {
         let about = About::TimeToLive(request.table_name.clone());
-        match self.known(asker.caller, about, 0, || asker.service.describe_time_to_live(request.clone()).map(Known::TimeToLive))? {
+        match self.known(asker.caller, about, 0, || {
+            asker
+                .service
+                .describe_time_to_live(request.clone())
+                .map(Known::TimeToLive)
+        })? {
             Known::TimeToLive(response) => Ok(response),
             Known::Names(_) | Known::Table(_) => asker.service.describe_time_to_live(request),
         }
@@ -139,7 +196,10 @@ impl Tables {
         let mut state = self.state.lock();
         state.changes += 1;
         // The schemas stay as what the next ones are compared with, their time over.
-        state.known.values_mut().for_each(|(asked_ms, ..)| *asked_ms = 0);
+        state
+            .known
+            .values_mut()
+            .for_each(|(asked_ms, ..)| *asked_ms = 0);
         self.flights.let_go_of(|_| true);
     }
 
@@ -155,11 +215,17 @@ impl Tables {
         }
         let flight = (about, own_writes);
         self.flights.run(&flight, caller, || {
-            let (asked_ms, own_writes, changes) = (self.clock.now_ms(), self.commits.own(), self.state.lock().changes);
+            let (asked_ms, own_writes, changes) = (
+                self.clock.now_ms(),
+                self.commits.own(),
+                self.state.lock().changes,
+            );
             let known = ask()?;
             let mut state = self.state.lock();
             if state.changes == changes {
-                state.known.insert(flight.0.clone(), (asked_ms, own_writes, known.clone()));
+                state
+                    .known
+                    .insert(flight.0.clone(), (asked_ms, own_writes, known.clone()));
             }
             Ok(known)
         })
@@ -169,13 +235,18 @@ impl Tables {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
         let (asked_ms, seen, known) = state.known.get(about)?;
-        (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms)).then(|| known.clone())
+        (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms))
+            .then(|| known.clone())
     }
 }
 
 fn described(table: TableDescription, before: Option<&Described>) -> Described {
-    let schema = before.filter(|before| *before.schema == table.schema && before.table.table_id == table.table_id);
-    let schema = schema.map_or_else(|| Arc::new(table.schema.clone()), |before| Arc::clone(&before.schema));
+    let schema = before
+        .filter(|before| *before.schema == table.schema && before.table.table_id == table.table_id);
+    let schema = schema.map_or_else(
+        || Arc::new(table.schema.clone()),
+        |before| Arc::clone(&before.schema),
+    );
     Described { schema, table }
 }
 
@@ -183,9 +254,11 @@ fn described(table: TableDescription, before: Option<&Described>) -> Described {
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
-        Some((start, rest)) => name
-            .strip_prefix(start)
-            .is_some_and(|name| (0..=name.len()).filter(|at| name.is_char_boundary(*at)).any(|at| matches(rest, &name[at..]))),
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            (0..=name.len())
+                .filter(|at| name.is_char_boundary(*at))
+                .any(|at| matches(rest, &name[at..]))
+        }),
     }
 }
 
@@ -195,8 +268,20 @@ mod tests {
 
     #[test]
     fn table_of_patterns() {
-        let hits = [("Orders", "Orders"), ("Or*", "Orders"), ("*", "x"), ("*ders", "Orders"), ("O*d*s", "Orders"), ("a**b", "ab")];
-        let misses = [("Orders", "Orders2"), ("Or*x", "Orders"), ("", "x"), ("*.b", "a-b")];
+        let hits = [
+            ("Orders", "Orders"),
+            ("Or*", "Orders"),
+            ("*", "x"),
+            ("*ders", "Orders"),
+            ("O*d*s", "Orders"),
+            ("a**b", "ab"),
+        ];
+        let misses = [
+            ("Orders", "Orders2"),
+            ("Or*x", "Orders"),
+            ("", "x"),
+            ("*.b", "a-b"),
+        ];
         assert!(hits.iter().all(|(pattern, name)| matches(pattern, name)));
         assert!(misses.iter().all(|(pattern, name)| !matches(pattern, name)));
     }

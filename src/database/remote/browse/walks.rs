@@ -86,11 +86,20 @@ pub struct Walks {
 }
 
 impl Walks {
-    pub fn take(&self, source: &Source, listed: &Listed, after: Option<&Position>, now_ms: u64) -> Option<Waiting> {
+    pub fn take(
+        &self,
+        source: &Source,
+        listed: &Listed,
+        after: Option<&Position>,
+        now_ms: u64,
+    ) -> Option<Waiting> {
         let mut waiting = self.waiting.lock();
         waiting.retain(|one| now_ms < one.at_ms.saturating_add(WALK_MS));
-        let is_it =
-            |one: &Waiting| one.after.as_ref() == after.map(|after| &after.0) && one.source == *source && one.listed == *listed;
+        let is_it = |one: &Waiting| {
+            one.after.as_ref() == after.map(|after| &after.0)
+                && one.source == *source
+                && one.listed == *listed
+        };
         let at = waiting.iter().position(is_it)?;
         waiting.remove(at)
     }
@@ -99,7 +108,11 @@ impl Walks {
         let mut waiting = self.waiting.lock();
         waiting.push_back(one);
         // Dropped after the lock: a page ahead may come with much.
-        let oldest = if waiting.len() > WALKS_MAX { waiting.pop_front() } else { None };
+        let oldest = if waiting.len() > WALKS_MAX {
+            waiting.pop_front()
+        } else {
+            None
+        };
         drop(waiting);
         drop(oldest);
     }
@@ -128,11 +141,19 @@ impl Fetcher {
     }
 
     /// A row, its item held if it is whole. `None` of one that was deleted here and is not seen to be gone yet.
-    fn row(&self, began: crate::database::remote::browse::pages::Began, item: &Item) -> Result<Option<Row>, Error> {
+    fn row(
+        &self,
+        began: crate::database::remote::browse::pages::Began,
+        item: &Item,
+    ) -> Result<Option<Row>, Error> {
         let key = self.source.key_of(item)?;
         let place = position(&self.source.start_after(item));
         if self.request.projection.is_some() {
-            return Ok(Some(Row { key, stat: None, place }));
+            return Ok(Some(Row {
+                key,
+                stat: None,
+                place,
+            }));
         }
         let held_at = (self.source.source.clone(), key);
         if !self.request.consistent_read && self.pages.is_just_deleted(&held_at) {
@@ -141,8 +162,13 @@ impl Fetcher {
         let record = self.pages.record(item, &self.source.key_names());
         let stat = EntryStat::from(&Record::parse(&record)?);
         let key = held_at.1.clone();
-        self.pages.keep(began, held_at, Some(record), self.request.consistent_read);
-        Ok(Some(Row { key, stat: Some(stat), place }))
+        self.pages
+            .keep(began, held_at, Some(record), self.request.consistent_read);
+        Ok(Some(Row {
+            key,
+            stat: Some(stat),
+            place,
+        }))
     }
 }
 
@@ -156,7 +182,10 @@ impl Drop for Counted {
 }
 
 /// Fetches a page on a thread of its own; `None` if there is none for it.
-pub fn on_thread(ahead: &Arc<AtomicUsize>, fetch: impl FnOnce() -> Fetched + Send + 'static) -> Option<Receiver<Fetched>> {
+pub fn on_thread(
+    ahead: &Arc<AtomicUsize>,
+    fetch: impl FnOnce() -> Fetched + Send + 'static,
+) -> Option<Receiver<Fetched>> {
     let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX;
     let counted = Counted(Arc::clone(ahead));
     if is_full {
@@ -169,7 +198,10 @@ pub fn on_thread(ahead: &Arc<AtomicUsize>, fetch: impl FnOnce() -> Fetched + Sen
         // Nobody wants it any more if who listed has given up.
         let _ = sender.send(page);
     };
-    std::thread::Builder::new().name("ddbfs-ahead".to_owned()).spawn(work).ok()?;
+    std::thread::Builder::new()
+        .name("ddbfs-ahead".to_owned())
+        .spawn(work)
+        .ok()?;
     Some(fetched)
 }
 
@@ -180,7 +212,9 @@ impl Walk {
             Next::Done => return Ok(false),
             Next::From(start) => fetcher.clone().fetch(start),
             // Without one its thread panicked.
-            Next::Ahead(fetched) => caller.receive(&fetched)?.unwrap_or_else(|| Err(StoreError::Closed.into())),
+            Next::Ahead(fetched) => caller
+                .receive(&fetched)?
+                .unwrap_or_else(|| Err(StoreError::Closed.into())),
         };
         let (rows, last, toll) = fetched?;
         (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
@@ -189,9 +223,22 @@ impl Walk {
     }
 
     /// Begins to fetch the next page from the service, if there is a thread for it.
-    pub fn look_ahead(&mut self, fetcher: &Fetcher, service: &Arc<dyn Database>, ahead: &Arc<AtomicUsize>) {
-        let Next::From(start) = &self.next else { return };
-        let (fetcher, start) = (Fetcher { service: Arc::clone(service), ..fetcher.clone() }, start.clone());
+    pub fn look_ahead(
+        &mut self,
+        fetcher: &Fetcher,
+        service: &Arc<dyn Database>,
+        ahead: &Arc<AtomicUsize>,
+    ) {
+        let Next::From(start) = &self.next else {
+            return;
+        };
+        let (fetcher, start) = (
+            Fetcher {
+                service: Arc::clone(service),
+                ..fetcher.clone()
+            },
+            start.clone(),
+        );
         if let Some(fetched) = on_thread(ahead, move || fetcher.fetch(start)) {
             self.next = Next::Ahead(fetched);
         }
@@ -223,15 +270,30 @@ impl Toll {
     /// What a page cost; one that nobody counted is told by its bytes.
     pub fn of(request: &ReadRequest, page: &Page) -> Self {
         let is_full = page.last_evaluated_key.is_some() && request.limit.is_none();
-        let bytes = if is_full { page.scanned_bytes.max(PAGE_BYTES_MAX as u64) } else { page.scanned_bytes };
-        let guessed = bytes.div_ceil(READ_UNIT_BYTES as u64) as f64 * if request.consistent_read { 1.0 } else { UNITS_A_READ };
+        let bytes = if is_full {
+            page.scanned_bytes.max(PAGE_BYTES_MAX as u64)
+        } else {
+            page.scanned_bytes
+        };
+        let guessed = bytes.div_ceil(READ_UNIT_BYTES as u64) as f64
+            * if request.consistent_read {
+                1.0
+            } else {
+                UNITS_A_READ
+            };
         let told = page.consumed_capacity.total();
-        Self { units: if told > 0.0 { told } else { guessed }, items: page.count }
+        Self {
+            units: if told > 0.0 { told } else { guessed },
+            items: page.count,
+        }
     }
 
     #[must_use]
     pub fn and(self, page: Self) -> Self {
-        Self { units: self.units + page.units, items: self.items + page.items }
+        Self {
+            units: self.units + page.units,
+            items: self.items + page.items,
+        }
     }
 }
 
@@ -242,12 +304,22 @@ pub struct Tolls(Mutex<VecDeque<(ReadRequest, Toll)>>);
 impl Tolls {
     /// Before this page.
     pub fn before(&self, request: &ReadRequest) -> Toll {
-        if request.exclusive_start_key.is_none() { Toll::default() } else { self.find(request) }
+        if request.exclusive_start_key.is_none() {
+            Toll::default()
+        } else {
+            self.find(request)
+        }
     }
 
     /// It goes on after these keys.
     pub fn keep(&self, request: &ReadRequest, last: &Item, toll: Toll) {
-        self.put(ReadRequest { exclusive_start_key: Some(last.clone()), ..request.clone() }, toll);
+        self.put(
+            ReadRequest {
+                exclusive_start_key: Some(last.clone()),
+                ..request.clone()
+            },
+            toll,
+        );
     }
 
     /// Of the sample that is being taken of a table, in many reads.
@@ -260,7 +332,12 @@ impl Tolls {
     }
 
     fn find(&self, read: &ReadRequest) -> Toll {
-        self.0.lock().iter().find(|(of, _)| of == read).map(|(_, toll)| *toll).unwrap_or_default()
+        self.0
+            .lock()
+            .iter()
+            .find(|(of, _)| of == read)
+            .map(|(_, toll)| *toll)
+            .unwrap_or_default()
     }
 
     fn put(&self, read: ReadRequest, toll: Toll) {

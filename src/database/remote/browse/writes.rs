@@ -11,7 +11,9 @@ use crate::expr::condition::{Condition, parse_parameter};
 use crate::expr::order::Comparator;
 use crate::expr::write::Writer;
 use crate::expr::{Predicate, Scope};
-use crate::model::api::{Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener};
+use crate::model::api::{
+    Call, ConditionParameter, GetItemRequest, Placeholders, Precondition, Version, WriteListener,
+};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Key, KeySchema};
 
@@ -27,14 +29,20 @@ pub struct Target {
 impl Target {
     fn places(&self) -> [Place; 2] {
         let source = &self.table.source;
-        [(source.clone(), base_entry(self.key.clone())), collection_place(source, &vec![self.key.partition.clone()])]
+        [
+            (source.clone(), base_entry(self.key.clone())),
+            collection_place(source, &vec![self.key.partition.clone()]),
+        ]
     }
 
     /// What is left of the item, and of its collection.
     fn left(&self, pages: &Pages, is_done: bool) -> [Left<Stored>; 2] {
         match &self.then {
             _ if !is_done => [Left::Unknown, Left::Unknown],
-            Left::Item(item) => [Left::Item(pages.written_record(item, &self.table.key_names())), Left::Item(Arc::default())],
+            Left::Item(item) => [
+                Left::Item(pages.written_record(item, &self.table.key_names())),
+                Left::Item(Arc::default()),
+            ],
             Left::Nothing => [Left::Nothing, Left::Unknown],
             Left::Unknown => [Left::Unknown, Left::Item(Arc::default())],
         }
@@ -83,7 +91,10 @@ impl Writes {
 
     /// Those that `is_left` says were left undone, and may be done.
     pub fn leave(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
-        let left = self.targets.iter_mut().filter(|target| is_left(&target.table.source.table, &target.key));
+        let left = self
+            .targets
+            .iter_mut()
+            .filter(|target| is_left(&target.table.source.table, &target.key));
         left.for_each(|target| target.then = Left::Unknown);
     }
 
@@ -96,7 +107,10 @@ impl Writes {
                 Left::Item(record) => Record::parse(record).ok().map(|record| record.version()),
                 Left::Nothing | Left::Unknown => None,
             };
-            if let (Some(listener), true) = (&self.listener, version.is_some() || matches!(left[0], Left::Nothing)) {
+            if let (Some(listener), true) = (
+                &self.listener,
+                version.is_some() || matches!(left[0], Left::Nothing),
+            ) {
                 listener.wrote(&target.table.source.table, &target.key, version);
             }
             first = first.or(version);
@@ -119,13 +133,27 @@ impl RemoteDatabase {
     /// # Errors
     /// `ReadOnly`.
     pub(super) fn may_write(&self) -> Result<(), Error> {
-        if self.options.is_writable { Ok(()) } else { Err(Error::ReadOnly) }
+        if self.options.is_writable {
+            Ok(())
+        } else {
+            Err(Error::ReadOnly)
+        }
     }
 
     /// The definition of a table that is written to.
     pub(super) fn table_of(&self, table: &TableName) -> Result<Readable, Error> {
-        let described = self.tables.table(self.asker(), table)?.ok_or(Error::ResourceNotFound)?;
-        Readable::new(&Source { table: table.clone(), index: None }, described)?.ok_or(Error::ResourceNotFound)
+        let described = self
+            .tables
+            .table(self.asker(), table)?
+            .ok_or(Error::ResourceNotFound)?;
+        Readable::new(
+            &Source {
+                table: table.clone(),
+                index: None,
+            },
+            described,
+        )?
+        .ok_or(Error::ResourceNotFound)
     }
 
     /// What is to be written, of an item or a key; `None` of one without its keys, which the service refuses.
@@ -135,16 +163,32 @@ impl RemoteDatabase {
             Effect::Delete => Left::Nothing,
             Effect::Update => Left::Unknown,
         };
-        Some(Target { key: item.key(&table.described.schema.key)?, table, then })
+        Some(Target {
+            key: item.key(&table.described.schema.key)?,
+            table,
+            then,
+        })
     }
 
     /// The same of several.
     ///
     /// # Errors
     /// `ResourceNotFound`; those of the service.
-    pub(super) fn targets<'c>(&self, writes: impl IntoIterator<Item = ItemWrite<'c>>) -> Result<Vec<Target>, Error> {
-        let target = |write: ItemWrite<'_>| Ok(Self::target(self.table_of(write.table)?, write.item, write.effect));
-        writes.into_iter().filter_map(|write| target(write).transpose()).collect()
+    pub(super) fn targets<'c>(
+        &self,
+        writes: impl IntoIterator<Item = ItemWrite<'c>>,
+    ) -> Result<Vec<Target>, Error> {
+        let target = |write: ItemWrite<'_>| {
+            Ok(Self::target(
+                self.table_of(write.table)?,
+                write.item,
+                write.effect,
+            ))
+        };
+        writes
+            .into_iter()
+            .filter_map(|write| target(write).transpose())
+            .collect()
     }
 
     /// Has the service do writes, if there is nothing against them. `call` makes the call, and `end` is given its outcome with what is
@@ -164,8 +208,14 @@ impl RemoteDatabase {
         self.pages.begin_write(&places);
         let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
         // Of what the service is asked for nobody else hears.
-        let writes = Writes { pages, commits, listener: done.context.listener.take(), targets };
-        self.service.start(call(done.after(move |outcome| end(writes, outcome))));
+        let writes = Writes {
+            pages,
+            commits,
+            listener: done.context.listener.take(),
+            targets,
+        };
+        self.service
+            .start(call(done.after(move |outcome| end(writes, outcome))));
     }
 
     /// What a write is to do, its precondition made part of its condition.
@@ -183,10 +233,23 @@ impl RemoteDatabase {
     }
 
     /// Makes a precondition part of a condition.
-    fn condition(&self, table: &Readable, precondition: Precondition, asked: Asked<'_>) -> Result<(), Error> {
-        let Asked { write: (_, key, _), condition, placeholders, returns_old, .. } = asked;
+    fn condition(
+        &self,
+        table: &Readable,
+        precondition: Precondition,
+        asked: Asked<'_>,
+    ) -> Result<(), Error> {
+        let Asked {
+            write: (_, key, _),
+            condition,
+            placeholders,
+            returns_old,
+            ..
+        } = asked;
         let schema = &table.described.schema.key;
-        let failed = |item: Option<Item>| Error::ConditionalCheckFailed { item: item.filter(|_| returns_old).map(Box::new) };
+        let failed = |item: Option<Item>| Error::ConditionalCheckFailed {
+            item: item.filter(|_| returns_old).map(Box::new),
+        };
         let ours = match precondition {
             Precondition::Absent => is_absent(schema),
             Precondition::Version(version) => match self.as_read(table, key, version)? {
@@ -195,7 +258,9 @@ impl RemoteDatabase {
                 Found::None => return Err(failed(None)),
             },
             Precondition::VersionOrAbsent(version) => match self.as_read(table, key, version)? {
-                Found::Same(item) => Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)]),
+                Found::Same(item) => {
+                    Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)])
+                }
                 Found::Other(item) => return Err(failed(Some(item))),
                 Found::None => is_absent(schema),
             },
@@ -207,15 +272,25 @@ impl RemoteDatabase {
                 let theirs = parse_parameter(theirs, parameter, &mut Scope::new(placeholders))?;
                 Condition::And(vec![ours, theirs])
             }
-            ConditionParameter::Legacy(_) => return Err(Error::Unavailable("a version is not asked for beside Expected")),
+            ConditionParameter::Legacy(_) => {
+                return Err(Error::Unavailable(
+                    "a version is not asked for beside Expected",
+                ));
+            }
         };
         // Beside those of an update.
         let mut writer = Writer::marked("_");
         let written = writer.condition(&all)?;
         let of_ours = writer.placeholders();
         if matches!(condition, ConditionParameter::None) {
-            placeholders.names.get_or_insert_default().extend(of_ours.names.unwrap_or_default());
-            placeholders.values.get_or_insert_default().extend(of_ours.values.unwrap_or_default());
+            placeholders
+                .names
+                .get_or_insert_default()
+                .extend(of_ours.names.unwrap_or_default());
+            placeholders
+                .values
+                .get_or_insert_default()
+                .extend(of_ours.values.unwrap_or_default());
             placeholders.values.take_if(|values| values.is_empty());
         } else {
             *placeholders = of_ours;
@@ -226,11 +301,17 @@ impl RemoteDatabase {
 
     /// The item of a version as it was read here, else as it is now: then, or where a condition has no room for all of it, it is read again.
     fn as_read(&self, table: &Readable, key: &Item, version: Version) -> Result<Found, Error> {
-        let key_values = key.key(&table.described.schema.key).ok_or(Error::ResourceNotFound)?;
+        let key_values = key
+            .key(&table.described.schema.key)
+            .ok_or(Error::ResourceNotFound)?;
         let place = (table.source.clone(), base_entry(key_values.clone()));
         let of = |record: &Record<'_>| -> Result<Found, Error> {
             let item = record.to_item()?;
-            Ok(if record.version() == version { Found::Same(item) } else { Found::Other(item) })
+            Ok(if record.version() == version {
+                Found::Same(item)
+            } else {
+                Found::Other(item)
+            })
         };
         if let Some(record) = self.pages.last(&place)
             && let Found::Same(item) = of(&Record::parse(&record)?)?
@@ -240,8 +321,15 @@ impl RemoteDatabase {
         }
         let began = self.pages.begin();
         let key = key_values.to_item(&table.described.schema.key);
-        let request = GetItemRequest { consistent_read: true, ..GetItemRequest::new(table.source.table.clone(), key) };
-        let record = self.service.get_item(request)?.item.map(|item| self.pages.record(&item, &table.key_names()));
+        let request = GetItemRequest {
+            consistent_read: true,
+            ..GetItemRequest::new(table.source.table.clone(), key)
+        };
+        let record = self
+            .service
+            .get_item(request)?
+            .item
+            .map(|item| self.pages.record(&item, &table.key_names()));
         self.pages.keep(began, place, record.clone(), true);
         record.map_or(Ok(Found::None), |record| of(&Record::parse(&record)?))
     }
@@ -263,6 +351,9 @@ fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
     let of_key = item.0.iter().filter(|(name, _)| key.contains(name));
     let others = item.0.iter().filter(|(name, _)| !key.contains(name));
     let equal = Predicate::Compare(Comparator::Equal);
-    let equal = of_key.chain(others).take(COMPARED_MAX).map(|(name, value)| Condition::of_attribute(name, equal, [value.clone()]));
+    let equal = of_key
+        .chain(others)
+        .take(COMPARED_MAX)
+        .map(|(name, value)| Condition::of_attribute(name, equal, [value.clone()]));
     Condition::And(equal.collect())
 }

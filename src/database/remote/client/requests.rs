@@ -12,116 +12,238 @@ use crate::model::error::{InUseError, RemoteCause, ValueError};
 use crate::model::layout::MeteredOperation;
 
 /// What a request with a precondition is told.
-const PRECONDITION: Error =
-    Error::Unavailable("another service knows no versions of items: a precondition must become a condition");
+const PRECONDITION: Error = Error::Unavailable(
+    "another service knows no versions of items: a precondition must become a condition",
+);
 
 fn check_precondition(precondition: Option<Precondition>) -> Result<(), Error> {
-    if precondition.is_some() { Err(PRECONDITION) } else { Ok(()) }
+    if precondition.is_some() {
+        Err(PRECONDITION)
+    } else {
+        Ok(())
+    }
 }
 
-pub fn create_table(client: &Client, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-    let answer = client.ask_table("CreateTable", &request, (&request.table_name, "TableDescription"));
-    answer.map(|table_description| CreateTableResponse { table_description }).map_err(|error| match error {
-        // Each service has its own words for it.
-        Error::Remote(remote) if remote.cause() == RemoteCause::InUse => Error::TableAlreadyExists(request.table_name.to_string()),
-        error => error,
-    })
+pub fn create_table(
+    client: &Client,
+    request: CreateTableRequest,
+) -> Result<CreateTableResponse, Error> {
+    let answer = client.ask_table(
+        "CreateTable",
+        &request,
+        (&request.table_name, "TableDescription"),
+    );
+    answer
+        .map(|table_description| CreateTableResponse { table_description })
+        .map_err(|error| match error {
+            // Each service has its own words for it.
+            Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
+                Error::TableAlreadyExists(request.table_name.to_string())
+            }
+            error => error,
+        })
 }
 
-pub fn describe_table(client: &Client, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
+pub fn describe_table(
+    client: &Client,
+    request: DescribeTableRequest,
+) -> Result<DescribeTableResponse, Error> {
     let table = client.ask_table("DescribeTable", &request, (&request.table_name, "Table"))?;
     Ok(DescribeTableResponse { table })
 }
 
-pub fn list_tables(client: &Client, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
+pub fn list_tables(
+    client: &Client,
+    request: ListTablesRequest,
+) -> Result<ListTablesResponse, Error> {
     let page: ListTablesResponse = client.declared("ListTables", &request)?;
     if let Some(last) = &page.last_evaluated_table_name {
-        client.shared.chains.follow(request.exclusive_start_table_name.map(String::into_bytes), last.as_bytes())?;
+        client.shared.chains.follow(
+            request.exclusive_start_table_name.map(String::into_bytes),
+            last.as_bytes(),
+        )?;
     }
     Ok(page)
 }
 
-pub fn delete_table(client: &Client, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
+pub fn delete_table(
+    client: &Client,
+    request: DeleteTableRequest,
+) -> Result<DeleteTableResponse, Error> {
     // The answer has neither keys nor indexes.
-    let before = describe_table(client, DescribeTableRequest { table_name: request.table_name.clone() })?.table;
+    let before = describe_table(
+        client,
+        DescribeTableRequest {
+            table_name: request.table_name.clone(),
+        },
+    )?
+    .table;
     if request.only_if_empty {
         check_empty(client, &request.table_name)?;
     }
     let table_description = client.call(
         "DeleteTable",
         |out| wire::ask(&request, out),
-        |json| Ok(table_description::read_going(answer::structure(answer::members(json)?, "TableDescription")?, before)),
+        |json| {
+            Ok(table_description::read_going(
+                answer::structure(answer::members(json)?, "TableDescription")?,
+                before,
+            ))
+        },
     )?;
     Ok(DeleteTableResponse { table_description })
 }
 
 pub fn get_item(client: &Client, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-    let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
+    let request = GetItemRequest {
+        return_consumed_capacity: DETAIL,
+        ..request
+    };
     let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
     let answer: GetItemResponse = client.declared("GetItem", &request)?;
-    answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
+    answer
+        .item
+        .iter()
+        .try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
     Ok(answer)
 }
 
-pub fn delete_item(client: &Client, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
+pub fn delete_item(
+    client: &Client,
+    request: DeleteItemRequest,
+) -> Result<DeleteItemResponse, Error> {
     check_precondition(request.precondition)?;
     let is_asked = request.return_values == ReturnValues::AllOld;
     // Whether there was an item is known by its attributes, which cost nothing.
-    let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
+    let request = DeleteItemRequest {
+        return_values: ReturnValues::AllOld,
+        return_consumed_capacity: DETAIL,
+        ..request
+    };
     let answer: DeleteItemResponse = client.declared("DeleteItem", &request)?;
-    Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
+    Ok(DeleteItemResponse {
+        attributes: answer.attributes.filter(|_| is_asked),
+        ..answer
+    })
 }
 
-pub fn update_item(client: &Client, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
+pub fn update_item(
+    client: &Client,
+    request: UpdateItemRequest,
+) -> Result<UpdateItemResponse, Error> {
     check_precondition(request.precondition)?;
-    let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
+    let request = UpdateItemRequest {
+        return_consumed_capacity: DETAIL,
+        ..request
+    };
     let is_whole = request.return_values == UpdateReturnValues::AllNew;
     let answer: UpdateItemResponse = client.declared("UpdateItem", &request)?;
-    answer.attributes.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
+    answer
+        .attributes
+        .iter()
+        .try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
     Ok(answer)
 }
 
-pub fn batch_write_item(client: &Client, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
-    let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
-    client.call("BatchWriteItem", |out| wire::ask(&request, out), |json| batches::read_written(json, &request))
+pub fn batch_write_item(
+    client: &Client,
+    request: BatchWriteItemRequest,
+) -> Result<BatchWriteItemResponse, Error> {
+    let request = BatchWriteItemRequest {
+        return_consumed_capacity: DETAIL,
+        ..request
+    };
+    client.call(
+        "BatchWriteItem",
+        |out| wire::ask(&request, out),
+        |json| batches::read_written(json, &request),
+    )
 }
 
-pub fn transact_get_items(client: &Client, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+pub fn transact_get_items(
+    client: &Client,
+    request: TransactGetItemsRequest,
+) -> Result<TransactGetItemsResponse, Error> {
     check(request.fault.clone())?;
-    let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
+    let request = TransactGetItemsRequest {
+        return_consumed_capacity: DETAIL,
+        ..request
+    };
     let answer: TransactGetItemsResponse = client.declared("TransactGetItems", &request)?;
     if answer.responses.len() != request.transact_items.len() {
         return Err(answer::unreadable("it has not one response for each item"));
     }
     for (get, item) in request.transact_items.iter().zip(&answer.responses) {
-        item.iter().try_for_each(|item| answer::check_key(item, &get.key, get.projection_expression.is_none()))?;
+        item.iter().try_for_each(|item| {
+            answer::check_key(item, &get.key, get.projection_expression.is_none())
+        })?;
     }
     Ok(answer)
 }
 
-pub fn transact_write_items(client: &Client, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
+pub fn transact_write_items(
+    client: &Client,
+    request: TransactWriteItemsRequest,
+) -> Result<TransactWriteItemsResponse, Error> {
     check(request.fault.clone())?;
-    request.transact_items.iter().try_for_each(|write| check_precondition(write.precondition))?;
-    let request = TransactWriteItemsRequest { return_consumed_capacity: DETAIL, ..request };
+    request
+        .transact_items
+        .iter()
+        .try_for_each(|write| check_precondition(write.precondition))?;
+    let request = TransactWriteItemsRequest {
+        return_consumed_capacity: DETAIL,
+        ..request
+    };
     client.declared("TransactWriteItems", &request)
 }
 
-pub fn update_table(client: &Client, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
+pub fn update_table(
+    client: &Client,
+    request: UpdateTableRequest,
+) -> Result<UpdateTableResponse, Error> {
     if request.has_replicas {
-        return Err(Error::Unavailable("replicas are not changed through a remote mount; use the service's own tools for them"));
+        return Err(Error::Unavailable(
+            "replicas are not changed through a remote mount; use the service's own tools for them",
+        ));
     }
-    let table_description = client.ask_table("UpdateTable", &request, (&request.table_name, "TableDescription"))?;
+    let table_description = client.ask_table(
+        "UpdateTable",
+        &request,
+        (&request.table_name, "TableDescription"),
+    )?;
     Ok(UpdateTableResponse { table_description })
 }
 
-pub fn list_streams(client: &Client, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
-    let home = request.exclusive_start.as_ref().map(|stream| client.home(&stream.table_name)).transpose()?.unwrap_or_default();
+pub fn list_streams(
+    client: &Client,
+    request: ListStreamsRequest,
+) -> Result<ListStreamsResponse, Error> {
+    let home = request
+        .exclusive_start
+        .as_ref()
+        .map(|stream| client.home(&stream.table_name))
+        .transpose()?
+        .unwrap_or_default();
     client.call(
         "ListStreams",
-        |out| wire::write(&request, &wire::Context { home, ..wire::Context::PLAIN }, out),
+        |out| {
+            wire::write(
+                &request,
+                &wire::Context {
+                    home,
+                    ..wire::Context::PLAIN
+                },
+                out,
+            )
+        },
         |json| {
-            let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
-            first.into_iter().for_each(|stream| client.learn(stream, "StreamArn"));
+            let first = json
+                .get("Streams")
+                .and_then(Json::as_list)
+                .and_then(|mut streams| streams.next());
+            first
+                .into_iter()
+                .for_each(|stream| client.learn(stream, "StreamArn"));
             wire::answer(json)
         },
     )
@@ -131,28 +253,58 @@ pub fn batch_execute_statement(
     client: &Client,
     request: BatchExecuteStatementRequest,
 ) -> Result<BatchExecuteStatementResponse, Error> {
-    let faults: Vec<_> = request.statements.iter().map(|one| one.parameters.as_ref().err().cloned()).collect();
+    let faults: Vec<_> = request
+        .statements
+        .iter()
+        .map(|one| one.parameters.as_ref().err().cloned())
+        .collect();
     // A bad one is its own failure, and cannot be sent.
-    let statements: Vec<_> = request.statements.into_iter().filter(|one| one.parameters.is_ok()).collect();
-    let request = BatchExecuteStatementRequest { statements, return_consumed_capacity: DETAIL };
+    let statements: Vec<_> = request
+        .statements
+        .into_iter()
+        .filter(|one| one.parameters.is_ok())
+        .collect();
+    let request = BatchExecuteStatementRequest {
+        statements,
+        return_consumed_capacity: DETAIL,
+    };
     let answer = match request.statements.len() {
-        0 => BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() },
+        0 => BatchExecuteStatementResponse {
+            responses: Vec::new(),
+            consumed_capacity: Vec::new(),
+        },
         _ => client.declared("BatchExecuteStatement", &request)?,
     };
     let mut sent = answer.responses.into_iter();
     let of = |fault: Option<ValueError>| match fault {
-        Some(fault) => Some(BatchStatementResponse { table_name: None, outcome: Err(fault.into()) }),
+        Some(fault) => Some(BatchStatementResponse {
+            table_name: None,
+            outcome: Err(fault.into()),
+        }),
         None => sent.next(),
     };
-    Ok(BatchExecuteStatementResponse { responses: faults.into_iter().filter_map(of).collect(), ..answer })
+    Ok(BatchExecuteStatementResponse {
+        responses: faults.into_iter().filter_map(of).collect(),
+        ..answer
+    })
 }
 
 /// A request in its caller's words. What was consumed is asked for; who did not ask is not told.
 pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error> {
     let VerbatimRequest { operation, body } = &request;
-    let is_charged = MeteredOperation::ALL.iter().any(|known| known.name() == *operation);
-    let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
-    let answer = client.shared.service.call(&client.caller, operation, asking.as_deref().unwrap_or(body))?;
+    let is_charged = MeteredOperation::ALL
+        .iter()
+        .any(|known| known.name() == *operation);
+    let asking = if is_charged {
+        edit::asking(body, "ReturnConsumedCapacity", "INDEXES")
+    } else {
+        None
+    };
+    let answer =
+        client
+            .shared
+            .service
+            .call(&client.caller, operation, asking.as_deref().unwrap_or(body))?;
     // Of operations that tell nothing it is empty.
     if answer.bytes() > 0 && !answer.is_json() {
         return Err(answer::unreadable("it is no JSON"));
@@ -161,32 +313,60 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     if asking.is_some() {
         told = edit::without(&told, "ConsumedCapacity");
     }
-    let is_marked = *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
-    Ok(if is_marked { edit::without(&told, ASKED_AGAIN) } else { told })
+    let is_marked =
+        *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
+    Ok(if is_marked {
+        edit::without(&told, ASKED_AGAIN)
+    } else {
+        told
+    })
 }
 
 /// Refuses to delete a table that has an item. One that is put meanwhile is deleted with it: the service has no such condition.
 fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
-    let look = ScanRequest { limit: Some(1), consistent_read: true, ..ScanRequest::new(table.clone()) };
+    let look = ScanRequest {
+        limit: Some(1),
+        consistent_read: true,
+        ..ScanRequest::new(table.clone())
+    };
     let page = client.scan_rows(&look, &mut |_| {})?;
     let is_empty = page.scanned_count == 0 && page.last_evaluated_key.is_none();
-    if is_empty { Ok(()) } else { Err(InUseError::HasItems(table.to_string()).into()) }
+    if is_empty {
+        Ok(())
+    } else {
+        Err(InUseError::HasItems(table.to_string()).into())
+    }
 }
 
 pub fn put_item(client: &Client, request: PutItemRequest) -> Result<PutItemResponse, Error> {
     check_precondition(request.precondition)?;
-    client.declared("PutItem", &PutItemRequest { return_consumed_capacity: DETAIL, ..request })
+    client.declared(
+        "PutItem",
+        &PutItemRequest {
+            return_consumed_capacity: DETAIL,
+            ..request
+        },
+    )
 }
 
-pub fn get_records(client: &Client, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+pub fn get_records(
+    client: &Client,
+    request: GetRecordsRequest,
+) -> Result<GetRecordsResponse, Error> {
     shards::records(&AsTold(client), request)
 }
 
-pub fn get_shard_iterator(client: &Client, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+pub fn get_shard_iterator(
+    client: &Client,
+    request: GetShardIteratorRequest,
+) -> Result<GetShardIteratorResponse, Error> {
     shards::iterator(&AsTold(client), request)
 }
 
-pub fn describe_stream(client: &Client, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+pub fn describe_stream(
+    client: &Client,
+    request: DescribeStreamRequest,
+) -> Result<DescribeStreamResponse, Error> {
     shards::describe(&AsTold(client), &request)
 }
 
@@ -194,12 +374,20 @@ pub fn describe_stream(client: &Client, request: DescribeStreamRequest) -> Resul
 struct AsTold<'c>(&'c Client);
 
 impl Streams for AsTold<'_> {
-    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        self.0.of_stream("DescribeStream", &request.stream, &request)
+    fn describe_stream(
+        &self,
+        request: DescribeStreamRequest,
+    ) -> Result<DescribeStreamResponse, Error> {
+        self.0
+            .of_stream("DescribeStream", &request.stream, &request)
     }
 
-    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        self.0.of_stream("GetShardIterator", &request.stream, &request)
+    fn get_shard_iterator(
+        &self,
+        request: GetShardIteratorRequest,
+    ) -> Result<GetShardIteratorResponse, Error> {
+        self.0
+            .of_stream("GetShardIterator", &request.stream, &request)
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {

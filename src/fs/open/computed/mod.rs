@@ -33,7 +33,12 @@ pub trait Producer: fmt::Debug + Send {
     ///
     /// # Errors
     /// What it is made of is gone, or says no.
-    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError>;
+    fn advance(
+        &mut self,
+        mount: &Mount,
+        bills: &mut Vec<Bill>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, FsError>;
 
     /// What all of it consumed, as `capacity.json` says it, once after the end.
     fn take_consumed(&mut self) -> Option<Vec<u8>> {
@@ -93,7 +98,9 @@ pub struct Computation {
 
 impl fmt::Debug for Computation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Computation").field("made", &self.spool.len()).finish_non_exhaustive()
+        f.debug_struct("Computation")
+            .field("made", &self.spool.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,8 +108,16 @@ impl Computation {
     /// Nothing was made so far.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>, spools: &Arc<Spools>) -> Self {
-        let state = Run { producer: Some(producer), progress: Progress::Going, bills: Vec::new(), waiting: Vec::new() };
-        Self { spool: Spool::new(spools), state: Mutex::new(state) }
+        let state = Run {
+            producer: Some(producer),
+            progress: Progress::Going,
+            bills: Vec::new(),
+            waiting: Vec::new(),
+        };
+        Self {
+            spool: Spool::new(spools),
+            state: Mutex::new(state),
+        }
     }
 
     /// The size to be shown, if it is known: 0 of what is too long.
@@ -133,13 +148,18 @@ impl Computation {
     #[must_use]
     pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {
         let mut state = self.state.lock();
-        let there = !matches!(state.progress, Progress::Going) || matches!(until, Until::Byte(offset) if offset < self.spool.len());
+        let there = !matches!(state.progress, Progress::Going)
+            || matches!(until, Until::Byte(offset) if offset < self.spool.len());
         if there {
             drop(state);
             wake(Ok(()));
             return false;
         }
-        state.waiting.push(Waiting { thread, until, wake });
+        state.waiting.push(Waiting {
+            thread,
+            until,
+            wake,
+        });
         state.producer.is_some()
     }
 
@@ -147,8 +167,14 @@ impl Computation {
     /// for so many bytes.
     pub fn step(&self, mount: &Mount, has_room: impl Fn(u64) -> bool) -> bool {
         self.dismiss_interrupted();
-        let Some(producer) = self.take_turn() else { return false };
-        let mut turn = Turn { computation: self, producer: Some(producer), outcome: Err(FsError::Internal) };
+        let Some(producer) = self.take_turn() else {
+            return false;
+        };
+        let mut turn = Turn {
+            computation: self,
+            producer: Some(producer),
+            outcome: Err(FsError::Internal),
+        };
         turn.outcome = self.advance(&mut turn.producer, mount, has_room);
         drop(turn);
         !self.state.lock().waiting.is_empty()
@@ -158,14 +184,21 @@ impl Computation {
     fn dismiss_interrupted(&self) {
         // Taken out while /proc is read; who begins to wait meanwhile is added to, not lost.
         let waiting = std::mem::take(&mut self.state.lock().waiting);
-        let (gone, kept): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| has_signal(waiting.thread) == Some(true));
+        let (gone, kept): (Vec<_>, Vec<_>) = waiting
+            .into_iter()
+            .partition(|waiting| has_signal(waiting.thread) == Some(true));
         self.state.lock().waiting.extend(kept);
-        gone.into_iter().for_each(|waiting| (waiting.wake)(Err(FsError::Interrupted)));
+        gone.into_iter()
+            .for_each(|waiting| (waiting.wake)(Err(FsError::Interrupted)));
     }
 
     fn take_turn(&self) -> Option<Box<dyn Producer>> {
         let mut state = self.state.lock();
-        if state.waiting.is_empty() { None } else { state.producer.take() }
+        if state.waiting.is_empty() {
+            None
+        } else {
+            state.producer.take()
+        }
     }
 
     fn advance(
@@ -174,22 +207,32 @@ impl Computation {
         mount: &Mount,
         has_room: impl Fn(u64) -> bool,
     ) -> Result<(), FsError> {
-        let Some(making) = producer else { return Ok(()) };
+        let Some(making) = producer else {
+            return Ok(());
+        };
         let (mut bills, mut out) = (Vec::new(), Vec::new());
         let goes_on = making.advance(mount, &mut bills, &mut out)?;
         let start = self.spool.len();
         let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
         // Appended without the lock: who reads what is there already does not wait for the disk.
-        let why = if is_long { None } else { self.spool.append(&out, has_room).err() };
+        let why = if is_long {
+            None
+        } else {
+            self.spool.append(&out, has_room).err()
+        };
         let mut state = self.state.lock();
         if is_long || why.is_some() {
             // What was made is handed on with the producer: the first reader beyond goes on from it, others make all of it
             // again.
-            let rest = producer.take().map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
+            let rest = producer
+                .take()
+                .map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
             state.progress = Progress::Beyond(why, rest);
             return Ok(());
         }
-        state.bills.extend(bills.into_iter().map(|bill| (start, bill)));
+        state
+            .bills
+            .extend(bills.into_iter().map(|bill| (start, bill)));
         if !goes_on {
             state.progress = Progress::Whole(making.take_consumed().map(Arc::new));
         }
@@ -200,7 +243,12 @@ impl Computation {
     fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
         let state = self.state.lock();
         let is_last = matches!(state.progress, Progress::Whole(_)) && end >= self.spool.len();
-        let due = state.bills.get(settled..).unwrap_or_default().iter().take_while(|(start, _)| is_last || *start < end);
+        let due = state
+            .bills
+            .get(settled..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|(start, _)| is_last || *start < end);
         due.map(|(_, bill)| bill.clone()).collect()
     }
 
@@ -237,14 +285,22 @@ impl Drop for Turn<'_> {
         let mut state = self.computation.state.lock();
         state.producer = self.producer.take();
         let failed = self.outcome.as_ref().err().cloned();
-        let (is_ended, made) = (!matches!(state.progress, Progress::Going), self.computation.spool.len());
-        let is_there = |until: Until| is_ended || matches!(until, Until::Byte(offset) if offset < made);
+        let (is_ended, made) = (
+            !matches!(state.progress, Progress::Going),
+            self.computation.spool.len(),
+        );
+        let is_there =
+            |until: Until| is_ended || matches!(until, Until::Byte(offset) if offset < made);
         let waiting = std::mem::take(&mut state.waiting);
-        let (served, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| failed.is_some() || is_there(waiting.until));
+        let (served, rest): (Vec<_>, Vec<_>) = waiting
+            .into_iter()
+            .partition(|waiting| failed.is_some() || is_there(waiting.until));
         state.waiting = rest;
         drop(state);
         let answer = failed.map_or(Ok(()), Err);
-        served.into_iter().for_each(|waiting| (waiting.wake)(answer.clone()));
+        served
+            .into_iter()
+            .for_each(|waiting| (waiting.wake)(answer.clone()));
     }
 }
 
@@ -273,8 +329,19 @@ impl Window {
 
     /// Where a producer is, with what it made last and where that begins.
     #[must_use]
-    pub fn of(producer: Box<dyn Producer>, (start, buffer): (u64, Vec<u8>), bills: Vec<Bill>, goes_on: bool) -> Self {
-        Self { producer, buffer, start, bills, goes_on }
+    pub fn of(
+        producer: Box<dyn Producer>,
+        (start, buffer): (u64, Vec<u8>),
+        bills: Vec<Bill>,
+        goes_on: bool,
+    ) -> Self {
+        Self {
+            producer,
+            buffer,
+            start,
+            bills,
+            goes_on,
+        }
     }
 
     /// Bytes of memory of what was made and not forgotten.
@@ -293,13 +360,21 @@ impl Window {
     ///
     /// # Errors
     /// Those of a step; `Throttled`; [`FsError::Interrupted`] when nobody wants the bytes any more.
-    pub fn read(&mut self, mount: &Mount, offset: u64, size: usize, wanted: &Wanted<'_>) -> Result<Vec<u8>, FsError> {
+    pub fn read(
+        &mut self,
+        mount: &Mount,
+        offset: u64,
+        size: usize,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<u8>, FsError> {
         while self.goes_on && self.start + (self.buffer.len() as u64) <= offset {
             if !wanted() {
                 return Err(FsError::Interrupted);
             }
             self.forget_before(offset);
-            self.goes_on = self.producer.advance(mount, &mut self.bills, &mut self.buffer)?;
+            self.goes_on = self
+                .producer
+                .advance(mount, &mut self.bills, &mut self.buffer)?;
         }
         while let Some(bill) = self.bills.last() {
             bill.settle()?;
@@ -314,9 +389,13 @@ impl Window {
     }
 
     fn forget_before(&mut self, offset: u64) {
-        let surplus = offset.saturating_sub(KEPT_BYTES).saturating_sub(self.start).min(self.buffer.len() as u64);
+        let surplus = offset
+            .saturating_sub(KEPT_BYTES)
+            .saturating_sub(self.start)
+            .min(self.buffer.len() as u64);
         if surplus > 0 {
-            self.buffer.drain(..usize::try_from(surplus).unwrap_or(usize::MAX));
+            self.buffer
+                .drain(..usize::try_from(surplus).unwrap_or(usize::MAX));
             self.start += surplus;
         }
     }
@@ -349,13 +428,20 @@ impl Kept {
     #[must_use]
     pub fn get(&self, ino: u64, commit_id: u64) -> Option<Arc<Computation>> {
         let mut entries = self.entries.lock();
-        let entry = entries.get_mut(&ino).filter(|entry| entry.commit_id == commit_id)?;
+        let entry = entries
+            .get_mut(&ino)
+            .filter(|entry| entry.commit_id == commit_id)?;
         entry.is_fresh().then(|| Arc::clone(&entry.computation))
     }
 
     /// Keeps a computation that begins at what this commit shows.
     pub fn insert(&self, ino: u64, commit_id: u64, computation: Arc<Computation>) {
-        let entry = KeptEntry { computation, commit_id, since: Instant::now(), has_ended: false };
+        let entry = KeptEntry {
+            computation,
+            commit_id,
+            since: Instant::now(),
+            has_ended: false,
+        };
         let replaced = self.entries.lock().insert(ino, entry);
         // Outside the lock: dropping a computation gives back its disk.
         drop(replaced);
@@ -366,9 +452,18 @@ impl Kept {
     pub fn forget_old(&self) {
         let mut gone = Vec::new();
         let mut entries = self.entries.lock();
-        gone.extend(entries.extract_if(|_, entry| !entry.is_fresh()).map(|(_, entry)| entry));
-        while entries.len() > 1 && (entries.len() > KEPT_MAX || self.spools.disk_bytes() > DISK_BYTES_MAX / 2) {
-            let oldest = entries.iter().min_by_key(|(_, entry)| entry.since).map(|(ino, _)| *ino);
+        gone.extend(
+            entries
+                .extract_if(|_, entry| !entry.is_fresh())
+                .map(|(_, entry)| entry),
+        );
+        while entries.len() > 1
+            && (entries.len() > KEPT_MAX || self.spools.disk_bytes() > DISK_BYTES_MAX / 2)
+        {
+            let oldest = entries
+                .iter()
+                .min_by_key(|(_, entry)| entry.since)
+                .map(|(ino, _)| *ino);
             // One at a time, and really: what it held is to be counted off before the next look.
             drop(oldest.and_then(|ino| entries.remove(&ino)));
         }
@@ -410,7 +505,12 @@ mod tests {
     }
 
     impl Producer for Pieces {
-        fn advance(&mut self, _mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+        fn advance(
+            &mut self,
+            _mount: &Mount,
+            bills: &mut Vec<Bill>,
+            out: &mut Vec<u8>,
+        ) -> Result<bool, FsError> {
             assert!(self.panics != Some(self.left), "as asked");
             if self.fails == Some(self.left) {
                 self.fails = None;
@@ -433,7 +533,10 @@ mod tests {
 
     fn mount() -> Mount {
         let store = Arc::new(MemoryStore::new().unwrap());
-        Mount::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()), ViewOptions::default())
+        Mount::new(
+            Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()),
+            ViewOptions::default(),
+        )
     }
 
     fn computation(producer: Pieces) -> Arc<Computation> {
@@ -454,39 +557,63 @@ mod tests {
     #[test]
     fn who_waits_shares_the_steps_and_without_them_none_is_made() {
         let (mount, steps) = (mount(), Arc::<AtomicU64>::default());
-        let shared = computation(Pieces { left: 3, steps: Arc::clone(&steps), ..Pieces::default() });
+        let shared = computation(Pieces {
+            left: 3,
+            steps: Arc::clone(&steps),
+            ..Pieces::default()
+        });
         assert!(!shared.step(&mount, |_| true));
         assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (0, None));
         let (sizes, bytes) = (Heard::default(), Heard::default());
-        assert!(wait(&shared, Until::Byte(10), &bytes) && wait(&shared, Until::Size, &sizes) && wait(&shared, Until::Size, &sizes));
+        assert!(
+            wait(&shared, Until::Byte(10), &bytes)
+                && wait(&shared, Until::Size, &sizes)
+                && wait(&shared, Until::Size, &sizes)
+        );
         assert!(shared.step(&mount, |_| true));
         assert_eq!((bytes.lock().len(), sizes.lock().len()), (1, 0));
         while shared.step(&mount, |_| true) {}
         assert_eq!(*sizes.lock(), [Ok(()), Ok(())]);
-        assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (4, Some(Ok(3 * PIECE as u64))));
+        assert_eq!(
+            (steps.load(Ordering::Relaxed), shared.size()),
+            (4, Some(Ok(3 * PIECE as u64)))
+        );
         assert!(!wait(&shared, Until::Size, &sizes), "it is known");
     }
 
     #[test]
     fn a_failed_step_is_told_and_may_be_made_again() {
         let mount = mount();
-        let failing = computation(Pieces { left: 2, fails: Some(1), ..Pieces::default() });
+        let failing = computation(Pieces {
+            left: 2,
+            fails: Some(1),
+            ..Pieces::default()
+        });
         let heard = Heard::default();
         wait(&failing, Until::Size, &heard);
         while failing.step(&mount, |_| true) {}
         assert_eq!(*heard.lock(), [Err(FsError::Busy("this once"))]);
         wait(&failing, Until::Size, &heard);
         while failing.step(&mount, |_| true) {}
-        assert_eq!((heard.lock().last(), failing.size()), (Some(&Ok(())), Some(Ok(2 * PIECE as u64))));
+        assert_eq!(
+            (heard.lock().last(), failing.size()),
+            (Some(&Ok(())), Some(Ok(2 * PIECE as u64)))
+        );
     }
 
     #[test]
     fn who_waits_hears_of_a_panic() {
         let (mount, heard) = (mount(), Heard::default());
-        let failing = computation(Pieces { left: 2, panics: Some(1), ..Pieces::default() });
+        let failing = computation(Pieces {
+            left: 2,
+            panics: Some(1),
+            ..Pieces::default()
+        });
         wait(&failing, Until::Size, &heard);
         assert!(failing.step(&mount, |_| true));
-        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| failing.step(&mount, |_| true)));
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            failing.step(&mount, |_| true)
+        }));
         assert!(failed.is_err());
         assert_eq!(*heard.lock(), [Err(FsError::Internal)]);
     }
@@ -498,12 +625,18 @@ mod tests {
             let heard = Heard::default();
             wait(&open.computation, Until::Byte(at as u64), &heard);
             while open.computation.step(mount, |_| true) {}
-            let bytes = open.read(mount, (at as u64, PIECE), &|| true).unwrap().bytes;
+            let bytes = open
+                .read(mount, (at as u64, PIECE), &|| true)
+                .unwrap()
+                .bytes;
             if bytes.is_empty() {
                 return at;
             }
             let expected = first - u8::try_from(at / PIECE).unwrap();
-            assert!(bytes.len() == PIECE && bytes.iter().all(|byte| *byte == expected), "at {at}");
+            assert!(
+                bytes.len() == PIECE && bytes.iter().all(|byte| *byte == expected),
+                "at {at}"
+            );
             at += bytes.len();
         }
     }
@@ -511,12 +644,22 @@ mod tests {
     #[test]
     fn each_reader_settles_what_it_is_given_once() {
         let (mount, settled) = (mount(), Arc::<AtomicU64>::default());
-        let shared = computation(Pieces { left: 3, settled: Arc::clone(&settled), ..Pieces::default() });
+        let shared = computation(Pieces {
+            left: 3,
+            settled: Arc::clone(&settled),
+            ..Pieces::default()
+        });
         let opened = || OpenComputed::new(Arc::clone(&shared), made_once(), String::new());
         let (one, other) = (opened(), opened());
         assert_eq!(read_all(&one, &mount, 3), 3 * PIECE);
-        assert_eq!((read_all(&one, &mount, 3), settled.load(Ordering::Relaxed)), (3 * PIECE, 3));
-        assert_eq!(other.read(&mount, (0, 10), &|| true).unwrap().bytes, [3; 10]);
+        assert_eq!(
+            (read_all(&one, &mount, 3), settled.load(Ordering::Relaxed)),
+            (3 * PIECE, 3)
+        );
+        assert_eq!(
+            other.read(&mount, (0, 10), &|| true).unwrap().bytes,
+            [3; 10]
+        );
         assert_eq!(settled.load(Ordering::Relaxed), 4);
     }
 
@@ -524,12 +667,23 @@ mod tests {
     #[test]
     fn what_finds_no_room_has_no_size_and_is_read_all_the_same() {
         let (mount, settled) = (mount(), Arc::<AtomicU64>::default());
-        let shared = computation(Pieces { left: 5, settled: Arc::clone(&settled), ..Pieces::default() });
+        let shared = computation(Pieces {
+            left: 5,
+            settled: Arc::clone(&settled),
+            ..Pieces::default()
+        });
         let (heard, made) = (Heard::default(), AtomicU64::new(0));
         wait(&shared, Until::Size, &heard);
         while shared.step(&mount, |_| made.fetch_add(1, Ordering::Relaxed) < 2) {}
-        assert!(matches!(shared.size(), Some(Err(FsError::SpoolFull(_)))), "{:?}", shared.size());
+        assert!(
+            matches!(shared.size(), Some(Err(FsError::SpoolFull(_)))),
+            "{:?}",
+            shared.size()
+        );
         let open = OpenComputed::new(shared, made_once(), String::new());
-        assert_eq!((read_all(&open, &mount, 5), settled.load(Ordering::Relaxed)), (5 * PIECE, 5));
+        assert_eq!(
+            (read_all(&open, &mount, 5), settled.load(Ordering::Relaxed)),
+            (5 * PIECE, 5)
+        );
     }
 }

@@ -19,7 +19,9 @@ pub struct OpenComputed {
 
 impl fmt::Debug for OpenComputed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenComputed").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("OpenComputed")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,21 +45,36 @@ pub struct Answer {
 impl OpenComputed {
     #[must_use]
     pub fn new(computation: Arc<Computation>, make: MakeProducer, path: String) -> Self {
-        Self { computation, make, path, reading: Mutex::default() }
+        Self {
+            computation,
+            make,
+            path,
+            reading: Mutex::default(),
+        }
     }
 
     /// Bytes of memory of what is read beyond the spool, which has a budget of its own. `None` while a read makes more.
     #[must_use]
     pub fn held_bytes(&self) -> Option<usize> {
         let reading = self.reading.try_lock()?;
-        Some(reading.beyond.as_ref().map_or(0, |window| window.held_bytes()))
+        Some(
+            reading
+                .beyond
+                .as_ref()
+                .map_or(0, |window| window.held_bytes()),
+        )
     }
 
     /// The bytes at `offset`, which the spool has, or it is known that it will not.
     ///
     /// # Errors
     /// `Throttled`; those of the disk and of the steps beyond the spool.
-    pub fn read(&self, mount: &Mount, (offset, size): (u64, usize), wanted: &Wanted<'_>) -> Result<Answer, FsError> {
+    pub fn read(
+        &self,
+        mount: &Mount,
+        (offset, size): (u64, usize),
+        wanted: &Wanted<'_>,
+    ) -> Result<Answer, FsError> {
         let mut reading = self.reading.lock();
         let spool = &self.computation.spool;
         if offset >= spool.len() && !self.computation.is_whole() {
@@ -69,8 +86,16 @@ impl OpenComputed {
             log::error!("{}: cannot read what was kept: {error}", self.path);
             FsError::Internal
         })?;
-        let is_told = end >= spool.len() && !std::mem::replace(&mut reading.was_told, end >= spool.len());
-        Ok(Answer { bytes, consumed: if is_told { self.computation.consumed() } else { None } })
+        let is_told =
+            end >= spool.len() && !std::mem::replace(&mut reading.was_told, end >= spool.len());
+        Ok(Answer {
+            bytes,
+            consumed: if is_told {
+                self.computation.consumed()
+            } else {
+                None
+            },
+        })
     }
 
     /// Counts what the bytes before `end` consumed.
@@ -90,13 +115,20 @@ impl OpenComputed {
         wanted: &Wanted<'_>,
     ) -> Result<Answer, FsError> {
         self.settle(reading, u64::MAX)?;
-        let window = reading.beyond.take().or_else(|| self.computation.take_rest()).filter(|window| window.start() <= offset);
+        let window = reading
+            .beyond
+            .take()
+            .or_else(|| self.computation.take_rest())
+            .filter(|window| window.start() <= offset);
         let window = match window {
             Some(window) => window,
             None => Box::new(Window::new((self.make)(mount)?)),
         };
         let window = reading.beyond.insert(window);
         let bytes = window.read(mount, offset, size, wanted)?;
-        Ok(Answer { bytes, consumed: window.take_consumed().map(Arc::new) })
+        Ok(Answer {
+            bytes,
+            consumed: window.take_consumed().map(Arc::new),
+        })
     }
 }

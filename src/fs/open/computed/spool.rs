@@ -53,12 +53,19 @@ fn nameless(directory: &Path) -> io::Result<File> {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
-    let made = options.clone().custom_flags(libc::O_TMPFILE).open(directory);
+    let made = options
+        .clone()
+        .custom_flags(libc::O_TMPFILE)
+        .open(directory);
     if made.is_ok() {
         return made;
     }
     // Not every filesystem can; then it has a name for a moment.
-    let name = format!(".ddbfs-result-{}-{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed));
+    let name = format!(
+        ".ddbfs-result-{}-{}",
+        std::process::id(),
+        LAST.fetch_add(1, Ordering::Relaxed)
+    );
     let path = directory.join(name);
     let file = options.create_new(true).open(&path)?;
     std::fs::remove_file(&path)?;
@@ -68,7 +75,9 @@ fn nameless(directory: &Path) -> io::Result<File> {
 /// Adds to what is counted unless it becomes too much.
 fn charge(counted: &AtomicU64, bytes: u64, most: u64) -> bool {
     let fits = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
-    counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    counted
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+        .is_ok()
 }
 
 #[derive(Debug)]
@@ -88,7 +97,10 @@ impl Spool {
     /// Without a byte.
     #[must_use]
     pub fn new(spools: &Arc<Spools>) -> Self {
-        Self { spools: Arc::clone(spools), place: RwLock::new(Place::Memory(Vec::new())) }
+        Self {
+            spools: Arc::clone(spools),
+            place: RwLock::new(Place::Memory(Vec::new())),
+        }
     }
 
     #[must_use]
@@ -137,7 +149,9 @@ impl Spool {
             return Err(FsError::SpoolFull("the disk is almost full"));
         }
         if !charge(&self.spools.disk, grown, DISK_BYTES_MAX) {
-            return Err(FsError::SpoolFull("the results that are open or were just asked for hold 1 GiB, which is all they may"));
+            return Err(FsError::SpoolFull(
+                "the results that are open or were just asked for hold 1 GiB, which is all they may",
+            ));
         }
         self.append_on_disk(bytes).map_err(|error| {
             self.spools.disk.fetch_sub(grown, Ordering::Relaxed);
@@ -169,7 +183,9 @@ impl Spool {
         let len = len + held.len() as u64;
         file.write_all_at(bytes, len)?;
         *self.place.write() = Place::File(file, len + bytes.len() as u64);
-        self.spools.memory.fetch_sub(held.len() as u64, Ordering::Relaxed);
+        self.spools
+            .memory
+            .fetch_sub(held.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -177,7 +193,10 @@ impl Spool {
 impl Drop for Spool {
     fn drop(&mut self) {
         match self.place.get_mut() {
-            Place::Memory(bytes) => self.spools.memory.fetch_sub(bytes.len() as u64, Ordering::Relaxed),
+            Place::Memory(bytes) => self
+                .spools
+                .memory
+                .fetch_sub(bytes.len() as u64, Ordering::Relaxed),
             Place::File(_, len) => self.spools.disk.fetch_sub(*len, Ordering::Relaxed),
         };
     }
@@ -197,13 +216,27 @@ mod tests {
         }
         assert_eq!((spool.len(), spools.disk_bytes()), (1_000_000, 1_000_000));
         let all = piece.repeat(10);
-        for (offset, size) in [(0, 10), (99_990, 20), (0, 2_000_000), (999_999, 10), (1_000_000, 10), (u64::MAX, 10)] {
+        for (offset, size) in [
+            (0, 10),
+            (99_990, 20),
+            (0, 2_000_000),
+            (999_999, 10),
+            (1_000_000, 10),
+            (u64::MAX, 10),
+        ] {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(all.len());
             let end = start.saturating_add(size).min(all.len());
-            assert_eq!(spool.read(offset, size).unwrap(), &all[start..end], "{offset} {size}");
+            assert_eq!(
+                spool.read(offset, size).unwrap(),
+                &all[start..end],
+                "{offset} {size}"
+            );
         }
         drop(spool);
-        assert_eq!((spools.disk_bytes(), spools.memory.load(Ordering::Relaxed)), (0, 0));
+        assert_eq!(
+            (spools.disk_bytes(), spools.memory.load(Ordering::Relaxed)),
+            (0, 0)
+        );
     }
 
     #[test]
@@ -212,16 +245,28 @@ mod tests {
         let spool = Spool::new(&spools);
         spool.append(b"short", |_| false).unwrap();
         let long = vec![b'x'; MEMORY_FILE_BYTES_MAX];
-        assert!(matches!(spool.append(&long, |_| false), Err(FsError::SpoolFull(_))));
-        assert_eq!((spool.read(0, 100).unwrap(), spools.disk_bytes()), (b"short".to_vec(), 0));
+        assert!(matches!(
+            spool.append(&long, |_| false),
+            Err(FsError::SpoolFull(_))
+        ));
+        assert_eq!(
+            (spool.read(0, 100).unwrap(), spools.disk_bytes()),
+            (b"short".to_vec(), 0)
+        );
     }
 
     #[test]
     fn memory_is_bounded_beyond_it_short_ones_go_to_disk() {
         let spools = Arc::<Spools>::default();
         let piece = vec![b'x'; MEMORY_FILE_BYTES_MAX];
-        let held: Vec<Spool> = (0..MEMORY_BYTES_MAX / piece.len() as u64 + 3).map(|_| Spool::new(&spools)).collect();
-        held.iter().for_each(|spool| spool.append(&piece, |_| true).unwrap());
-        assert_eq!((spools.memory.load(Ordering::Relaxed), spools.disk_bytes()), (MEMORY_BYTES_MAX, 3 * piece.len() as u64));
+        let held: Vec<Spool> = (0..MEMORY_BYTES_MAX / piece.len() as u64 + 3)
+            .map(|_| Spool::new(&spools))
+            .collect();
+        held.iter()
+            .for_each(|spool| spool.append(&piece, |_| true).unwrap());
+        assert_eq!(
+            (spools.memory.load(Ordering::Relaxed), spools.disk_bytes()),
+            (MEMORY_BYTES_MAX, 3 * piece.len() as u64)
+        );
     }
 }

@@ -43,7 +43,9 @@ pub struct DeferredDelete {
 
 impl std::fmt::Debug for DeferredDelete {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DeferredDelete").field("is_stopped", &self.is_stopped).finish_non_exhaustive()
+        f.debug_struct("DeferredDelete")
+            .field("is_stopped", &self.is_stopped)
+            .finish_non_exhaustive()
     }
 }
 
@@ -52,7 +54,15 @@ impl DeferredDelete {
     #[must_use]
     pub fn new(mount: Mount, workers: Arc<Workers>, read_versions: Arc<ReadVersions>) -> Arc<Self> {
         let (deleting, is_stopped, wake, thread) = Default::default();
-        Arc::new(Self { mount, workers, read_versions, deleting, is_stopped, wake, thread })
+        Arc::new(Self {
+            mount,
+            workers,
+            read_versions,
+            deleting,
+            is_stopped,
+            wake,
+            thread,
+        })
     }
 
     /// Starts the thread, which lives until [`DeferredDelete::shut_down`]. After each look at what is due it calls `round`, and ends when
@@ -68,7 +78,10 @@ impl DeferredDelete {
                 }
             }
         };
-        match std::thread::Builder::new().name("ddbfs-keeper".to_owned()).spawn(keep) {
+        match std::thread::Builder::new()
+            .name("ddbfs-keeper".to_owned())
+            .spawn(keep)
+        {
             Ok(thread) => *self.thread.lock() = Some(thread),
             Err(error) => log::error!("cannot start the keeper thread: {error}"),
         }
@@ -78,7 +91,10 @@ impl DeferredDelete {
     fn sleep(&self) -> bool {
         let mut is_stopped = self.is_stopped.lock();
         // Asked under this lock, which whoever hides an item takes before it wakes us.
-        let wait = match self.mount.with_deferred(|deferred| deferred.next_deadline_ms()) {
+        let wait = match self
+            .mount
+            .with_deferred(|deferred| deferred.next_deadline_ms())
+        {
             Some(deadline_ms) => Duration::from_millis(deadline_ms.saturating_sub(now_ms()).max(1)),
             None => IDLE,
         };
@@ -90,7 +106,8 @@ impl DeferredDelete {
 
     /// Hides a version of an item, whose text is in a scratch file: its delete is due a little later.
     pub fn hide(&self, place: Place, version: Version, file: (FileId, TextForm)) {
-        self.mount.with_deferred(|deferred| deferred.hide(place, version, file, now_ms()));
+        self.mount
+            .with_deferred(|deferred| deferred.hide(place, version, file, now_ms()));
         // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps and hears the call. Without
         // it the call could fall between its look and its sleep.
         drop(self.is_stopped.lock());
@@ -98,7 +115,12 @@ impl DeferredDelete {
     }
 
     /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
-    pub fn revive(&self, table: &TableName, key: &Key, precondition: Option<Precondition>) -> Option<Precondition> {
+    pub fn revive(
+        &self,
+        table: &TableName,
+        key: &Key,
+        precondition: Option<Precondition>,
+    ) -> Option<Precondition> {
         if !self.mount.hides_any() {
             return precondition;
         }
@@ -118,7 +140,11 @@ impl DeferredDelete {
     /// Hidden items whose time has come are deleted, unless they were changed meanwhile.
     fn delete_due(self: &Arc<Self>) {
         let now_ms = now_ms();
-        self.delete_those(&self.mount, |_, hidden| hidden.is_due(now_ms), || Box::new(|_| {}));
+        self.delete_those(
+            &self.mount,
+            |_, hidden| hidden.is_due(now_ms),
+            || Box::new(|_| {}),
+        );
     }
 
     /// Deletes the hidden items that are meant, their texts parked; each has a `reply`, which hears how it ended.
@@ -166,7 +192,12 @@ impl DeferredDelete {
         let _ = receiver.recv();
     }
 
-    fn delete(self: &Arc<Self>, mount: &Mount, (place, hidden, parking): (Place, Hidden, Parking), reply: Reply<()>) {
+    fn delete(
+        self: &Arc<Self>,
+        mount: &Mount,
+        (place, hidden, parking): (Place, Hidden, Parking),
+        reply: Reply<()>,
+    ) {
         let schema = match mount.schema(&place.0) {
             Ok(schema) => schema,
             // The table is gone, and the item with it.
@@ -180,29 +211,42 @@ impl DeferredDelete {
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
         let (deletes, parked) = (Arc::clone(self), parking.clone());
-        let context = CallContext { wait: mount.caller.wait, ..CallContext::default() };
-        let done = Done::new(context, move |outcome: Result<DeleteItemResponse, Error>| {
-            let ended = match outcome {
-                Ok(_) => {
-                    deletes.deleted(&place, composite);
-                    if let Some((parked, text)) = parked {
-                        deletes.was_parked(&place, hidden.file, parked, &text);
+        let context = CallContext {
+            wait: mount.caller.wait,
+            ..CallContext::default()
+        };
+        let done = Done::new(
+            context,
+            move |outcome: Result<DeleteItemResponse, Error>| {
+                let ended = match outcome {
+                    Ok(_) => {
+                        deletes.deleted(&place, composite);
+                        if let Some((parked, text)) = parked {
+                            deletes.was_parked(&place, hidden.file, parked, &text);
+                        }
+                        Ok(())
                     }
-                    Ok(())
-                }
-                // Written by somebody else meanwhile: it stays.
-                Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
-                Err(error) => {
-                    log::warn!("an item renamed away could not be deleted: {error}");
-                    Err(error.into())
-                }
-            };
-            // Last: as long as it is hidden nobody sees an item that is already deleted, or a folder that is not kept yet.
-            deletes.show_again(&place, hidden);
-            reply(ended);
-        });
+                    // Written by somebody else meanwhile: it stays.
+                    Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
+                    Err(error) => {
+                        log::warn!("an item renamed away could not be deleted: {error}");
+                        Err(error.into())
+                    }
+                };
+                // Last: as long as it is hidden nobody sees an item that is already deleted, or a folder that is not kept yet.
+                deletes.show_again(&place, hidden);
+                reply(ended);
+            },
+        );
         match parking {
-            Some((place, content)) => mount.db.park_item_then(ParkRequest { delete: request, place, content }, done),
+            Some((place, content)) => mount.db.park_item_then(
+                ParkRequest {
+                    delete: request,
+                    place,
+                    content,
+                },
+                done,
+            ),
             None => mount.db.start(Call::DeleteItem(request, done)),
         }
     }
@@ -220,16 +264,27 @@ impl DeferredDelete {
         // Whoever read it may make another.
         self.read_versions.forget_all(item_number(table, key));
         if composite {
-            self.mount.folders.lock().keep(table, &key.partition, now_ms());
+            self.mount
+                .folders
+                .lock()
+                .keep(table, &key.partition, now_ms());
         }
     }
 
     /// The text of a deleted item is in the store: its file need not be in memory. One that was removed or moved meanwhile is so in the
     /// store too.
-    fn was_parked(self: &Arc<Self>, (table, key): &Place, file: FileId, parked: ParkedPlace, text: &[u8]) {
+    fn was_parked(
+        self: &Arc<Self>,
+        (table, key): &Place,
+        file: FileId,
+        parked: ParkedPlace,
+        text: &[u8],
+    ) {
         let now_at = {
             let mut scratch = self.mount.scratch.lock();
-            let now_at = scratch.place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+            let now_at = scratch
+                .place(file)
+                .map(|(directory, name)| (directory.clone(), name.to_owned()));
             if now_at.as_ref() == Some(&(directory_of(&parked), parked.name.clone())) {
                 scratch.remove_if_same(file, text);
             }
@@ -238,8 +293,15 @@ impl DeferredDelete {
         let change = match now_at.map(|(directory, name)| place_in(&directory, &name)) {
             Some(Some(to)) if to != parked => ParkedChange::Move { from: parked, to },
             Some(_) => {
-                let sentence = warning(&directory_of(&parked), &parked.name, now_ms().saturating_add(PARKED_KEPT_MS));
-                return self.mount.journal.warn(&item_path(table, key), vec![sentence]);
+                let sentence = warning(
+                    &directory_of(&parked),
+                    &parked.name,
+                    now_ms().saturating_add(PARKED_KEPT_MS),
+                );
+                return self
+                    .mount
+                    .journal
+                    .warn(&item_path(table, key), vec![sentence]);
             }
             None => ParkedChange::Remove(parked),
         };
@@ -254,7 +316,15 @@ impl DeferredDelete {
     /// Moves or removes what is parked, on a thread for that.
     pub fn change_parked(&self, change: ParkedChange, reply: Reply<()>) {
         let mount = self.mount.clone();
-        self.workers.run(move || reply(mount.db.change_parked(change).map(drop).map_err(FsError::from)));
+        self.workers.run(move || {
+            reply(
+                mount
+                    .db
+                    .change_parked(change)
+                    .map(drop)
+                    .map_err(FsError::from),
+            )
+        });
     }
 
     /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
@@ -274,10 +344,15 @@ impl DeferredDelete {
 
     /// The name of a scratch file goes, and what is parked under it.
     pub fn forget_scratch(&self, file: FileId, reply: Reply<()>) {
-        let place = self.mount.scratch_place(file).and_then(|(directory, name)| place_in(&directory, &name));
+        let place = self
+            .mount
+            .scratch_place(file)
+            .and_then(|(directory, name)| place_in(&directory, &name));
         let removed = self.mount.scratch.lock().remove(file);
         match place.map(|place| (self.mount.db.parked_at(&place), place)) {
-            Some((Ok(Some(_)), place)) if removed.is_ok() => self.change_parked(ParkedChange::Remove(place), reply),
+            Some((Ok(Some(_)), place)) if removed.is_ok() => {
+                self.change_parked(ParkedChange::Remove(place), reply)
+            }
             _ => reply(removed),
         }
     }
@@ -299,12 +374,28 @@ impl DeferredDelete {
 /// What becomes of a hidden item's text: it is parked where its scratch file is.
 fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking, FsError> {
     // Removed, or moved onto an item, it is kept nowhere or there.
-    let Some((directory, name)) = mount.scratch_place(hidden.file) else { return Ok(None) };
-    let parked = place_in(&directory, &name).ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
-    let entry = EntryKey { index: None, base: place.1.clone() };
-    let (text, stat) = mount.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
+    let Some((directory, name)) = mount.scratch_place(hidden.file) else {
+        return Ok(None);
+    };
+    let parked = place_in(&directory, &name)
+        .ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
+    let entry = EntryKey {
+        index: None,
+        base: place.1.clone(),
+    };
+    let (text, stat) = mount
+        .db
+        .text(&base(&place.0), &entry, hidden.form)?
+        .ok_or(FsError::NotFound)?;
     if stat.version != hidden.version {
         return Err(FsError::Stale);
     }
-    Ok(Some((parked, if mount.options.pretty { indent(&text) } else { text })))
+    Ok(Some((
+        parked,
+        if mount.options.pretty {
+            indent(&text)
+        } else {
+            text
+        },
+    )))
 }

@@ -72,22 +72,37 @@ impl Host {
             resolve,
             waiting: Arc::default(),
             releases: Releases::default(),
-            deletes: DeferredDelete::new(mount.clone(), Arc::clone(&workers), Arc::clone(&read_versions)),
+            deletes: DeferredDelete::new(
+                mount.clone(),
+                Arc::clone(&workers),
+                Arc::clone(&read_versions),
+            ),
             rm_guard: RmGuard::new(Arc::clone(&workers)),
             workers,
             read_versions,
         };
-        Self { state: Arc::new(state), mount }
+        Self {
+            state: Arc::new(state),
+            mount,
+        }
     }
 
     /// The same, called by another program.
     #[must_use]
     pub fn called_by(&self, caller: Caller) -> Self {
         // What takes long elsewhere is given up with the caller.
-        let asking = self.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true));
+        let asking = self
+            .releases
+            .caller(caller.pid, |thread| has_signal(thread) != Some(true));
         let own = &self.own_mount;
-        let db = own.db.browse_for(&asking).unwrap_or_else(|| Arc::clone(&own.db));
-        Self { state: Arc::clone(&self.state), mount: own.called_by(caller, db) }
+        let db = own
+            .db
+            .browse_for(&asking)
+            .unwrap_or_else(|| Arc::clone(&own.db));
+        Self {
+            state: Arc::clone(&self.state),
+            mount: own.called_by(caller, db),
+        }
     }
 
     /// The same call, that may be let wait so long.
@@ -119,7 +134,10 @@ impl Host {
     /// Answers when `awaited` has bytes: at once if it has.
     pub fn wait(&self, awaited: Awaited, reply: Reply<Bytes>) {
         // Only this refusal is kept for errors/last: the others are a file's own, and noted by it.
-        if let Some(reply) = self.waiting.wait(&self.mount, &self.own_mount, awaited, reply) {
+        if let Some(reply) = self
+            .waiting
+            .wait(&self.mount, &self.own_mount, awaited, reply)
+        {
             let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
             reply(noted(self, "read", String::new, refused));
         }
@@ -154,7 +172,10 @@ impl Host {
     /// Who is to hear of what operations write for this thread's process: what they write is what it knows from then on.
     #[must_use]
     pub fn listener(&self, thread: u32) -> Arc<dyn WriteListener> {
-        Arc::new(Renewing { host: Arc::downgrade(&self.state), thread })
+        Arc::new(Renewing {
+            host: Arc::downgrade(&self.state),
+            thread,
+        })
     }
 
     /// DeleteTable.
@@ -163,8 +184,13 @@ impl Host {
     /// `NotFound`, `NotEmpty`, the operation's.
     pub fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
         let table = &request.table_name.clone();
-        let context = CallContext { wait: self.mount.caller.wait, ..CallContext::default() };
-        match wait(context, |done| self.mount.db.start(Call::DeleteTable(request, done))) {
+        let context = CallContext {
+            wait: self.mount.caller.wait,
+            ..CallContext::default()
+        };
+        match wait(context, |done| {
+            self.mount.db.start(Call::DeleteTable(request, done))
+        }) {
             Ok(_) => {}
             Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
             Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
@@ -188,12 +214,20 @@ struct Renewing {
 
 impl WriteListener for Renewing {
     fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>) {
-        let Some(host) = self.host.upgrade() else { return };
+        let Some(host) = self.host.upgrade() else {
+            return;
+        };
         // On the committer: notes are short; reading the item back is for another thread.
-        let is_noted = host.read_versions.wrote(item_number(table, key), self.thread, version);
+        let is_noted = host
+            .read_versions
+            .wrote(item_number(table, key), self.thread, version);
         if let Some(version) = version.filter(|_| is_noted) {
             let (again, source, key) = (Arc::clone(&host), base(table), key.clone());
-            host.workers.run(move || again.read_versions.see(&again.own_mount, &source, key, version));
+            host.workers.run(move || {
+                again
+                    .read_versions
+                    .see(&again.own_mount, &source, key, version)
+            });
         }
     }
 }
@@ -219,5 +253,9 @@ pub fn noted<T>(
 
 /// For operations of a thread's process: what they write is what it knows from then on.
 pub fn on_behalf_of(host: &Host, thread: u32, wait: WaitPolicy) -> CallContext {
-    CallContext { listener: Some(host.listener(thread)), wait, commit_inline: None }
+    CallContext {
+        listener: Some(host.listener(thread)),
+        wait,
+        commit_inline: None,
+    }
 }

@@ -107,13 +107,19 @@ impl ReadVersions {
     /// A thread read this version.
     pub fn note(&self, item: u64, thread: u32, version: Version) {
         if let Some(process) = self.processes.of(thread) {
-            self.state.lock().note(item, process, version, Instant::now());
+            self.state
+                .lock()
+                .note(item, process, version, Instant::now());
         }
     }
 
     /// A thread read this text of an item of a table.
     pub fn read(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<Text>) {
-        self.note(entry_ino(&entry.source, &entry.key, TextForm::PlainJson), thread, version);
+        self.note(
+            entry_ino(&entry.source, &entry.key, TextForm::PlainJson),
+            thread,
+            version,
+        );
         self.keep(version, entry.form, text);
     }
 
@@ -146,8 +152,12 @@ impl ReadVersions {
         if !state.notes.contains_key(&item) {
             return true;
         }
-        state.retain(item, |note| note.version == version || note.process.is_there());
-        let Some(notes) = state.notes.get_mut(&item) else { return true };
+        state.retain(item, |note| {
+            note.version == version || note.process.is_there()
+        });
+        let Some(notes) = state.notes.get_mut(&item) else {
+            return true;
+        };
         if notes.iter().any(|note| note.version != version) {
             return false;
         }
@@ -163,7 +173,11 @@ impl ReadVersions {
 
     /// Does a look at this version of an item matter to any process?
     pub fn is_to_be_seen(&self, item: u64, version: Version) -> bool {
-        self.state.lock().notes.get(&item).is_some_and(|notes| notes.iter().any(|note| note.version != version))
+        self.state
+            .lock()
+            .notes
+            .get(&item)
+            .is_some_and(|notes| notes.iter().any(|note| note.version != version))
     }
 
     /// A thread asked for the attributes, which are of this version or a later one.
@@ -184,25 +198,48 @@ impl ReadVersions {
         });
     }
 
-    fn with_note<T>(&self, item: u64, thread: u32, work: impl FnOnce(&mut Note, Instant) -> T) -> Option<T> {
+    fn with_note<T>(
+        &self,
+        item: u64,
+        thread: u32,
+        work: impl FnOnce(&mut Note, Instant) -> T,
+    ) -> Option<T> {
         if !self.is_noted(item) {
             return None;
         }
         let (process, now) = (self.processes.of(thread)?, Instant::now());
-        self.state.lock().of(item, process, now).map(|note| work(note, now))
+        self.state
+            .lock()
+            .of(item, process, now)
+            .map(|note| work(note, now))
     }
 
     /// A thread's process wrote the item, or deleted it: that is what it knows from now on, if it had read. Had anybody?
     pub fn wrote(&self, item: u64, thread: u32, version: Option<Version>) -> bool {
-        let Some(process) = self.is_noted(item).then(|| self.processes.of(thread)).flatten() else { return false };
-        let writer = Writer { version, process, name: name_of(thread) };
+        let Some(process) = self
+            .is_noted(item)
+            .then(|| self.processes.of(thread))
+            .flatten()
+        else {
+            return false;
+        };
+        let writer = Writer {
+            version,
+            process,
+            name: name_of(thread),
+        };
         self.state.lock().wrote(item, writer, Instant::now());
         true
     }
 
     /// Who made an item what it is, if that was through this mount.
     pub fn writer(&self, item: u64, version: Option<Version>) -> Option<Writer> {
-        self.state.lock().writers.get(&item, now_ms()).filter(|writer| writer.version == version).cloned()
+        self.state
+            .lock()
+            .writers
+            .get(&item, now_ms())
+            .filter(|writer| writer.version == version)
+            .cloned()
     }
 
     /// The item is gone: whoever read it may make another.
@@ -214,7 +251,11 @@ impl ReadVersions {
     pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
         let mut texts = self.texts.lock();
         if texts.get(&version).is_none() {
-            texts.keep(version, (form, Arc::clone(text)), text.bytes.len() + ENTRY_BYTES);
+            texts.keep(
+                version,
+                (form, Arc::clone(text)),
+                text.bytes.len() + ENTRY_BYTES,
+            );
         }
     }
 
@@ -227,8 +268,14 @@ impl ReadVersions {
 
     /// Keeps an item as it is now, unless its text of that version is known.
     pub fn see(&self, mount: &Mount, source: &Source, base: Key, version: Version) {
-        let (form, is_known) = (TextForm::PlainJson, self.texts.lock().get(&version).is_some());
-        if !is_known && let Ok(Some((text, stat))) = mount.db.text(source, &EntryKey { index: None, base }, form) {
+        let (form, is_known) = (
+            TextForm::PlainJson,
+            self.texts.lock().get(&version).is_some(),
+        );
+        if !is_known
+            && let Ok(Some((text, stat))) =
+                mount.db.text(source, &EntryKey { index: None, base }, form)
+        {
             self.keep_text(mount, stat.version, form, &text);
         }
     }
@@ -252,23 +299,45 @@ impl ReadVersions {
         unchanged: &str,
     ) -> String {
         let (table, key) = item;
-        let entry = EntryKey { index: None, base: key.clone() };
+        let entry = EntryKey {
+            index: None,
+            base: key.clone(),
+        };
         let Ok(now) = mount.db.text(&base(table), &entry, TextForm::PlainJson) else {
             return format!("  {error}\n  hint: {} {unchanged}\n", what_to_do(error));
         };
-        let writer = self.writer(item_number(table, key), now.as_ref().map(|(_, stat)| stat.version));
-        let writer = writer.map_or("somebody else".to_owned(), |writer| format!("{} (process {})", writer.name, writer.process.id));
-        let Some((text, _)) = now else { return deleted_report(&writer) };
+        let writer = self.writer(
+            item_number(table, key),
+            now.as_ref().map(|(_, stat)| stat.version),
+        );
+        let writer = writer.map_or("somebody else".to_owned(), |writer| {
+            format!("{} (process {})", writer.name, writer.process.id)
+        });
+        let Some((text, _)) = now else {
+            return deleted_report(&writer);
+        };
         let told = match error {
             FsError::OtherVersion => error.to_string(),
             _ => format!("the item was changed by {writer} since it was read"),
         };
-        let what = self.what_differs(mount, table, since, &text).map(|what| format!(": {what}")).unwrap_or_default();
-        format!("  {told}{what}\n  hint: {} {unchanged}\n", what_to_do(error))
+        let what = self
+            .what_differs(mount, table, since, &text)
+            .map(|what| format!(": {what}"))
+            .unwrap_or_default();
+        format!(
+            "  {told}{what}\n  hint: {} {unchanged}\n",
+            what_to_do(error)
+        )
     }
 
     /// Which attributes of an item's text are not those of an earlier version, if that is known.
-    fn what_differs(&self, mount: &Mount, table: &TableName, since: Version, text: &[u8]) -> Option<String> {
+    fn what_differs(
+        &self,
+        mount: &Mount,
+        table: &TableName,
+        since: Version,
+        text: &[u8],
+    ) -> Option<String> {
         let (before, after) = (self.item(since)?, plain_json::parse(text).ok()?);
         let schema = mount.schema(table).ok()?;
         let is_key = |name: &str| schema.key.attributes().any(|key| key.name == name);
@@ -291,13 +360,23 @@ impl Noted {
     fn note(&mut self, item: u64, process: Process, version: Version, now: Instant) {
         if let Some(note) = self.of(item, process, now) {
             // A file that was opened before may be read still.
-            *note = Note { process, version: version.max(note.version), at: now, look: Look::None };
+            *note = Note {
+                process,
+                version: version.max(note.version),
+                at: now,
+                look: Look::None,
+            };
             return;
         }
         if self.count >= NOTES_MAX {
             self.make_room(now);
         }
-        self.notes.entry(item).or_default().push(Note { process, version, at: now, look: Look::None });
+        self.notes.entry(item).or_default().push(Note {
+            process,
+            version,
+            at: now,
+            look: Look::None,
+        });
         self.count += 1;
     }
 
@@ -317,7 +396,12 @@ impl Noted {
         match writer.version {
             Some(version) => {
                 if let Some(note) = self.of(item, process, now) {
-                    *note = Note { process, version, at: now, look: Look::None };
+                    *note = Note {
+                        process,
+                        version,
+                        at: now,
+                        look: Look::None,
+                    };
                 }
             }
             None => self.retain(item, |note| note.process != process),
@@ -326,7 +410,9 @@ impl Noted {
     }
 
     fn retain(&mut self, item: u64, keep: impl FnMut(&Note) -> bool) {
-        let Some(notes) = self.notes.get_mut(&item) else { return };
+        let Some(notes) = self.notes.get_mut(&item) else {
+            return;
+        };
         let before = notes.len();
         notes.retain(keep);
         self.count -= before - notes.len();
@@ -346,7 +432,9 @@ impl Noted {
     fn make_room(&mut self, now: Instant) {
         let mut is_there: HashMap<Process, bool> = HashMap::default();
         self.retain_all(|note| {
-            let is_there = is_there.entry(note.process).or_insert_with(|| note.process.is_there());
+            let is_there = is_there
+                .entry(note.process)
+                .or_insert_with(|| note.process.is_there());
             *is_there && now.duration_since(note.at) < NOTE_AGE_MAX
         });
         if self.count <= NOTES_LEFT {
@@ -371,20 +459,40 @@ fn deleted_report(writer: &str) -> String {
 /// Which attributes are not the same. A written text may lack those of the key, which the name says.
 fn difference(before: &Item, after: &Item, is_key: &dyn Fn(&str) -> bool) -> String {
     let of = |item: &'_ Item, differs: &dyn Fn(&str, &AttributeValue) -> bool| -> Vec<String> {
-        item.0.iter().filter(|(name, value)| !is_key(name) && differs(name, value)).map(|(name, _)| name.clone()).collect()
+        item.0
+            .iter()
+            .filter(|(name, value)| !is_key(name) && differs(name, value))
+            .map(|(name, _)| name.clone())
+            .collect()
     };
     let parts = [
-        ("another value", of(after, &|name, value| before.get(name).is_some_and(|old| old != value))),
+        (
+            "another value",
+            of(after, &|name, value| {
+                before.get(name).is_some_and(|old| old != value)
+            }),
+        ),
         ("new", of(after, &|name, _| before.get(name).is_none())),
         ("gone", of(before, &|name, _| after.get(name).is_none())),
     ];
-    let parts = parts.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
-        let more = names.len().saturating_sub(NAMES_MAX);
-        let shown = names[..names.len() - more].join(", ");
-        if more == 0 { format!("{what}: {shown}") } else { format!("{what}: {shown} and {more} more") }
-    });
+    let parts = parts
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| {
+            let more = names.len().saturating_sub(NAMES_MAX);
+            let shown = names[..names.len() - more].join(", ");
+            if more == 0 {
+                format!("{what}: {shown}")
+            } else {
+                format!("{what}: {shown} and {more} more")
+            }
+        });
     let parts: Vec<String> = parts.collect();
-    if parts.is_empty() { "nothing differs any more".to_owned() } else { parts.join("; ") }
+    if parts.is_empty() {
+        "nothing differs any more".to_owned()
+    } else {
+        parts.join("; ")
+    }
 }
 
 #[cfg(test)]
@@ -405,14 +513,23 @@ mod tests {
         assert_eq!(reads.version(1, me()), None);
         reads.note(1, me(), 7);
         reads.note(1, me(), 8);
-        assert_eq!((reads.version(1, me()), reads.version(2, me())), (Some(8), None));
-        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(
+            (reads.version(1, me()), reads.version(2, me())),
+            (Some(8), None)
+        );
+        let mut other = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
         assert_eq!(reads.version(1, other.id()), None, "another process");
         other.kill().and_then(|()| other.wait()).unwrap();
         assert!(reads.wrote(1, me(), Some(9)));
         assert_eq!(reads.version(1, me()), Some(9));
         assert_eq!(reads.writer(1, Some(9)).unwrap().process.id, me());
-        assert_eq!((reads.writer(1, Some(8)), reads.writer(2, Some(9))), (None, None));
+        assert_eq!(
+            (reads.writer(1, Some(8)), reads.writer(2, Some(9))),
+            (None, None)
+        );
         assert!(!reads.wrote(2, me(), Some(9)));
         assert_eq!(reads.version(2, me()), None, "it had not read");
         assert!(reads.wrote(1, me(), None));
@@ -424,7 +541,11 @@ mod tests {
         let (mut state, now) = (Noted::default(), Instant::now());
         let mut check = |process: Process, after: Duration, expected: Option<Version>| {
             state.note(1, ONE, 5, now);
-            assert_eq!(state.of(1, process, now + after).map(|note| note.version), expected, "{process:?} {after:?}");
+            assert_eq!(
+                state.of(1, process, now + after).map(|note| note.version),
+                expected,
+                "{process:?} {after:?}"
+            );
         };
         check(ONE, Duration::from_secs(599), Some(5));
         check(ONE, Duration::from_secs(600), None);
@@ -457,14 +578,20 @@ mod tests {
     #[test]
     fn the_kernel_may_answer_for_a_version_that_all_who_are_there_know() {
         let reads = ReadVersions::default();
-        assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5), "nobody read it");
+        assert!(
+            reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5),
+            "nobody read it"
+        );
         reads.note(1, me(), 5);
         reads.looked_up(1, me());
         assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5));
         // What was seen by the lookup is no look that has only begun.
         reads.looked_at(1, me(), 6);
         assert_eq!(reads.version(1, me()), Some(5));
-        assert!(!reads.may_be_kept(1, me(), 6) && reads.is_to_be_seen(1, 6), "it has yet to see it");
+        assert!(
+            !reads.may_be_kept(1, me(), 6) && reads.is_to_be_seen(1, 6),
+            "it has yet to see it"
+        );
         reads.looked_up(1, me());
         reads.looked_at(1, me(), 6);
         assert_eq!(reads.version(1, me()), Some(6));
@@ -483,9 +610,21 @@ mod tests {
         for item in 0..3 * NOTES_MAX as u64 {
             state.note(item, ONE, item, Instant::now());
             state.note(item, ONE, item + 1, Instant::now());
-            state.wrote(item, Writer { version: Some(item), process: ONE, name: String::new() }, Instant::now());
+            state.wrote(
+                item,
+                Writer {
+                    version: Some(item),
+                    process: ONE,
+                    name: String::new(),
+                },
+                Instant::now(),
+            );
         }
-        assert!(state.count <= NOTES_MAX && state.notes.len() == state.count && state.writers.len() <= WRITERS_MAX);
+        assert!(
+            state.count <= NOTES_MAX
+                && state.notes.len() == state.count
+                && state.writers.len() <= WRITERS_MAX
+        );
         drop(state);
         assert_eq!(reads.version(u64::MAX, me()), Some(1));
     }
@@ -499,7 +638,11 @@ mod tests {
             state.note(item, process, item, now + later * item as u32);
         }
         let last = 3 * NOTES_MAX as u64 - 1;
-        assert!(state.count <= NOTES_MAX && !state.notes.contains_key(&0) && state.notes.contains_key(&last));
+        assert!(
+            state.count <= NOTES_MAX
+                && !state.notes.contains_key(&0)
+                && state.notes.contains_key(&last)
+        );
     }
 
     #[test]
@@ -509,9 +652,21 @@ mod tests {
             let (before, after) = (item(before), item(after));
             assert_eq!(difference(&before, &after, &|name| name == "id"), expected);
         };
-        check(r#"{"a":1,"b":1,"c":1}"#, r#"{"id":"x","a":2,"b":1,"d":1}"#, "another value: a; new: d; gone: c");
-        check(r#"{"a":1}"#, r#"{"id":"x","a":1.0}"#, "nothing differs any more");
-        check("{}", r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#, "new: a, b, c, d, e, f and 2 more");
+        check(
+            r#"{"a":1,"b":1,"c":1}"#,
+            r#"{"id":"x","a":2,"b":1,"d":1}"#,
+            "another value: a; new: d; gone: c",
+        );
+        check(
+            r#"{"a":1}"#,
+            r#"{"id":"x","a":1.0}"#,
+            "nothing differs any more",
+        );
+        check(
+            "{}",
+            r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#,
+            "new: a, b, c, d, e, f and 2 more",
+        );
     }
 
     #[test]
@@ -524,10 +679,17 @@ mod tests {
             let texts = seen.texts.lock();
             (texts.len(), texts.bytes())
         };
-        assert!(bytes <= TEXT_BYTES_MAX && count > 10, "{count} texts of {bytes} bytes");
+        assert!(
+            bytes <= TEXT_BYTES_MAX && count > 10,
+            "{count} texts of {bytes} bytes"
+        );
         assert!(seen.item(0).is_none() && seen.item(999).is_some());
-        (1_000..1_000 + 2 * TEXTS_MAX as u64).for_each(|version| seen.keep(version, TextForm::PlainJson, &Arc::default()));
+        (1_000..1_000 + 2 * TEXTS_MAX as u64)
+            .for_each(|version| seen.keep(version, TextForm::PlainJson, &Arc::default()));
         let texts = seen.texts.lock();
-        assert_eq!((texts.len(), texts.bytes()), (TEXTS_MAX, TEXTS_MAX * ENTRY_BYTES));
+        assert_eq!(
+            (texts.len(), texts.bytes()),
+            (TEXTS_MAX, TEXTS_MAX * ENTRY_BYTES)
+        );
     }
 }

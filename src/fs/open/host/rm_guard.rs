@@ -37,7 +37,9 @@ impl Vetoes {
 
     /// This process removed a saved query.
     fn removed(&self, table: &TableName, pid: u32, now_ms: u64, name: &str, form: SavedForm) {
-        self.removed.lock().keep((table.clone(), pid, name.to_owned()), form, now_ms);
+        self.removed
+            .lock()
+            .keep((table.clone(), pid, name.to_owned()), form, now_ms);
     }
 
     /// This process tried; the saved queries of that table that it removed just before.
@@ -51,7 +53,10 @@ impl Vetoes {
         let mut removed = self.removed.lock();
         removed.forget_old(now_ms);
         let taken = removed.take_if(|(of, by, _), _| of == table && *by == pid);
-        taken.into_iter().map(|((_, _, name), form)| (name, form)).collect()
+        taken
+            .into_iter()
+            .map(|((_, _, name), form)| (name, form))
+            .collect()
     }
 
     /// This process has made anew what it had unlinked: it restores.
@@ -69,7 +74,10 @@ impl Vetoes {
     /// Has a process that is vetoed in that table been told so? From now on it has: its first failure says why, those that
     /// follow are of the same attempt.
     fn was_told(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
-        self.list.lock().get_mut(&(table.clone(), pid), now_ms).is_some_and(|told| std::mem::replace(told, true))
+        self.list
+            .lock()
+            .get_mut(&(table.clone(), pid), now_ms)
+            .is_some_and(|told| std::mem::replace(told, true))
     }
 }
 
@@ -88,7 +96,10 @@ impl std::fmt::Debug for RmGuard {
 impl RmGuard {
     #[must_use]
     pub fn new(workers: Arc<Workers>) -> Self {
-        Self { workers, vetoes: Vetoes::default() }
+        Self {
+            workers,
+            vetoes: Vetoes::default(),
+        }
     }
 
     /// Did this process not just try to delete the whole table?
@@ -96,26 +107,41 @@ impl RmGuard {
     /// # Errors
     /// It did.
     pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<(), FsError> {
-        if self.vetoes.any() && self.vetoes.holds(table, process_of(mount.caller.pid), now_ms()) {
-            return Err(FsError::NotPermitted("this process tried to delete the whole table; what is in it stays"));
+        if self.vetoes.any()
+            && self
+                .vetoes
+                .holds(table, process_of(mount.caller.pid), now_ms())
+        {
+            return Err(FsError::NotPermitted(
+                "this process tried to delete the whole table; what is in it stays",
+            ));
         }
         Ok(())
     }
 
     /// This process removed a saved query, which comes back if it turns out to delete the whole table.
     pub fn removed_saved(&self, mount: &Mount, table: &TableName, name: &str, form: SavedForm) {
-        self.vetoes.removed(table, process_of(mount.caller.pid), now_ms(), name, form);
+        self.vetoes
+            .removed(table, process_of(mount.caller.pid), now_ms(), name, form);
     }
 
     /// Is a failure on this path one more of a process that was told already why it may not delete that table?
     pub fn follows_veto(&self, mount: &Mount, path: &str) -> bool {
         let table = path.split('/').next().unwrap_or_default();
-        let was_told = |table: TableName| self.vetoes.was_told(&table, process_of(mount.caller.pid), now_ms());
+        let was_told = |table: TableName| {
+            self.vetoes
+                .was_told(&table, process_of(mount.caller.pid), now_ms())
+        };
         self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
     }
 
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
-    pub fn unlink_definition(&self, mount: &Mount, node: &Node, table: &TableName) -> Result<(), FsError> {
+    pub fn unlink_definition(
+        &self,
+        mount: &Mount,
+        node: &Node,
+        table: &TableName,
+    ) -> Result<(), FsError> {
         let (process, now) = (process_of(mount.caller.pid), now_ms());
         if mount.options.allow_drop {
             if mount.schema(table)?.deletion_protection {
@@ -132,7 +158,9 @@ impl RmGuard {
             mount.in_progress.unlinked(node.ino(), process, now);
             return Ok(());
         }
-        Err(FsError::NotPermitted("a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop"))
+        Err(FsError::NotPermitted(
+            "a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop",
+        ))
     }
 
     /// The caller, or the engine, made what was not there for the caller.
@@ -149,10 +177,15 @@ impl RmGuard {
         }
         let (process, now, ino) = (process_of(mount.caller.pid), now_ms(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
-        let of_maker = node.table().filter(|_| is_definition || is_part_of_table(node)).is_some_and(|table| {
-            let is_template = is_definition && mount.is_draft(table).unwrap_or(false);
-            mount.in_progress.is_to_be_made(table, ino, process, is_template, now)
-        });
+        let of_maker = node
+            .table()
+            .filter(|_| is_definition || is_part_of_table(node))
+            .is_some_and(|table| {
+                let is_template = is_definition && mount.is_draft(table).unwrap_or(false);
+                mount
+                    .in_progress
+                    .is_to_be_made(table, ino, process, is_template, now)
+            });
         of_maker || mount.in_progress.is_unlinked(ino, process, now)
     }
 
@@ -183,9 +216,15 @@ impl RmGuard {
         self.workers.run(move || {
             for (name, form) in removed {
                 // Who saved another one of that name meanwhile keeps it.
-                let change = SavedQueryChange::Put { name, form, replace: false };
+                let change = SavedQueryChange::Put {
+                    name,
+                    form,
+                    replace: false,
+                };
                 if let Err(error) = mount.db.change_saved_queries(&table, change) {
-                    log::error!("a saved query of {table} was removed and could not be put back: {error}");
+                    log::error!(
+                        "a saved query of {table} was removed and could not be put back: {error}"
+                    );
                 }
             }
         });
@@ -193,7 +232,9 @@ impl RmGuard {
 
     /// Does the caller remove the table of this node?
     fn is_removing(&self, mount: &Mount, node: &Node) -> bool {
-        let Some(table) = node.table().filter(|_| mount.in_progress.any(now_ms())) else { return false };
+        let Some(table) = node.table().filter(|_| mount.in_progress.any(now_ms())) else {
+            return false;
+        };
         let (process, now) = (process_of(mount.caller.pid), now_ms());
         let removing = mount.in_progress.is_removing(table, process, now);
         if removing {
@@ -220,12 +261,20 @@ impl RmGuard {
     }
 
     /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
-    pub fn unlink_derived(&self, mount: &Mount, node: &Node, error: FsError) -> Result<(), FsError> {
-        if !node.table().is_some_and(|table| mount.restores(table)) || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
+    pub fn unlink_derived(
+        &self,
+        mount: &Mount,
+        node: &Node,
+        error: FsError,
+    ) -> Result<(), FsError> {
+        if !node.table().is_some_and(|table| mount.restores(table))
+            || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
         {
             return Err(error);
         }
-        mount.in_progress.unlinked(node.ino(), process_of(mount.caller.pid), now_ms());
+        mount
+            .in_progress
+            .unlinked(node.ino(), process_of(mount.caller.pid), now_ms());
         Ok(())
     }
 }
@@ -235,7 +284,12 @@ fn is_part_of_table(node: &Node) -> bool {
     match node {
         Node::Entry(entry) => entry.source.index.is_some(),
         Node::Collection(source, _) => source.index.is_some(),
-        Node::Items(_) | Node::Indexes(..) | Node::Index(_) | Node::Schema(_) | Node::Stats(_) | Node::Base(..) => true,
+        Node::Items(_)
+        | Node::Indexes(..)
+        | Node::Index(_)
+        | Node::Schema(_)
+        | Node::Stats(_)
+        | Node::Base(..) => true,
         Node::Special(special) => special.table().is_some(),
         _ => false,
     }
@@ -248,7 +302,10 @@ mod tests {
     #[test]
     fn a_veto_is_for_one_table_one_process_and_a_while() {
         let (vetoes, now) = (Vetoes::default(), 1_000);
-        let (orders, pets) = (TableName::new("Orders").unwrap(), TableName::new("Pets").unwrap());
+        let (orders, pets) = (
+            TableName::new("Orders").unwrap(),
+            TableName::new("Pets").unwrap(),
+        );
         assert_eq!(vetoes.add(&orders, 7, now), []);
         assert!(vetoes.holds(&orders, 7, now));
         assert!(!vetoes.holds(&pets, 7, now));
@@ -264,12 +321,23 @@ mod tests {
     #[test]
     fn a_veto_gives_back_what_the_process_removed_of_that_table_just_before() {
         let (vetoes, now) = (Vetoes::default(), 1_000);
-        let (orders, pets) = (TableName::new("Orders").unwrap(), TableName::new("Pets").unwrap());
+        let (orders, pets) = (
+            TableName::new("Orders").unwrap(),
+            TableName::new("Pets").unwrap(),
+        );
         let form = |text: &str| SavedForm::Link(text.to_owned());
-        for (table, process, name) in [(&orders, 7, "a"), (&pets, 7, "b"), (&orders, 8, "c"), (&orders, 7, "d")] {
+        for (table, process, name) in [
+            (&orders, 7, "a"),
+            (&pets, 7, "b"),
+            (&orders, 8, "c"),
+            (&orders, 7, "d"),
+        ] {
             vetoes.removed(table, process, now, name, form(name));
         }
-        assert_eq!(vetoes.add(&orders, 7, now), [("a".to_owned(), form("a")), ("d".to_owned(), form("d"))]);
+        assert_eq!(
+            vetoes.add(&orders, 7, now),
+            [("a".to_owned(), form("a")), ("d".to_owned(), form("d"))]
+        );
         assert_eq!(vetoes.add(&orders, 7, now), []);
         assert_eq!(vetoes.add(&orders, 8, now + VETO_MS), [], "too long ago");
     }

@@ -84,7 +84,9 @@ pub struct WaitingReads {
 
 impl std::fmt::Debug for WaitingReads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WaitingReads").field("waiting", &self.readers.lock().waiting.len()).finish_non_exhaustive()
+        f.debug_struct("WaitingReads")
+            .field("waiting", &self.readers.lock().waiting.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -112,17 +114,27 @@ impl WaitingReads {
         if readers.waiting.len() + readers.in_hand >= WAITING_MAX {
             return Some(reply);
         }
-        readers.waiting.push(Waiting { caller: mount.caller, since: Instant::now(), awaited, reply });
+        readers.waiting.push(Waiting {
+            caller: mount.caller,
+            since: Instant::now(),
+            awaited,
+            reply,
+        });
         // Under the lock: a thread that finds nobody waiting says so under it too, and ends.
         if !readers.is_served {
             let (reads, own_mount) = (Arc::downgrade(self), own_mount.clone());
-            match std::thread::Builder::new().name("ddbfs-waiting".to_owned()).spawn(move || serve(&reads, &own_mount)) {
+            match std::thread::Builder::new()
+                .name("ddbfs-waiting".to_owned())
+                .spawn(move || serve(&reads, &own_mount))
+            {
                 Ok(_) => readers.is_served = true,
                 Err(error) => {
                     log::error!("cannot start the thread of waiting reads: {error}");
                     let refused = std::mem::take(&mut readers.waiting);
                     drop(readers);
-                    refused.into_iter().for_each(|reader| (reader.reply)(Err(FsError::Busy("the system has no thread left"))));
+                    refused.into_iter().for_each(|reader| {
+                        (reader.reply)(Err(FsError::Busy("the system has no thread left")))
+                    });
                 }
             }
         }
@@ -153,7 +165,10 @@ impl WaitingReads {
             readers.in_hand = readers.waiting.len();
             std::mem::take(&mut readers.waiting)
         };
-        let kept: Vec<Waiting> = looked_at.into_iter().filter_map(|waiting| look(mount, waiting)).collect();
+        let kept: Vec<Waiting> = looked_at
+            .into_iter()
+            .filter_map(|waiting| look(mount, waiting))
+            .collect();
         let mut readers = self.readers.lock();
         readers.in_hand = 0;
         if readers.is_ended {
@@ -169,7 +184,9 @@ impl WaitingReads {
 
 /// As at the end of a file.
 fn end_all(waiting: Vec<Waiting>) {
-    waiting.into_iter().for_each(|reader| (reader.reply)(Ok(Bytes::own(Vec::new()))));
+    waiting
+        .into_iter()
+        .for_each(|reader| (reader.reply)(Ok(Bytes::own(Vec::new()))));
 }
 
 fn serve(reads: &Weak<WaitingReads>, mount: &Mount) {
@@ -190,7 +207,9 @@ fn serve(reads: &Weak<WaitingReads>, mount: &Mount) {
 fn look(mount: &Mount, mut waiting: Waiting) -> Option<Waiting> {
     if let Some(answer) = (waiting.awaited)(mount).transpose() {
         (waiting.reply)(answer.map(Bytes::own));
-    } else if has_signal(waiting.caller.pid).unwrap_or_else(|| waiting.since.elapsed() >= BLIND_SLICE) {
+    } else if has_signal(waiting.caller.pid)
+        .unwrap_or_else(|| waiting.since.elapsed() >= BLIND_SLICE)
+    {
         (waiting.reply)(Err(FsError::Interrupted));
     } else {
         return Some(waiting);
@@ -220,9 +239,17 @@ mod tests {
         }
         drop(sender);
         let mut done: Vec<_> = receiver.iter().collect();
-        assert!(done.iter().all(|(_, thread)| *thread != std::thread::current().id()));
+        assert!(
+            done.iter()
+                .all(|(_, thread)| *thread != std::thread::current().id())
+        );
         done.sort_by_key(|(number, _)| *number);
-        assert_eq!(done.into_iter().map(|(number, _)| number).collect::<Vec<i32>>(), (0..20).step_by(2).collect::<Vec<_>>());
+        assert_eq!(
+            done.into_iter()
+                .map(|(number, _)| number)
+                .collect::<Vec<i32>>(),
+            (0..20).step_by(2).collect::<Vec<_>>()
+        );
     }
 
     /// Work of either kind that does not end keeps neither the other kind nor a few more of its own from being done.

@@ -43,7 +43,9 @@ enum Members<'i> {
 }
 
 fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>, FsError> {
-    let Some(path) = of else { return Ok(Members::Named(&item.0)) };
+    let Some(path) = of else {
+        return Ok(Members::Named(&item.0));
+    };
     match path.resolve_in(item) {
         Some(AttributeValue::M(map)) => Ok(Members::Named(map)),
         Some(AttributeValue::L(list)) => Ok(Members::Listed(list)),
@@ -52,7 +54,11 @@ fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>,
 }
 
 /// The document path of a member of what is at `of`, by its name as a file.
-fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Result<DocumentPath, FsError> {
+fn member(
+    of: Option<&DocumentPath>,
+    members: &Members<'_>,
+    name: &str,
+) -> Result<DocumentPath, FsError> {
     let element = match members {
         Members::Listed(_) => PathElement::Index(index(name).ok_or(FsError::NotFound)?),
         Members::Named(map) => PathElement::Name(attribute_name(map.keys(), name)?),
@@ -73,20 +79,30 @@ fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
     let caller = host.mount.caller;
     let schema = host.mount.schema(place.table())?;
     let request = edit.request(place, &schema.key);
-    wait(on_behalf_of(host, caller.pid, caller.wait), |done| host.mount.db.start(Call::UpdateItem(request, done)))?;
+    wait(on_behalf_of(host, caller.pid, caller.wait), |done| {
+        host.mount.db.start(Call::UpdateItem(request, done))
+    })?;
     Ok(())
 }
 
 /// An element's number, as it is listed.
 fn index(name: &str) -> Option<usize> {
     let canonical = !name.starts_with('0') || name == "0";
-    name.parse().ok().filter(|_| canonical && name.bytes().all(|byte| byte.is_ascii_digit()))
+    name.parse()
+        .ok()
+        .filter(|_| canonical && name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The attribute's name that a file's name says; a shortened one is that of an attribute which is there.
-fn attribute_name<'n>(mut known: impl Iterator<Item = &'n String>, name: &str) -> Result<String, FsError> {
+fn attribute_name<'n>(
+    mut known: impl Iterator<Item = &'n String>,
+    name: &str,
+) -> Result<String, FsError> {
     if file_name::alias_digest(name).is_some() {
-        return known.find(|known| file_of(known) == name).cloned().ok_or(FsError::NotFound);
+        return known
+            .find(|known| file_of(known) == name)
+            .cloned()
+            .ok_or(FsError::NotFound);
     }
     match file_name::decode_value(name, KeyAttributeType::S) {
         Ok(AttributeValue::S(name)) => Ok(name),
@@ -114,8 +130,23 @@ struct AttributeFile {
 }
 
 impl Folder {
-    fn attribute(&self, at: &Special, of: DocumentPath, asked: Option<ValueKind>, name: &str) -> Node {
-        at.child(name, AttributeFile { place: self.place.clone(), of, asked }).writable().into()
+    fn attribute(
+        &self,
+        at: &Special,
+        of: DocumentPath,
+        asked: Option<ValueKind>,
+        name: &str,
+    ) -> Node {
+        at.child(
+            name,
+            AttributeFile {
+                place: self.place.clone(),
+                of,
+                asked,
+            },
+        )
+        .writable()
+        .into()
     }
 }
 
@@ -142,11 +173,20 @@ impl Room for Folder {
         }
         if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
             let of = Some(member(of, &members, stem)?);
-            return Ok(at.child_directory(name, Self { place: self.place.clone(), of }).into());
+            return Ok(at
+                .child_directory(
+                    name,
+                    Self {
+                        place: self.place.clone(),
+                        of,
+                    },
+                )
+                .into());
         }
         if let Some((stem, word)) = name.rsplit_once(',') {
-            let asked = ValueKind::named(word)
-                .ok_or(FsError::Invalid("the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C"))?;
+            let asked = ValueKind::named(word).ok_or(FsError::Invalid(
+                "the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C",
+            ))?;
             return Ok(self.attribute(at, member(of, &members, stem)?, Some(asked), name));
         }
         Ok(self.attribute(at, member(of, &members, name)?, None, name))
@@ -160,7 +200,12 @@ impl Room for Folder {
             Members::Named(map) => map.keys().map(|name| file_of(name)).collect(),
             Members::Listed(list) => (0..list.len()).map(|index| index.to_string()).collect(),
         };
-        let entry = |name: String| Ok(listed(&self.attribute(at, member(of, &members, &name)?, None, &name), &name));
+        let entry = |name: String| {
+            Ok(listed(
+                &self.attribute(at, member(of, &members, &name)?, None, &name),
+                &name,
+            ))
+        };
         names.into_iter().map(entry).collect()
     }
 
@@ -174,13 +219,20 @@ impl Room for Folder {
         if path.resolve_in(&item).is_some() {
             return Err(FsError::Exists);
         }
-        update(&self.place, host, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
+        update(
+            &self.place,
+            host,
+            Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent),
+        )?;
         self.resolve(at, &host.mount, name)
     }
 
     /// Removes an empty map or list.
     fn rmdir(&self, _at: &SpecialNode, host: &Host) -> Result<(), FsError> {
-        let path = self.of.clone().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
+        let path = self
+            .of
+            .clone()
+            .ok_or(FsError::NotPermitted("this folder goes with its item"))?;
         let (item, _) = entry::load(&host.mount, &self.place)?;
         let is_empty = match members(&item, Some(&path))? {
             Members::Named(map) => map.is_empty(),
@@ -189,7 +241,15 @@ impl Room for Folder {
         if !is_empty {
             return Err(FsError::NotEmpty);
         }
-        update(&self.place, host, Edit { path, value: None, must: Must::BeEmpty })
+        update(
+            &self.place,
+            host,
+            Edit {
+                path,
+                value: None,
+                must: Must::BeEmpty,
+            },
+        )
     }
 }
 
@@ -202,23 +262,48 @@ impl Room for AttributeFile {
 
     fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (item, _) = entry::load(mount, &self.place)?;
-        self.of.resolve_in(&item).map(value_text).ok_or(FsError::NotFound)
+        self.of
+            .resolve_in(&item)
+            .map(value_text)
+            .ok_or(FsError::NotFound)
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let (mount, place) = (&host.mount, self.place.clone());
         let (item, _) = entry::load(mount, &place)?;
         let value = self.of.resolve_in(&item);
-        let kind = self.asked.unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
+        let kind = self
+            .asked
+            .unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
         let key_schema = mount.schema(place.table())?.key.clone();
-        let target = AttributeTarget { place, key_schema, of: self.of.clone(), kind };
+        let target = AttributeTarget {
+            place,
+            key_schema,
+            of: self.of.clone(),
+            kind,
+        };
         let text = value.filter(|_| !flags.truncate).map(value_text);
-        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, text))
+        Ok(open_text(
+            (at.ino(), at.path.clone()),
+            host.mount.caller,
+            flags,
+            target,
+            text,
+        ))
     }
 
     /// Removes the attribute, member or element.
     fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
-        let edit = || Edit { path: self.of.clone(), value: None, must: Must::BeThere };
+        let edit = || Edit {
+            path: self.of.clone(),
+            value: None,
+            must: Must::BeThere,
+        };
         let there = self.text(at, &host.mount);
         reply(there.and_then(|_| update(&self.place, host, edit())));
     }
@@ -235,9 +320,16 @@ struct AttributeTarget {
 impl Target for AttributeTarget {
     type Request = UpdateItemRequest;
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateItemRequest>, FsError> {
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<UpdateItemRequest>, FsError> {
         let edit = Edit::set(self.of.clone(), self.kind.parse(text)?, Must::HaveItem);
-        Ok(Commit { request: edit.request(&self.place, &self.key_schema), warnings: Vec::new() })
+        Ok(Commit {
+            request: edit.request(&self.place, &self.key_schema),
+            warnings: Vec::new(),
+        })
     }
 
     fn check(&self) -> Box<dyn TextCheck> {
@@ -282,7 +374,11 @@ struct Edit {
 
 impl Edit {
     fn set(path: DocumentPath, value: AttributeValue, must: Must) -> Self {
-        Self { path, value: Some(value), must }
+        Self {
+            path,
+            value: Some(value),
+            must,
+        }
     }
 
     fn request(self, place: &EntryNode, key: &KeySchema) -> UpdateItemRequest {
@@ -309,14 +405,20 @@ impl Edit {
             }
         };
         let values = (!values.is_empty()).then_some(values);
-        let placeholders = Placeholders { names: Some(names), values };
+        let placeholders = Placeholders {
+            names: Some(names),
+            values,
+        };
         let request = UpdateItemRequest::new(
             place.table().clone(),
             place.key().to_item(key),
             UpdateParameter::Expression(update),
             placeholders,
         );
-        UpdateItemRequest { condition: ConditionParameter::Expression(condition), ..request }
+        UpdateItemRequest {
+            condition: ConditionParameter::Expression(condition),
+            ..request
+        }
     }
 }
 
@@ -354,7 +456,9 @@ impl ValueKind {
             AttributeValue::Bool(_) => Self::Boolean,
             AttributeValue::Null => Self::Null,
             AttributeValue::L(_) | AttributeValue::M(_) => Self::Json,
-            AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_) => Self::Set(value.attribute_type()),
+            AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_) => {
+                Self::Set(value.attribute_type())
+            }
         }
     }
 
@@ -386,7 +490,8 @@ impl ValueKind {
         if self == Self::Bytes {
             return Ok(AttributeValue::B(text.to_vec()));
         }
-        let text = std::str::from_utf8(text).map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
+        let text = std::str::from_utf8(text)
+            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
         let line = text.strip_suffix('\n').unwrap_or(text);
         match (self, line.trim()) {
             (Self::Text, _) => Ok(AttributeValue::S(line.to_owned())),
@@ -397,52 +502,83 @@ impl ValueKind {
             (Self::Boolean, _) => Err(other_type("true or false")),
             (Self::Number, word) => match word.parse() {
                 Ok(number) => Ok(AttributeValue::N(number)),
-                Err(error) => {
-                    Err(FsError::Body(format!("the attribute is a number: {error}; write to the name with ,S to make it a string")))
-                }
+                Err(error) => Err(FsError::Body(format!(
+                    "the attribute is a number: {error}; write to the name with ,S to make it a string"
+                ))),
             },
-            (Self::Set(kind), _) => set(kind, plain_json::parse_value(text.as_bytes()).map_err(FsError::Json)?),
-            (Self::Json | Self::Bytes, _) => plain_json::parse_value(text.as_bytes()).map_err(FsError::Json),
+            (Self::Set(kind), _) => set(
+                kind,
+                plain_json::parse_value(text.as_bytes()).map_err(FsError::Json)?,
+            ),
+            (Self::Json | Self::Bytes, _) => {
+                plain_json::parse_value(text.as_bytes()).map_err(FsError::Json)
+            }
         }
     }
 }
 
 fn other_type(expected: &str) -> FsError {
-    FsError::Body(format!("the attribute takes {expected}; write to the name with ,S to make it a string"))
+    FsError::Body(format!(
+        "the attribute takes {expected}; write to the name with ,S to make it a string"
+    ))
 }
 
 fn set(kind: AttributeType, value: AttributeValue) -> Result<AttributeValue, FsError> {
     let list = match value {
         AttributeValue::L(list) => list,
         value if value.attribute_type() == kind => return Ok(value),
-        _ => return Err(FsError::Body(format!("the attribute is a set of type {kind}: write a JSON list of its members"))),
+        _ => {
+            return Err(FsError::Body(format!(
+                "the attribute is a set of type {kind}: write a JSON list of its members"
+            )));
+        }
     };
     let made = match kind {
         AttributeType::Ns => list
             .into_iter()
-            .map(|v| if let AttributeValue::N(n) = v { Some(n) } else { None })
+            .map(|v| {
+                if let AttributeValue::N(n) = v {
+                    Some(n)
+                } else {
+                    None
+                }
+            })
             .collect::<Option<_>>()
             .map(AttributeValue::number_set),
         AttributeType::Bs => list
             .into_iter()
-            .map(|v| if let AttributeValue::B(b) = v { Some(b) } else { None })
+            .map(|v| {
+                if let AttributeValue::B(b) = v {
+                    Some(b)
+                } else {
+                    None
+                }
+            })
             .collect::<Option<_>>()
             .map(AttributeValue::binary_set),
         _ => list
             .into_iter()
-            .map(|v| if let AttributeValue::S(s) = v { Some(s) } else { None })
+            .map(|v| {
+                if let AttributeValue::S(s) = v {
+                    Some(s)
+                } else {
+                    None
+                }
+            })
             .collect::<Option<_>>()
             .map(AttributeValue::string_set),
     };
-    let made: Result<AttributeValue, ValueError> =
-        made.ok_or_else(|| FsError::Body(format!("not every member is one of a set of type {kind}")))?;
+    let made: Result<AttributeValue, ValueError> = made
+        .ok_or_else(|| FsError::Body(format!("not every member is one of a set of type {kind}")))?;
     Ok(made.map_err(crate::model::Error::from)?)
 }
 
 fn judge(kind: &ValueKind, text: &str) -> Judged {
     match kind.parse(text.as_bytes()) {
         Ok(_) => Judged::Good,
-        Err(FsError::Json(error)) if error.fault == PlainJsonFault::UnexpectedEnd => Judged::Unfinished(FsError::Json(error)),
+        Err(FsError::Json(error)) if error.fault == PlainJsonFault::UnexpectedEnd => {
+            Judged::Unfinished(FsError::Json(error))
+        }
         Err(error) => Judged::Bad(error),
     }
 }
@@ -489,11 +625,17 @@ mod tests {
             let mut check = kind.check();
             check.feed(written.as_bytes());
             let found = match check.at_end() {
-                CheckState::Complete => String::from_utf8(value_text(&kind.parse(written.as_bytes()).unwrap())).unwrap(),
+                CheckState::Complete => {
+                    String::from_utf8(value_text(&kind.parse(written.as_bytes()).unwrap())).unwrap()
+                }
                 CheckState::Incomplete => format!("unfinished: {}", check.incomplete()),
                 CheckState::Invalid(error) => error.to_string(),
             };
-            assert_eq!(found.trim_end_matches('\n'), expected, "{before} {written:?}");
+            assert_eq!(
+                found.trim_end_matches('\n'),
+                expected,
+                "{before} {written:?}"
+            );
         };
         check("\"a\"", "b c\n", "b c");
         check("\"a\"", "12", "12");
@@ -503,12 +645,32 @@ mod tests {
         check("null", "null\n", "null");
         check("null", "x\n", "x");
         check("[1]", "[1,\n2]\n", "[1,2]");
-        check("[1]", "[1,\n", "unfinished: expected more: the text ends at byte 4");
+        check(
+            "[1]",
+            "[1,\n",
+            "unfinished: expected more: the text ends at byte 4",
+        );
         check("[1]", "[1,]\n", "expected a JSON value at byte 3");
-        check("{\"$ss\":[\"a\"]}", "[\"b\",\"a\"]\n", "{\"$ss\":[\"a\",\"b\"]}");
+        check(
+            "{\"$ss\":[\"a\"]}",
+            "[\"b\",\"a\"]\n",
+            "{\"$ss\":[\"a\",\"b\"]}",
+        );
         check("{\"$ns\":[1]}", "{\"$ns\":[3,2]}\n", "{\"$ns\":[2,3]}");
-        check("{\"$ss\":[\"a\"]}", "[1]\n", "not every member is one of a set of type SS");
-        check("{\"$ss\":[\"a\"]}", "1\n", "the attribute is a set of type SS: write a JSON list of its members");
-        check("true", "maybe\n", "the attribute takes true or false; write to the name with ,S to make it a string");
+        check(
+            "{\"$ss\":[\"a\"]}",
+            "[1]\n",
+            "not every member is one of a set of type SS",
+        );
+        check(
+            "{\"$ss\":[\"a\"]}",
+            "1\n",
+            "the attribute is a set of type SS: write a JSON list of its members",
+        );
+        check(
+            "true",
+            "maybe\n",
+            "the attribute takes true or false; write to the name with ,S to make it a string",
+        );
     }
 }

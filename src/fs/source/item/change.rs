@@ -26,7 +26,10 @@ use crate::fs::{
 };
 use crate::model::{
     KeySchema,
-    api::{Call, CallContext, ConditionParameter, Done, PutItemRequest, UpdateItemRequest, UpdateItemResponse, UpdateParameter},
+    api::{
+        Call, CallContext, ConditionParameter, Done, PutItemRequest, UpdateItemRequest,
+        UpdateItemResponse, UpdateParameter,
+    },
     error::{
         ExpressionError,
         expression::{ExpressionFault, ExpressionParameter},
@@ -50,11 +53,26 @@ impl Room for PatchFile {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let (mount, place) = (&host.mount, self.0.clone());
         let key_schema = mount.schema(place.table())?.key.clone();
-        let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
-        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, None))
+        let target = PatchTarget {
+            place,
+            key_schema,
+            strict_keys: mount.options.strict_keys,
+        };
+        Ok(open_text(
+            (at.ino(), at.path.clone()),
+            host.mount.caller,
+            flags,
+            target,
+            None,
+        ))
     }
 }
 
@@ -68,14 +86,24 @@ struct PatchTarget {
 impl Target for PatchTarget {
     type Request = Patch;
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<Patch>, FsError> {
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<Patch>, FsError> {
         let mut request = parse_patch(text).map_err(FsError::Json)?;
         if request.looks_like_dynamodb_json() {
-            return Err(FsError::Body("this looks like DynamoDB JSON; a patch is plain JSON".to_owned()));
+            return Err(FsError::Body(
+                "this looks like DynamoDB JSON; a patch is plain JSON".to_owned(),
+            ));
         }
         let key = self.place.key();
         let mut warnings = Vec::new();
-        for (attribute, value) in self.key_schema.attributes().zip(std::iter::once(&key.partition).chain(&key.sort)) {
+        for (attribute, value) in self
+            .key_schema
+            .attributes()
+            .zip(std::iter::once(&key.partition).chain(&key.sort))
+        {
             warnings.extend(self.take_key(&mut request, &attribute.name, value)?);
         }
         Ok(Commit { request, warnings })
@@ -92,15 +120,24 @@ impl Target for PatchTarget {
 
 impl PatchTarget {
     /// The key is the name's: takes it out of the patch. A warning when the patch had another.
-    fn take_key(&self, patch: &mut Patch, name: &str, value: &AttributeValue) -> Result<Option<String>, FsError> {
+    fn take_key(
+        &self,
+        patch: &mut Patch,
+        name: &str,
+        value: &AttributeValue,
+    ) -> Result<Option<String>, FsError> {
         match patch.0.remove(name) {
             None => Ok(None),
             Some(MemberPatch::Set(given)) if given == *value => Ok(None),
-            Some(MemberPatch::Remove) => Err(FsError::Body(format!("`{name}` is part of the key: it cannot be removed"))),
-            Some(_) if self.strict_keys => {
-                Err(FsError::Body(format!("`{name}` in the body differs from the key that the file's name says")))
-            }
-            Some(_) => Ok(Some(format!("`{name}` in the body differs from the file's name; the name's key stays"))),
+            Some(MemberPatch::Remove) => Err(FsError::Body(format!(
+                "`{name}` is part of the key: it cannot be removed"
+            ))),
+            Some(_) if self.strict_keys => Err(FsError::Body(format!(
+                "`{name}` in the body differs from the key that the file's name says"
+            ))),
+            Some(_) => Ok(Some(format!(
+                "`{name}` in the body differs from the file's name; the name's key stays"
+            ))),
         }
     }
 }
@@ -109,9 +146,17 @@ impl Execute for PatchTarget {
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
         let (place, schema) = {
             let state = open.state.lock();
-            (state.writer.target().place.clone(), state.writer.target().key_schema.clone())
+            (
+                state.writer.target().place.clone(),
+                state.writer.target().key_schema.clone(),
+            )
         };
-        let merge = Merge { place, schema, patch, writer: open.writer() };
+        let merge = Merge {
+            place,
+            schema,
+            patch,
+            writer: open.writer(),
+        };
         merge.attempt(host, TRIES_MAX, done);
     }
 }
@@ -128,14 +173,20 @@ impl Merge {
     fn attempt(self, host: &Host, tries: usize, done: Outcome) {
         let (mut item, precondition) = match entry::load(&host.mount, &self.place) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
-            Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
+            Err(FsError::NotFound) => {
+                (self.place.key().to_item(&self.schema), Precondition::Absent)
+            }
             Err(FsError::Database(error)) => return done.tell(Err(error)),
             Err(_) => return done.tell(Err(Error::ResourceNotFound)),
         };
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
         request.precondition = Some(precondition);
-        let (again, context, key) = (host.clone(), done.context.clone(), request.item.key(&self.schema));
+        let (again, context, key) = (
+            host.clone(),
+            done.context.clone(),
+            request.item.key(&self.schema),
+        );
         host.put(
             request,
             key,
@@ -165,13 +216,29 @@ pub struct UpdateFile(pub EntryNode);
 
 impl Room for UpdateFile {
     fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
-        Ok(UPDATE_USAGE.replace("{spelling}", literals::SPELLING).into_bytes())
+        Ok(UPDATE_USAGE
+            .replace("{spelling}", literals::SPELLING)
+            .into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let key_schema = host.mount.schema(self.0.table())?.key.clone();
-        let target = UpdateTarget { place: self.0.clone(), key_schema };
-        Ok(open_text((at.ino(), at.path.clone()), host.mount.caller, flags, target, None))
+        let target = UpdateTarget {
+            place: self.0.clone(),
+            key_schema,
+        };
+        Ok(open_text(
+            (at.ino(), at.path.clone()),
+            host.mount.caller,
+            flags,
+            target,
+            None,
+        ))
     }
 }
 
@@ -184,10 +251,22 @@ struct UpdateTarget {
 impl Target for UpdateTarget {
     type Request = UpdateItemRequest;
 
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateItemRequest>, FsError> {
-        let text = std::str::from_utf8(text).map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
-        let request = if is_json(text) { self.json_request(text)? } else { self.expression_request(text)? };
-        Ok(Commit { request, warnings: Vec::new() })
+    fn request(
+        &self,
+        text: &[u8],
+        _precondition: Option<Precondition>,
+    ) -> Result<Commit<UpdateItemRequest>, FsError> {
+        let text = std::str::from_utf8(text)
+            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
+        let request = if is_json(text) {
+            self.json_request(text)?
+        } else {
+            self.expression_request(text)?
+        };
+        Ok(Commit {
+            request,
+            warnings: Vec::new(),
+        })
     }
 
     fn check(&self) -> Box<dyn TextCheck> {
@@ -207,22 +286,34 @@ impl UpdateTarget {
     fn expression_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
         let extracted = extract(text)?;
         let key = self.place.key().to_item(&self.key_schema);
-        let update = extracted.update.map_or(UpdateParameter::None, UpdateParameter::Expression);
-        let condition = extracted.condition.map_or(ConditionParameter::None, ConditionParameter::Expression);
+        let update = extracted
+            .update
+            .map_or(UpdateParameter::None, UpdateParameter::Expression);
+        let condition = extracted
+            .condition
+            .map_or(ConditionParameter::None, ConditionParameter::Expression);
         let table = self.place.table().clone();
-        Ok(UpdateItemRequest { condition, ..UpdateItemRequest::new(table, key, update, extracted.placeholders) })
+        Ok(UpdateItemRequest {
+            condition,
+            ..UpdateItemRequest::new(table, key, update, extracted.placeholders)
+        })
     }
 
     fn json_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
-        let mut json: Value = Document::read_value(text.as_bytes()).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut json: Value = Document::read_value(text.as_bytes())
+            .map_err(|error| FsError::Body(error.to_string()))?;
         let key = self.place.key().to_item(&self.key_schema);
         if let Some(members) = json.as_object_mut() {
-            members.entry("TableName").or_insert_with(|| Value::String(self.place.table().to_string()));
+            members
+                .entry("TableName")
+                .or_insert_with(|| Value::String(self.place.table().to_string()));
             members.entry("Key").or_insert_with(|| typed(&key));
         }
         let request = wire::request::<UpdateItemRequest>(Document::of(&json).root())?;
         if request.table_name != *self.place.table() || request.key != key {
-            return Err(FsError::Body("TableName and Key come from the file's name; leave them out".to_owned()));
+            return Err(FsError::Body(
+                "TableName and Key come from the file's name; leave them out".to_owned(),
+            ));
         }
         Ok(request)
     }
@@ -249,16 +340,22 @@ fn judge(_: &(), text: &str) -> Judged {
         };
     }
     if text.trim().is_empty() {
-        return Judged::Unfinished(FsError::Body("an update begins with SET, REMOVE, ADD, DELETE or IF".to_owned()));
+        return Judged::Unfinished(FsError::Body(
+            "an update begins with SET, REMOVE, ADD, DELETE or IF".to_owned(),
+        ));
     }
     let extracted = match literals::update(text) {
         Ok(extracted) => extracted,
-        Err(error) if error.is_incomplete() => return Judged::Unfinished(FsError::Body(error.to_string())),
+        Err(error) if error.is_incomplete() => {
+            return Judged::Unfinished(FsError::Body(error.to_string()));
+        }
         Err(error) => return Judged::Bad(FsError::Body(error.to_string())),
     };
     match parse(&extracted) {
         Ok(()) => Judged::Good,
-        Err(error) if ends_early(&error, &extracted) => Judged::Unfinished(FsError::Database(error)),
+        Err(error) if ends_early(&error, &extracted) => {
+            Judged::Unfinished(FsError::Database(error))
+        }
         Err(error) => Judged::Bad(FsError::Database(error)),
     }
 }
@@ -280,13 +377,19 @@ fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
 
 /// Is what is wrong that the text stops?
 fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
-    let last = if extracted.condition.is_some() { ExpressionParameter::Condition } else { ExpressionParameter::Update };
+    let last = if extracted.condition.is_some() {
+        ExpressionParameter::Condition
+    } else {
+        ExpressionParameter::Update
+    };
     match error {
-        Error::Expression(ExpressionError::Invalid { parameter, fault }) if *parameter == last => match fault {
-            ExpressionFault::Syntax { token, .. } => token == "<EOF>",
-            ExpressionFault::Empty => true,
-            _ => false,
-        },
+        Error::Expression(ExpressionError::Invalid { parameter, fault }) if *parameter == last => {
+            match fault {
+                ExpressionFault::Syntax { token, .. } => token == "<EOF>",
+                ExpressionFault::Empty => true,
+                _ => false,
+            }
+        }
         _ => false,
     }
 }
@@ -299,20 +402,34 @@ impl Execute for UpdateTarget {
 }
 
 /// Carries out an update of the item; an item that is hidden is itself again.
-pub(super) fn execute(host: &Host, place: &EntryNode, writer: u32, request: UpdateItemRequest, done: Outcome) {
+pub(super) fn execute(
+    host: &Host,
+    place: &EntryNode,
+    writer: u32,
+    request: UpdateItemRequest,
+    done: Outcome,
+) {
     // Before the update, which would else change what the waiting delete then takes with it.
     host.revive_item(place.table(), place.key());
     let (again, place) = (host.clone(), place.clone());
     let session = host.mount.last.session(writer);
-    let context = CallContext { listener: Some(host.listener(writer)), ..done.context.clone() };
-    let stored = Done::new(context, move |outcome: Result<UpdateItemResponse, Error>| {
-        let answer = outcome.as_ref().map(|response| calls::of_write(place.table(), response));
-        again.mount.last.keep_write(session, "UpdateItem", answer);
-        let version = outcome.map(|response| response.version);
-        if let Ok(Some(_)) = version {
-            again.item_stored(place.table(), place.key());
-        }
-        done.tell(version.map(Option::unwrap_or_default));
-    });
+    let context = CallContext {
+        listener: Some(host.listener(writer)),
+        ..done.context.clone()
+    };
+    let stored = Done::new(
+        context,
+        move |outcome: Result<UpdateItemResponse, Error>| {
+            let answer = outcome
+                .as_ref()
+                .map(|response| calls::of_write(place.table(), response));
+            again.mount.last.keep_write(session, "UpdateItem", answer);
+            let version = outcome.map(|response| response.version);
+            if let Ok(Some(_)) = version {
+                again.item_stored(place.table(), place.key());
+            }
+            done.tell(version.map(Option::unwrap_or_default));
+        },
+    );
     host.mount.db.start(Call::UpdateItem(request, stored));
 }

@@ -35,21 +35,42 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
         return Ok(entry::node(source, key, form));
     }
     if source.index.is_some() {
-        return if matches!(suffix, Suffix::Base) { Ok(Node::Base(source.clone(), Box::new(key))) } else { Err(FsError::NotFound) };
+        return if matches!(suffix, Suffix::Base) {
+            Ok(Node::Base(source.clone(), Box::new(key)))
+        } else {
+            Err(FsError::NotFound)
+        };
     }
     let path = names::entry_path(&key, TextForm::PlainJson);
-    let stem = format!("{}/{ITEMS_NAME}/{}", source.table, path.strip_suffix(".json").unwrap_or(&path));
-    let place = EntryNode { source: source.clone(), key, form: TextForm::PlainJson };
+    let stem = format!(
+        "{}/{ITEMS_NAME}/{}",
+        source.table,
+        path.strip_suffix(".json").unwrap_or(&path)
+    );
+    let place = EntryNode {
+        source: source.clone(),
+        key,
+        form: TextForm::PlainJson,
+    };
     let above = place.directory();
-    let file = |end: &str, feature: Feature| Special::file(format!("{stem}{end}"), Some(source.clone()), feature);
+    let file = |end: &str, feature: Feature| {
+        Special::file(format!("{stem}{end}"), Some(source.clone()), feature)
+    };
     Ok(match suffix {
         Suffix::Patch => file(".patch", change::PatchFile(place).into()).writable(),
         Suffix::Update => file(".update", change::UpdateFile(place).into()).writable(),
         Suffix::Meta => file(".meta", MetaFile(place).into()),
-        Suffix::Replacing(version) => file(&format!(".{version}.casjson"), Replacing(place, version).into()).writable(),
-        Suffix::Attributes => {
-            Special::directory(format!("{stem}.d"), Some(source.clone()), above.ino(), attributes::Folder { place, of: None })
-        }
+        Suffix::Replacing(version) => file(
+            &format!(".{version}.casjson"),
+            Replacing(place, version).into(),
+        )
+        .writable(),
+        Suffix::Attributes => Special::directory(
+            format!("{stem}.d"),
+            Some(source.clone()),
+            above.ino(),
+            attributes::Folder { place, of: None },
+        ),
         Suffix::Json | Suffix::DdbJson | Suffix::Base => return Err(FsError::NotFound),
     }
     .into())
@@ -65,14 +86,35 @@ impl Room for Replacing {
 
     fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (text, stat) = entry::text(mount, &self.0)?;
-        if stat.version == self.1 { Ok(text) } else { Err(FsError::OtherVersion) }
+        if stat.version == self.1 {
+            Ok(text)
+        } else {
+            Err(FsError::OtherVersion)
+        }
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let caller = host.mount.caller;
         let target = entry::target(&host.mount, &Node::Entry(Box::new(self.0.clone())))?;
-        let writer = ItemWriter::stream_replacing(target, Opener { pid: caller.pid, append: flags.append }, self.1);
-        Ok(Handle::Item(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+        let writer = ItemWriter::stream_replacing(
+            target,
+            Opener {
+                pid: caller.pid,
+                append: flags.append,
+            },
+            self.1,
+        );
+        Ok(Handle::Item(Arc::new(OpenText::new(
+            at.ino(),
+            at.path.clone(),
+            caller.pid,
+            writer,
+        ))))
     }
 }
 
@@ -121,7 +163,11 @@ const NAMES: [(&str, Fact); 9] = [
     ("partition", |facts| facts.partition.clone()),
     ("ttl", |facts| facts.expires()),
     ("indexes", |facts| {
-        let names: Vec<&str> = facts.indexes.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = facts
+            .indexes
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         Some(names.join(" "))
     }),
 ];
@@ -131,7 +177,11 @@ impl Facts {
         let (item, stat) = entry::load(mount, place)?;
         let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
-        let names: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let names: Vec<&str> = schema
+            .key
+            .attributes()
+            .map(|attribute| attribute.name.as_str())
+            .collect();
         let hash = partition_digest(&[&place.key().partition]);
         Ok(Self {
             key: plain_json::line(&key, &names),
@@ -158,16 +208,23 @@ impl Facts {
     /// The value of `user.ddb.<name>`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
-        NAMES.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value(self))
+        NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .and_then(|(_, value)| value(self))
     }
 
     /// Units of a strongly consistent read, in half units: a read that is not takes half of it.
     fn read_units(&self) -> usize {
-        (self.stat.item_bytes as usize).div_ceil(READ_UNIT_BYTES).max(1)
+        (self.stat.item_bytes as usize)
+            .div_ceil(READ_UNIT_BYTES)
+            .max(1)
     }
 
     fn write_units(&self) -> usize {
-        (self.stat.item_bytes as usize).div_ceil(WRITE_UNIT_BYTES).max(1)
+        (self.stat.item_bytes as usize)
+            .div_ceil(WRITE_UNIT_BYTES)
+            .max(1)
     }
 
     /// Seconds since the epoch, as the item says it.
@@ -180,7 +237,11 @@ impl Facts {
 
     /// A line.
     fn to_json(&self) -> String {
-        let indexes: Vec<Value> = self.indexes.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
+        let indexes: Vec<Value> = self
+            .indexes
+            .iter()
+            .map(|(name, path)| json!({"name": name, "path": path}))
+            .collect();
         let ttl = self.ttl.as_ref().map(|(attribute, _)| json!({"attribute": attribute, "expires": self.expires().and_then(|seconds| seconds.parse::<u64>().ok())}));
         let rest = json!({
             "path": self.path,
@@ -194,13 +255,21 @@ impl Facts {
             "ttl": ttl,
         })
         .to_string();
-        format!("{{\"key\":{},{}\n", self.key, rest.strip_prefix('{').unwrap_or_default())
+        format!(
+            "{{\"key\":{},{}\n",
+            self.key,
+            rest.strip_prefix('{').unwrap_or_default()
+        )
     }
 }
 
 /// Where the database tells it.
 fn partition_of(mount: &Mount, place: &EntryNode) -> Option<String> {
-    let id = mount.db.layout()?.partition_of_entry(&place.source, &place.key).ok()?;
+    let id = mount
+        .db
+        .layout()?
+        .partition_of_entry(&place.source, &place.key)
+        .ok()?;
     Some(partition_name(id))
 }
 
@@ -215,22 +284,46 @@ fn units(consistent: usize) -> String {
 }
 
 /// The entries that the indexes hold of an item: it is in an index if it has all of the index's key attributes.
-fn index_entries(mount: &Mount, schema: &TableSchema, place: &EntryNode, item: &Item) -> Vec<(String, String)> {
+fn index_entries(
+    mount: &Mount,
+    schema: &TableSchema,
+    place: &EntryNode,
+    item: &Item,
+) -> Vec<(String, String)> {
     let entry = |index: &crate::model::IndexSchema| {
         let values = |attributes: &[crate::model::KeyAttribute]| {
-            attributes.iter().map(|attribute| item.get(&attribute.name).cloned()).collect::<Option<Vec<_>>>()
+            attributes
+                .iter()
+                .map(|attribute| item.get(&attribute.name).cloned())
+                .collect::<Option<Vec<_>>>()
         };
         let index_key = (values(&index.partition)?, values(&index.sort)?);
-        let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
-        let key = EntryKey { index: Some(index_key), base: place.key().clone() };
-        let node = Node::Entry(Box::new(EntryNode { source, key, form: TextForm::PlainJson }));
+        let source = Source {
+            table: schema.name.clone(),
+            index: Some(index.name.clone()),
+        };
+        let key = EntryKey {
+            index: Some(index_key),
+            base: place.key().clone(),
+        };
+        let node = Node::Entry(Box::new(EntryNode {
+            source,
+            key,
+            form: TextForm::PlainJson,
+        }));
         Some((index.name.to_string(), mount.path(&node)))
     };
     schema.indexes.iter().filter_map(entry).collect()
 }
 
-fn time_to_live(mount: &Mount, place: &EntryNode, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
-    let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: place.table().clone() })?;
+fn time_to_live(
+    mount: &Mount,
+    place: &EntryNode,
+    item: &Item,
+) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+    let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
+        table_name: place.table().clone(),
+    })?;
     Ok(described.attribute_name.map(|name| {
         let value = item.get(&name).cloned();
         (name, value)

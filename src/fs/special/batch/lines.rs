@@ -7,8 +7,8 @@ use crate::codec::plain_json;
 use crate::fs::{mount::reports::BatchKind, open::prelude::*};
 use crate::model::{
     api::{
-        ConditionParameter, DeleteItemRequest, Placeholders, PutItemRequest, ReturnConsumedCapacity, TransactAction, TransactWrite,
-        TransactWriteItemsRequest,
+        ConditionParameter, DeleteItemRequest, Placeholders, PutItemRequest,
+        ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest,
     },
     limits::TRANSACTION_ITEMS_MAX,
 };
@@ -104,10 +104,18 @@ pub enum Request {
 ///
 /// # Errors
 /// It is no item, key or path of this table.
-pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request, FsError> {
+pub fn parse(
+    host: &Host,
+    schema: &TableSchema,
+    kind: BatchKind,
+    line: &[u8],
+) -> Result<Request, FsError> {
     let table = &schema.name;
     match kind {
-        BatchKind::Put => Ok(Request::Put(PutItemRequest::new(table.clone(), plain_json::parse_line(line)?))),
+        BatchKind::Put => Ok(Request::Put(PutItemRequest::new(
+            table.clone(),
+            plain_json::parse_line(line)?,
+        ))),
         BatchKind::Insert => {
             let mut request = PutItemRequest::new(table.clone(), plain_json::parse_line(line)?);
             request.precondition = Some(Precondition::Absent);
@@ -115,7 +123,10 @@ pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) ->
         }
         BatchKind::Delete => {
             let key = key(host, schema, line)?;
-            Ok(Request::Delete(DeleteItemRequest::new(table.clone(), key.to_item(&schema.key))))
+            Ok(Request::Delete(DeleteItemRequest::new(
+                table.clone(),
+                key.to_item(&schema.key),
+            )))
         }
         BatchKind::Get => Ok(Request::Get(key(host, schema, line)?)),
         BatchKind::Atomic if line.trim_ascii() == b"commit" => Ok(Request::Commit),
@@ -130,7 +141,9 @@ fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
         return key_of(schema, &plain_json::parse_line(line)?);
     }
     let start = Node::Table(schema.name.clone());
-    let node = line.split(|&byte| byte == b'/').try_fold(start, |parent, name| host.resolve(&parent, name));
+    let node = line
+        .split(|&byte| byte == b'/')
+        .try_fold(start, |parent, name| host.resolve(&parent, name));
     match node {
         Ok(Node::Entry(entry)) if entry.source.index.is_none() => Ok(entry.key.base),
         _ => {
@@ -140,10 +153,18 @@ fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
 }
 
 fn key_of(schema: &TableSchema, item: &Item) -> Result<Key, FsError> {
-    let names = || std::iter::once(&schema.key.partition).chain(&schema.key.sort).map(|attribute| &attribute.name);
+    let names = || {
+        std::iter::once(&schema.key.partition)
+            .chain(&schema.key.sort)
+            .map(|attribute| &attribute.name)
+    };
     let lacks = || names().find(|name| item.get(name).is_none());
-    item.key(&schema.key)
-        .ok_or_else(|| FsError::Body(format!("the line lacks the key attribute {}", lacks().map_or("", String::as_str))))
+    item.key(&schema.key).ok_or_else(|| {
+        FsError::Body(format!(
+            "the line lacks the key attribute {}",
+            lacks().map_or("", String::as_str)
+        ))
+    })
 }
 
 /// A line of a transaction: an item, or one member that says what is done. No item has a lone attribute that is a map: it lacks
@@ -157,24 +178,45 @@ fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
         _ => None,
     };
     let Some((name, inner)) = named else {
-        return Ok(TransactWrite::new(schema.name.clone(), TransactAction::Put { item: plain_json::parse_line(line)? }));
+        return Ok(TransactWrite::new(
+            schema.name.clone(),
+            TransactAction::Put {
+                item: plain_json::parse_line(line)?,
+            },
+        ));
     };
     let key = || key_of(schema, &inner).map(|key| key.to_item(&schema.key));
     let write = |action| TransactWrite::new(schema.name.clone(), action);
     match name.as_str() {
         "$put" => Ok(write(TransactAction::Put { item: inner })),
-        "$insert" => Ok(conditional(schema, TransactAction::Put { item: inner }, "attribute_not_exists")),
+        "$insert" => Ok(conditional(
+            schema,
+            TransactAction::Put { item: inner },
+            "attribute_not_exists",
+        )),
         "$delete" => Ok(write(TransactAction::Delete { key: key()? })),
-        "$exists" => Ok(conditional(schema, TransactAction::ConditionCheck { key: key()? }, "attribute_exists")),
-        "$absent" => Ok(conditional(schema, TransactAction::ConditionCheck { key: key()? }, "attribute_not_exists")),
-        other => Err(FsError::Body(format!("{other} is no action; they are $put, $insert, $delete, $exists, $absent"))),
+        "$exists" => Ok(conditional(
+            schema,
+            TransactAction::ConditionCheck { key: key()? },
+            "attribute_exists",
+        )),
+        "$absent" => Ok(conditional(
+            schema,
+            TransactAction::ConditionCheck { key: key()? },
+            "attribute_not_exists",
+        )),
+        other => Err(FsError::Body(format!(
+            "{other} is no action; they are $put, $insert, $delete, $exists, $absent"
+        ))),
     }
 }
 
 /// Items in an action are plain JSON only.
 fn untyped(item: Item) -> Result<Item, FsError> {
     if plain_json::looks_like_dynamodb_json(&item) {
-        return Err(FsError::Body("inside an action items are plain JSON, without types".to_owned()));
+        return Err(FsError::Body(
+            "inside an action items are plain JSON, without types".to_owned(),
+        ));
     }
     Ok(item)
 }
@@ -183,7 +225,10 @@ fn conditional(schema: &TableSchema, action: TransactAction, function: &str) -> 
     let mut write = TransactWrite::new(schema.name.clone(), action);
     write.condition = ConditionParameter::Expression(format!("{function}(#key)"));
     let names = BTreeMap::from([("#key".to_owned(), schema.key.partition.name.clone())]);
-    write.placeholders = Placeholders { names: Some(names), values: None };
+    write.placeholders = Placeholders {
+        names: Some(names),
+        values: None,
+    };
     write
 }
 
@@ -212,7 +257,8 @@ impl Transaction {
         }
         if self.writes.len() == TRANSACTION_ITEMS_MAX {
             return Err(FsError::Body(
-                "a transaction has at most 100 lines; batch/put takes any number, each for itself".to_owned(),
+                "a transaction has at most 100 lines; batch/put takes any number, each for itself"
+                    .to_owned(),
             ));
         }
         self.writes.push((number, write));
@@ -266,9 +312,10 @@ impl Transaction {
     pub fn refusal(&self, error: FsError) -> FsError {
         match error {
             FsError::Database(_) => error,
-            other => {
-                FsError::Clause { message: other.to_string(), hint: "nothing is done; batch/result.json names the line".to_owned() }
-            }
+            other => FsError::Clause {
+                message: other.to_string(),
+                hint: "nothing is done; batch/result.json names the line".to_owned(),
+            },
         }
     }
 }
@@ -284,9 +331,17 @@ mod tests {
         if lines.has_partial() {
             found.extend(lines.end());
         }
-        let text = |text: Result<Vec<u8>, FsError>| text.map_or("!".to_owned(), |text| String::from_utf8(text).unwrap());
-        let found: Vec<(u64, String)> = found.into_iter().map(|(number, line)| (number, text(line))).collect();
-        let expected: Vec<(u64, String)> = expected.iter().map(|(number, line)| (*number, (*line).to_owned())).collect();
+        let text = |text: Result<Vec<u8>, FsError>| {
+            text.map_or("!".to_owned(), |text| String::from_utf8(text).unwrap())
+        };
+        let found: Vec<(u64, String)> = found
+            .into_iter()
+            .map(|(number, line)| (number, text(line)))
+            .collect();
+        let expected: Vec<(u64, String)> = expected
+            .iter()
+            .map(|(number, line)| (*number, (*line).to_owned()))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -301,7 +356,10 @@ mod tests {
     #[test]
     fn a_line_without_end_costs_no_memory_and_spoils_no_other() {
         let long = vec![b'x'; LINE_BYTES_MAX / 2 + 1];
-        check(&[b"a\n", &long, &long, &long, b"y\nb\n"], &[(1, "a"), (2, "!"), (3, "b")]);
+        check(
+            &[b"a\n", &long, &long, &long, b"y\nb\n"],
+            &[(1, "a"), (2, "!"), (3, "b")],
+        );
         let mut lines = Lines::default();
         (0..9).for_each(|_| drop(lines.take(&long)));
         assert!(lines.partial().is_empty() && lines.has_partial());

@@ -40,8 +40,12 @@ const NAMES: Names<Special> = Names(&[
     ("get", true, |_, at| lines_file(at, BatchKind::Get)),
     ("insert", true, |_, at| lines_file(at, BatchKind::Insert)),
     ("put", true, |_, at| lines_file(at, BatchKind::Put)),
-    (RESULT_NAME, true, |_, at| Ok(at.child(RESULT_NAME, ResultFile).into())),
-    (HELP_NAME, false, |_, at| Ok(help::node(&at.path, help::BATCH, at.source.clone()))),
+    (RESULT_NAME, true, |_, at| {
+        Ok(at.child(RESULT_NAME, ResultFile).into())
+    }),
+    (HELP_NAME, false, |_, at| {
+        Ok(help::node(&at.path, help::BATCH, at.source.clone()))
+    }),
 ]);
 
 /// `batch/` of that table.
@@ -77,19 +81,44 @@ struct LinesFile(BatchKind);
 impl Room for LinesFile {
     fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (what, then) = match self.0 {
-            BatchKind::Atomic => ("items or actions, a line of JSON each", ": all are done or none"),
-            BatchKind::Delete => ("keys, items or paths, a line each", "; how it went is in result.json"),
-            BatchKind::Get => ("keys, items or paths, a line each", "; the items are in result.json"),
-            BatchKind::Insert => ("items that are not there yet, a line of JSON each", "; how it went is in result.json"),
-            BatchKind::Put => ("items, a line of JSON each", "; how it went is in result.json"),
+            BatchKind::Atomic => (
+                "items or actions, a line of JSON each",
+                ": all are done or none",
+            ),
+            BatchKind::Delete => (
+                "keys, items or paths, a line each",
+                "; how it went is in result.json",
+            ),
+            BatchKind::Get => (
+                "keys, items or paths, a line each",
+                "; the items are in result.json",
+            ),
+            BatchKind::Insert => (
+                "items that are not there yet, a line of JSON each",
+                "; how it went is in result.json",
+            ),
+            BatchKind::Put => (
+                "items, a line of JSON each",
+                "; how it went is in result.json",
+            ),
         };
         Ok(format!("write {what}{then}, more in help\n").into_bytes())
     }
 
-    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_writer(
+        &self,
+        at: &SpecialNode,
+        host: &Host,
+        _flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
         let table = at.of_table()?;
         host.mount.schema(table)?;
-        Ok(Handle::Special(Arc::new(OpenBatch::new(table, self.0, at.path.clone(), host.mount.caller))))
+        Ok(Handle::Special(Arc::new(OpenBatch::new(
+            table,
+            self.0,
+            at.path.clone(),
+            host.mount.caller,
+        ))))
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -101,7 +130,9 @@ struct ResultFile;
 
 impl Room for ResultFile {
     fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
-        Ok(mount.batches.text(session_of(mount.caller.pid), at.of_table()?))
+        Ok(mount
+            .batches
+            .text(session_of(mount.caller.pid), at.of_table()?))
     }
 
     fn is_judged_by_request(&self) -> bool {
@@ -154,7 +185,14 @@ impl Drop for Pending {
 
 impl OpenBatch {
     pub fn new(table: &TableName, kind: BatchKind, path: String, opener: Caller) -> Self {
-        Self { table: table.clone(), kind, path, opener, turns: Mutex::default(), work: Mutex::default() }
+        Self {
+            table: table.clone(),
+            kind,
+            path,
+            opener,
+            turns: Mutex::default(),
+            work: Mutex::default(),
+        }
     }
 
     /// Carries out a call after those before it.
@@ -178,7 +216,12 @@ impl OpenBatch {
         let (host_then, this, of_call) = (host.clone(), Arc::clone(&self), Arc::new(call));
         let call = Arc::clone(&of_call);
         let finish = move || {
-            let ended = noted(&host_then, of_call.name(), || this.path.clone(), this.outcome(&of_call));
+            let ended = noted(
+                &host_then,
+                of_call.name(),
+                || this.path.clone(),
+                this.outcome(&of_call),
+            );
             let is_release = matches!(*of_call, Call::Release);
             if is_release {
                 host_then.mount.batches.closed();
@@ -192,10 +235,16 @@ impl OpenBatch {
         // Held here too, so that the call is not answered before all are started.
         let pending = Arc::new(Pending(Mutex::new(Some(Box::new(finish)))));
         // The end of the file is nobody's call.
-        let writer = if caller.pid == 0 { self.opener.pid } else { caller.pid };
+        let writer = if caller.pid == 0 {
+            self.opener.pid
+        } else {
+            caller.pid
+        };
         let by = on_behalf_of(host, writer, caller.wait);
         match host.mount.schema(&self.table) {
-            Ok(schema) => lines.into_iter().for_each(|line| self.start((host, &by), &schema, line, &pending)),
+            Ok(schema) => lines
+                .into_iter()
+                .for_each(|line| self.start((host, &by), &schema, line, &pending)),
             Err(error) => {
                 for (number, text) in lines {
                     self.failed(number, &text.unwrap_or_default(), error.clone());
@@ -222,8 +271,15 @@ impl OpenBatch {
                 work.lines.take(data)
             }
             // Another process that shares the file may go on with the line.
-            Call::Flush if !same_process(self.opener.pid, host.mount.caller.pid) && !is_whole(work.lines.partial()) => Vec::new(),
-            Call::Flush | Call::Release if work.lines.has_partial() => work.lines.end().into_iter().collect(),
+            Call::Flush
+                if !same_process(self.opener.pid, host.mount.caller.pid)
+                    && !is_whole(work.lines.partial()) =>
+            {
+                Vec::new()
+            }
+            Call::Flush | Call::Release if work.lines.has_partial() => {
+                work.lines.end().into_iter().collect()
+            }
             _ => Vec::new(),
         };
         if let Some(report) = &work.report {
@@ -263,11 +319,15 @@ impl OpenBatch {
             }
             Ok(Request::Commit) => self.commit(host, by),
             Ok(Request::Put(request)) => {
-                let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
+                let done = Done::new(by.clone(), move |outcome| {
+                    this.ended(number, &text, outcome.map(drop), &pending)
+                });
                 host.mount.db.start(api::Call::PutItem(request, done));
             }
             Ok(Request::Delete(request)) => {
-                let done = Done::new(by.clone(), move |outcome| this.ended(number, &text, outcome.map(drop), &pending));
+                let done = Done::new(by.clone(), move |outcome| {
+                    this.ended(number, &text, outcome.map(drop), &pending)
+                });
                 host.mount.db.start(api::Call::DeleteItem(request, done));
             }
         }
@@ -279,19 +339,32 @@ impl OpenBatch {
             Err(Error::ConditionalCheckFailed { .. }) if self.kind == BatchKind::Insert => {
                 self.failed(number, text, FsError::Exists)
             }
-            Err(Error::Value(ValueError::ItemTooLarge)) => self.failed(number, text, FsError::TooLarge),
+            Err(Error::Value(ValueError::ItemTooLarge)) => {
+                self.failed(number, text, FsError::TooLarge)
+            }
             Err(error) => self.failed(number, text, FsError::Database(error)),
         }
     }
 
     fn get(&self, host: &Host, number: u64, text: &[u8], key: Key) {
         let source = base(&self.table);
-        let read = host.mount.db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
+        let read = host.mount.db.text(
+            &source,
+            &EntryKey {
+                index: None,
+                base: key,
+            },
+            TextForm::PlainJson,
+        );
         match read {
             Ok(Some((item, _))) => {
-                let is_full = self.report(|report| report.items.len() + item.len() > ITEMS_BYTES_MAX).unwrap_or(true);
+                let is_full = self
+                    .report(|report| report.items.len() + item.len() > ITEMS_BYTES_MAX)
+                    .unwrap_or(true);
                 if is_full {
-                    let full = FsError::Busy("16 MiB of items wait: read them from this descriptor, or ask for fewer at a time");
+                    let full = FsError::Busy(
+                        "16 MiB of items wait: read them from this descriptor, or ask for fewer at a time",
+                    );
                     return self.failed(number, text, full);
                 }
                 self.report(|report| {
@@ -318,7 +391,11 @@ impl OpenBatch {
         if let Some(report) = &work.report {
             report.lock().fail(number, text, error.clone());
         }
-        if work.untold.as_ref().is_none_or(|(first, _)| number < *first) {
+        if work
+            .untold
+            .as_ref()
+            .is_none_or(|(first, _)| number < *first)
+        {
             work.untold = Some((number, error));
         }
     }
@@ -336,7 +413,9 @@ impl OpenBatch {
         }
         match work.untold.take() {
             None => Ok(()),
-            Some((_, error)) if self.kind == BatchKind::Atomic => Err(work.transaction.refusal(error)),
+            Some((_, error)) if self.kind == BatchKind::Atomic => {
+                Err(work.transaction.refusal(error))
+            }
             Some((number, error)) => Err(FsError::Line(number, Box::new(error))),
         }
     }
@@ -354,7 +433,8 @@ impl OpenBatch {
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
             // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
             Call::Flush
-                if same_process(self.opener.pid, caller.pid) && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
+                if same_process(self.opener.pid, caller.pid)
+                    && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
             {
                 self.commit(host, by);
             }
@@ -365,20 +445,35 @@ impl OpenBatch {
 
     fn commit(&self, host: &Host, by: &CallContext) {
         let taken = self.work.lock().transaction.take();
-        let Some((numbers, request)) = taken else { return };
+        let Some((numbers, request)) = taken else {
+            return;
+        };
         let count = numbers.len() as u64;
-        match wait(by.clone(), |done| host.mount.db.start(api::Call::TransactWriteItems(request, done))) {
+        match wait(by.clone(), |done| {
+            host.mount
+                .db
+                .start(api::Call::TransactWriteItems(request, done))
+        }) {
             Ok(_) => drop(self.report(|report| report.done += count)),
             Err(Error::TransactionCanceled(cancellation)) => {
                 for (number, reason) in numbers.iter().zip(&cancellation.0) {
                     if let Some(message) = reason.message() {
-                        self.report(|report| report.fail(*number, reason.code().as_bytes(), FsError::Body(message)));
+                        self.report(|report| {
+                            report.fail(*number, reason.code().as_bytes(), FsError::Body(message))
+                        });
                     }
                 }
                 let first = numbers.first().copied().unwrap_or_default();
-                self.work.lock().untold = Some((first, FsError::Database(Error::TransactionCanceled(cancellation))));
+                self.work.lock().untold = Some((
+                    first,
+                    FsError::Database(Error::TransactionCanceled(cancellation)),
+                ));
             }
-            Err(error) => self.failed(numbers.first().copied().unwrap_or_default(), b"", FsError::Database(error)),
+            Err(error) => self.failed(
+                numbers.first().copied().unwrap_or_default(),
+                b"",
+                FsError::Database(error),
+            ),
         }
         self.work.lock().transaction.begin_anew();
     }

@@ -18,11 +18,19 @@ const LOOKED_AT_MAX: usize = 32;
 ///
 /// # Errors
 /// The database failed.
-pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) -> Result<Vec<u8>, FsError> {
+pub fn filled(
+    mount: &Mount,
+    path: &str,
+    source: Option<&Source>,
+    text: &str,
+) -> Result<Vec<u8>, FsError> {
     let example = Example::of(mount, source)?;
     let depth = path.matches('/').count();
     let values = example.values(mount, source.map(|_| depth))?;
-    let tables = source.map_or_else(|| mount.db.table_names(), |source| Ok(vec![source.table.clone()]))?;
+    let tables = source.map_or_else(
+        || mount.db.table_names(),
+        |source| Ok(vec![source.table.clone()]),
+    )?;
     let mut out = String::new();
     for table in tables {
         out += &not_whole(&mount.db.unfinished(&table)?);
@@ -62,7 +70,13 @@ impl Example {
                 break;
             }
             match Self::of_table(mount, table, None) {
-                Ok(example) if best.as_ref().is_none_or(|best| example.rank() > best.rank()) => best = Some(example),
+                Ok(example)
+                    if best
+                        .as_ref()
+                        .is_none_or(|best| example.rank() > best.rank()) =>
+                {
+                    best = Some(example)
+                }
                 // One that went meanwhile is no example.
                 Ok(_) | Err(FsError::NotFound) => {}
                 Err(error) => return Err(error),
@@ -71,30 +85,60 @@ impl Example {
         best.map_or_else(|| Self::none(mount), Ok)
     }
 
-    fn of_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self, FsError> {
+    fn of_table(
+        mount: &Mount,
+        table: &TableName,
+        own: Option<&IndexName>,
+    ) -> Result<Self, FsError> {
         let schema = mount.schema(table)?;
         let source = base(table);
         let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
         let index = first_index(mount, &schema, own)?;
-        Ok(Self { table: table.clone(), key: schema.key.clone(), schema: Some(schema), item, index })
+        Ok(Self {
+            table: table.clone(),
+            key: schema.key.clone(),
+            schema: Some(schema),
+            item,
+            index,
+        })
     }
 
     /// What is made first when there is nothing.
     fn none(mount: &Mount) -> Result<Self, FsError> {
-        let attribute = |name: &str| KeyAttribute { name: name.to_owned(), attribute_type: KeyAttributeType::S };
-        let key = KeySchema { partition: attribute("pk"), sort: Some(attribute("sk")) };
-        Ok(Self { table: free_table(mount, "Orders")?, key, schema: None, item: None, index: None })
+        let attribute = |name: &str| KeyAttribute {
+            name: name.to_owned(),
+            attribute_type: KeyAttributeType::S,
+        };
+        let key = KeySchema {
+            partition: attribute("pk"),
+            sort: Some(attribute("sk")),
+        };
+        Ok(Self {
+            table: free_table(mount, "Orders")?,
+            key,
+            schema: None,
+            item: None,
+            index: None,
+        })
     }
 
     /// What it can show, in the order of what matters.
     fn rank(&self) -> [bool; 3] {
-        [self.item.is_some(), self.key.sort.is_some(), self.index.is_some()]
+        [
+            self.item.is_some(),
+            self.key.sort.is_some(),
+            self.index.is_some(),
+        ]
     }
 
     /// The values of all placeholders, for a text in the mount's root or so deep in the directory of the table.
     fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<Values, FsError> {
         let directory = table_name(&self.table);
-        let from_root = if directory.starts_with('-') { format!("./{directory}/") } else { format!("{directory}/") };
+        let from_root = if directory.starts_with('-') {
+            format!("./{directory}/")
+        } else {
+            format!("{directory}/")
+        };
         let t = depth.map_or(from_root, |depth| "../".repeat(depth.saturating_sub(1)));
         let item = self.item.clone().unwrap_or_else(|| sample_key(&self.key));
         let free = self.free_key(mount, &item)?;
@@ -107,7 +151,10 @@ impl Example {
             ("fresh", Some(free_table(mount, "Example")?.to_string())),
             ("item", Some(stem(&item))),
             ("free", Some(stem(&free))),
-            ("folder", has_sort.then(|| file_name::encode(&item.partition))),
+            (
+                "folder",
+                has_sort.then(|| file_name::encode(&item.partition)),
+            ),
             ("pk", Some(file_name::encode(&item.partition))),
             ("sk", item.sort.as_ref().map(file_name::encode)),
             ("index", index.map(|index| index.path.clone())),
@@ -117,7 +164,10 @@ impl Example {
             ("root", Some("../".repeat(depth.unwrap_or(0)))),
             ("t", Some(t)),
             ("key", Some(quotable(dynamodb_json_of(&item, &self.key)))),
-            ("free-key", Some(quotable(dynamodb_json_of(&free, &self.key)))),
+            (
+                "free-key",
+                Some(quotable(dynamodb_json_of(&free, &self.key))),
+            ),
             ("free-line", Some(quotable(plain_json_of(&free, &self.key)))),
         ])
     }
@@ -130,12 +180,24 @@ impl Example {
         let mut out = String::new();
         // Writing to a String cannot fail.
         if self.schema.is_none() {
-            let _ = writeln!(out, "mkdir '{}@pk:S,sk:S'  # a table, with its key attributes", self.table);
+            let _ = writeln!(
+                out,
+                "mkdir '{}@pk:S,sk:S'  # a table, with its key attributes",
+                self.table
+            );
         }
         if self.key.sort.is_some() {
-            let _ = writeln!(out, "mkdir -p {t}items/{}  # the folder of a partition key", file_name::encode(&item.partition));
+            let _ = writeln!(
+                out,
+                "mkdir -p {t}items/{}  # the folder of a partition key",
+                file_name::encode(&item.partition)
+            );
         }
-        let _ = write!(out, "echo '{{\"{note}\":\"the first\"}}' > {t}items/{}.json  # an item", stem(item));
+        let _ = write!(
+            out,
+            "echo '{{\"{note}\":\"the first\"}}' > {t}items/{}.json  # an item",
+            stem(item)
+        );
         Some(out)
     }
 
@@ -144,10 +206,26 @@ impl Example {
         let source = base(&self.table);
         for number in 1..10 {
             let key = match &self.key.sort {
-                Some(sort) => Key { partition: item.partition.clone(), sort: Some(sample(sort, "example", number)) },
-                None => Key { partition: sample(&self.key.partition, "example", number), sort: None },
+                Some(sort) => Key {
+                    partition: item.partition.clone(),
+                    sort: Some(sample(sort, "example", number)),
+                },
+                None => Key {
+                    partition: sample(&self.key.partition, "example", number),
+                    sort: None,
+                },
             };
-            let is_there = self.schema.is_some() && mount.db.stat(&source, &EntryKey { index: None, base: key.clone() })?.is_some();
+            let is_there = self.schema.is_some()
+                && mount
+                    .db
+                    .stat(
+                        &source,
+                        &EntryKey {
+                            index: None,
+                            base: key.clone(),
+                        },
+                    )?
+                    .is_some();
             if !is_there {
                 return Ok(key);
             }
@@ -157,9 +235,16 @@ impl Example {
 
     /// An attribute that is in no key.
     fn free_attribute(&self) -> &'static str {
-        let taken = self.schema.as_ref().map(|schema| schema.attribute_definitions()).unwrap_or_default();
+        let taken = self
+            .schema
+            .as_ref()
+            .map(|schema| schema.attribute_definitions())
+            .unwrap_or_default();
         let is_free = |name: &&str| taken.iter().all(|attribute| attribute.name != *name);
-        ["note", "remark", "comment"].into_iter().find(is_free).unwrap_or("an_attribute")
+        ["note", "remark", "comment"]
+            .into_iter()
+            .find(is_free)
+            .unwrap_or("an_attribute")
     }
 }
 
@@ -171,9 +256,18 @@ impl IndexExample {
             [value] => format!("@pk={}", file_name::encode(value)),
             _ => {
                 let pair = |(name, value): (&String, &AttributeValue)| {
-                    format!("{}={}", file_name::encode(&AttributeValue::S(name.clone())), file_name::encode(value))
+                    format!(
+                        "{}={}",
+                        file_name::encode(&AttributeValue::S(name.clone())),
+                        file_name::encode(value)
+                    )
                 };
-                self.partition_names.iter().zip(values).map(pair).collect::<Vec<_>>().join("/")
+                self.partition_names
+                    .iter()
+                    .zip(values)
+                    .map(pair)
+                    .collect::<Vec<_>>()
+                    .join("/")
             }
         }
     }
@@ -184,22 +278,42 @@ impl IndexExample {
     }
 
     fn partition(&self) -> &[AttributeValue] {
-        self.entry.index.as_ref().map_or(&[], |(partition, _)| partition)
+        self.entry
+            .index
+            .as_ref()
+            .map_or(&[], |(partition, _)| partition)
     }
 }
 
 /// The first index that can be read and has an entry; in an index's own directory that one.
-fn first_index(mount: &Mount, schema: &TableSchema, own: Option<&IndexName>) -> Result<Option<IndexExample>, FsError> {
+fn first_index(
+    mount: &Mount,
+    schema: &TableSchema,
+    own: Option<&IndexName>,
+) -> Result<Option<IndexExample>, FsError> {
     let described = mount.db.describe(&schema.name)?.ok_or(FsError::NotFound)?;
     for (index, about) in described.schema.indexes.iter().zip(&described.indexes) {
         if own.is_some_and(|own| *own != index.name) || about.status != TableStatus::Active {
             continue;
         }
-        let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
-        let Some(entry) = first_entry(&*mount.db, &source)? else { continue };
+        let source = Source {
+            table: schema.name.clone(),
+            index: Some(index.name.clone()),
+        };
+        let Some(entry) = first_entry(&*mount.db, &source)? else {
+            continue;
+        };
         let kind = kind_name(index.kind);
-        let partition_names = index.partition.iter().map(|attribute| attribute.name.clone()).collect();
-        return Ok(Some(IndexExample { path: format!("{kind}/{}", index.name), partition_names, entry }));
+        let partition_names = index
+            .partition
+            .iter()
+            .map(|attribute| attribute.name.clone())
+            .collect();
+        return Ok(Some(IndexExample {
+            path: format!("{kind}/{}", index.name),
+            partition_names,
+            entry,
+        }));
     }
     Ok(None)
 }
@@ -207,7 +321,8 @@ fn first_index(mount: &Mount, schema: &TableSchema, own: Option<&IndexName>) -> 
 /// A name that no table has and no draft: none of those that are listed. A service may describe whatever it is asked for.
 fn free_table(mount: &Mount, name: &str) -> Result<TableName, FsError> {
     let taken: HashSet<TableName> = mount.db.table_names()?.into_iter().collect();
-    let candidates = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}{number}")));
+    let candidates =
+        std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}{number}")));
     for candidate in candidates {
         let table = TableName::new(&candidate).map_err(|_| FsError::NotFound)?;
         if !taken.contains(&table) && mount.drafts.lock().get(&table).is_none() {
@@ -219,15 +334,24 @@ fn free_table(mount: &Mount, name: &str) -> Result<TableName, FsError> {
 
 /// The key of the item that is made in a table without any.
 fn sample_key(key: &KeySchema) -> Key {
-    Key { partition: sample(&key.partition, "u1", 1), sort: key.sort.as_ref().map(|sort| sample(sort, "o1", 1)) }
+    Key {
+        partition: sample(&key.partition, "u1", 1),
+        sort: key.sort.as_ref().map(|sort| sample(sort, "o1", 1)),
+    }
 }
 
 /// The number's value of an attribute: the first is the word itself.
 fn sample(attribute: &KeyAttribute, word: &str, number: i64) -> AttributeValue {
-    let text = if number == 1 { word.to_owned() } else { format!("{word}{number}") };
+    let text = if number == 1 {
+        word.to_owned()
+    } else {
+        format!("{word}{number}")
+    };
     match attribute.attribute_type {
         KeyAttributeType::S => AttributeValue::S(text),
-        KeyAttributeType::N if word == "example" => AttributeValue::N(Number::from(1_000_000 + number)),
+        KeyAttributeType::N if word == "example" => {
+            AttributeValue::N(Number::from(1_000_000 + number))
+        }
         KeyAttributeType::N => AttributeValue::N(Number::from(number)),
         KeyAttributeType::B => AttributeValue::B(text.into_bytes()),
     }
@@ -236,7 +360,11 @@ fn sample(attribute: &KeyAttribute, word: &str, number: i64) -> AttributeValue {
 /// The path below `items/` without `.json`.
 fn stem(key: &Key) -> String {
     match &key.sort {
-        Some(sort) => format!("{}/{}", file_name::encode(&key.partition), file_name::encode(sort)),
+        Some(sort) => format!(
+            "{}/{}",
+            file_name::encode(&key.partition),
+            file_name::encode(sort)
+        ),
         None => file_name::encode(&key.partition),
     }
 }
@@ -307,8 +435,14 @@ fn write_block(lines: &[String], out: &mut String) {
         return;
     }
     let width = |line: &str| line.chars().count();
-    let commands = lines.iter().filter_map(|line| line.split_once("  # ")).map(|(command, _)| width(command.trim_end()));
-    let column = commands.filter(|width| *width <= COLUMN_MAX).max().unwrap_or(0);
+    let commands = lines
+        .iter()
+        .filter_map(|line| line.split_once("  # "))
+        .map(|(command, _)| width(command.trim_end()));
+    let column = commands
+        .filter(|width| *width <= COLUMN_MAX)
+        .max()
+        .unwrap_or(0);
     out.push_str(BEGIN);
     out.push('\n');
     for line in lines {
@@ -332,7 +466,11 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_and_lines_without_a_value_left_out() {
-        let values = vec![("t", Some(String::from("Orders/"))), ("sk", None), ("make", Some(String::from("a\nbb  # b")))];
+        let values = vec![
+            ("t", Some(String::from("Orders/"))),
+            ("sk", None),
+            ("make", Some(String::from("a\nbb  # b"))),
+        ];
         let text = "{t} and {sk} outside stay.\n```sh\n{make}\nls {t}items  # {\"x\":1}\nls {sk}\n```\n```sh\nls {sk}\n```\nend\n";
         let expected = "{t} and {sk} outside stay.\n```sh\na\nbb               # b\nls Orders/items  # {\"x\":1}\n```\nend\n";
         assert_eq!(fill(text, &values), expected);

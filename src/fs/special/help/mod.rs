@@ -31,7 +31,11 @@ pub const STREAM: &str = include_str!("streams.md");
 /// `help` of the directory at that path, which is of that table or index.
 #[must_use]
 pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node {
-    let path = if directory.is_empty() { HELP_NAME.to_owned() } else { format!("{directory}/{HELP_NAME}") };
+    let path = if directory.is_empty() {
+        HELP_NAME.to_owned()
+    } else {
+        format!("{directory}/{HELP_NAME}")
+    };
     Special::file(path, None, HelpText { text, source }).into()
 }
 
@@ -52,17 +56,29 @@ fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
 
 impl Room for Topics {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        let found = TOPICS.iter().find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
-        found.map(|found| topic(at, *found)).ok_or(FsError::NotFound)
+        let found = TOPICS
+            .iter()
+            .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
+        found
+            .map(|found| topic(at, *found))
+            .ok_or(FsError::NotFound)
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        Ok(TOPICS.iter().map(|found| listed(&topic(at, *found), found.0)).collect())
+        Ok(TOPICS
+            .iter()
+            .map(|found| listed(&topic(at, *found), found.0))
+            .collect())
     }
 }
 
 impl Room for HelpText {
     fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
-        example::filled(mount, &at.path, self.source.as_ref(), &self.text.replace("{clauses}\n", &all_names()))
+        example::filled(
+            mount,
+            &at.path,
+            self.source.as_ref(),
+            &self.text.replace("{clauses}\n", &all_names()),
+        )
     }
 }

@@ -44,13 +44,20 @@ impl KernelCache {
         }
         for table in &committed.tables {
             let of_table = self.inodes.all_marked(Some(table));
-            invalidations.push(Invalidation::Gone(table_name(table), Node::Table(table.clone()).ino()));
+            invalidations.push(Invalidation::Gone(
+                table_name(table),
+                Node::Table(table.clone()).ino(),
+            ));
             // Each by its name: an answer may be on its way, by which the kernel would know it when the table comes again.
             invalidations.extend(self.drop_all(&of_table));
             marks.extend(of_table);
         }
         // A write by which somebody else's look begins to matter is not settled by the kernel.
-        let wait = if committed.wait == WaitPolicy::Settled { WaitPolicy::Short } else { committed.wait };
+        let wait = if committed.wait == WaitPolicy::Settled {
+            WaitPolicy::Short
+        } else {
+            committed.wait
+        };
         self.notify(invalidations, marks, wait, then);
     }
 
@@ -59,21 +66,35 @@ impl KernelCache {
         let all = self.inodes.all_marked(None);
         let invalidations = self.drop_all(&all).collect();
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        self.notify(invalidations, all, WaitPolicy::Long, Box::new(move || drop(sender)));
+        self.notify(
+            invalidations,
+            all,
+            WaitPolicy::Long,
+            Box::new(move || drop(sender)),
+        );
         // Nothing is sent: it is over when the sender is gone.
         let _ = receiver.recv();
     }
 
     fn drop_all(&self, marked: &[(u64, Mark)]) -> impl Iterator<Item = Invalidation> {
         let name = |ino| item_of(&*self.inodes.get(ino)?).map(name_of_entry);
-        marked.iter().filter_map(move |(ino, _)| Some(Invalidation::Gone(name(*ino)?, *ino)))
+        marked
+            .iter()
+            .filter_map(move |(ino, _)| Some(Invalidation::Gone(name(*ino)?, *ino)))
     }
 
-    fn invalidation_of(&self, written: &Written, ino: u64, wait: WaitPolicy) -> Option<Invalidation> {
+    fn invalidation_of(
+        &self,
+        written: &Written,
+        ino: u64,
+        wait: WaitPolicy,
+    ) -> Option<Invalidation> {
         let name = || name_of(&written.table, &written.key);
         match written.version {
             // For whom a look at the item matters, that begins with its name.
-            Some(version) if self.host.read_versions.is_to_be_seen(ino, version) => Some(Invalidation::Changed(name(), ino)),
+            Some(version) if self.host.read_versions.is_to_be_seen(ino, version) => {
+                Some(Invalidation::Changed(name(), ino))
+            }
             _ if wait == WaitPolicy::Settled => None,
             Some(_) => Some(Invalidation::Written(name(), ino)),
             None => Some(Invalidation::Gone(name(), ino)),
@@ -86,15 +107,34 @@ impl KernelCache {
     }
 
     /// Tells the kernel; the marks end when that is done.
-    fn notify(&self, mut invalidations: Vec<Invalidation>, marks: Vec<(u64, Mark)>, wait: WaitPolicy, then: Then) {
-        let Some(kernel) = self.kernel.read().clone().filter(|_| !invalidations.is_empty()) else { return then() };
-        self.told.invalidations.fetch_add(invalidations.len() as u64, Ordering::Relaxed);
+    fn notify(
+        &self,
+        mut invalidations: Vec<Invalidation>,
+        marks: Vec<(u64, Mark)>,
+        wait: WaitPolicy,
+        then: Then,
+    ) {
+        let Some(kernel) = self
+            .kernel
+            .read()
+            .clone()
+            .filter(|_| !invalidations.is_empty())
+        else {
+            return then();
+        };
+        self.told
+            .invalidations
+            .fetch_add(invalidations.len() as u64, Ordering::Relaxed);
         for invalidation in &mut invalidations {
             let name = invalidation.name_mut();
             name.parent = self.inodes.number(name.parent);
         }
         let inodes = Arc::clone(&self.inodes);
-        let ended: Then = Box::new(move || marks.into_iter().for_each(|(ino, mark)| inodes.ended(ino, mark)));
+        let ended: Then = Box::new(move || {
+            marks
+                .into_iter()
+                .for_each(|(ino, mark)| inodes.ended(ino, mark))
+        });
         kernel(invalidations, wait, ended, then);
     }
 
@@ -112,20 +152,38 @@ impl KernelCache {
     }
 
     fn evict(&self) {
-        let oldest = self.inodes.oldest(KNOWN_MAX).into_iter().filter(|ino| !self.handles.is_open(*ino));
-        let invalidations: Vec<Invalidation> = oldest.filter_map(|ino| evicted(&*self.inodes.get(ino)?)).collect();
-        self.told.evicted.fetch_add(invalidations.len() as u64, Ordering::Relaxed);
+        let oldest = self
+            .inodes
+            .oldest(KNOWN_MAX)
+            .into_iter()
+            .filter(|ino| !self.handles.is_open(*ino));
+        let invalidations: Vec<Invalidation> = oldest
+            .filter_map(|ino| evicted(&*self.inodes.get(ino)?))
+            .collect();
+        self.told
+            .evicted
+            .fetch_add(invalidations.len() as u64, Ordering::Relaxed);
         self.post(invalidations);
     }
 }
 
 fn table_name(table: &TableName) -> Name {
-    Name { parent: ROOT_INO, name: path::table_name(table) }
+    Name {
+        parent: ROOT_INO,
+        name: path::table_name(table),
+    }
 }
 
 /// The name of an item's plain text.
 fn name_of(table: &TableName, key: &Key) -> Name {
-    name_of_entry(&EntryNode { source: base(table), key: EntryKey { index: None, base: key.clone() }, form: TextForm::PlainJson })
+    name_of_entry(&EntryNode {
+        source: base(table),
+        key: EntryKey {
+            index: None,
+            base: key.clone(),
+        },
+        form: TextForm::PlainJson,
+    })
 }
 
 /// Only files: who is in a directory would find it without a name.

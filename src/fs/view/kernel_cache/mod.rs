@@ -70,7 +70,10 @@ pub struct KernelCache {
 
 impl std::fmt::Debug for KernelCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KernelCache").field("is_on", &self.is_on).field("told", &self.told).finish_non_exhaustive()
+        f.debug_struct("KernelCache")
+            .field("is_on", &self.is_on)
+            .field("told", &self.told)
+            .finish_non_exhaustive()
     }
 }
 
@@ -150,7 +153,10 @@ impl KernelCache {
             // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
             return Ok(());
         }
-        self.host.mount.db.keep_alone(Arc::new(Held(self.me.clone())))
+        self.host
+            .mount
+            .db
+            .keep_alone(Arc::new(Held(self.me.clone())))
     }
 
     /// The mount is to go: its kernel keeps nothing any more, and will not.
@@ -195,7 +201,11 @@ impl KernelCache {
     /// more, and to call again.
     pub fn begin_rename(&self, inos: &[u64], thread: u32) -> bool {
         // Each of them begins, whatever the one before says.
-        let are_ready = inos.iter().filter(|ino| !self.moving.begin(**ino, thread)).count() == 0;
+        let are_ready = inos
+            .iter()
+            .filter(|ino| !self.moving.begin(**ino, thread))
+            .count()
+            == 0;
         are_ready || !self.was_on.load(Ordering::SeqCst)
     }
 
@@ -241,7 +251,10 @@ pub enum Invalidation {
 impl Invalidation {
     pub fn name_mut(&mut self) -> &mut Name {
         match self {
-            Self::Written(name, _) | Self::Changed(name, _) | Self::Gone(name, _) | Self::Dropped(name) => name,
+            Self::Written(name, _)
+            | Self::Changed(name, _)
+            | Self::Gone(name, _)
+            | Self::Dropped(name) => name,
         }
     }
 }
@@ -262,14 +275,19 @@ pub struct Told {
 /// The item whose plain text a node is: of nothing else are names and attributes kept.
 pub fn item_of(node: &Node) -> Option<&EntryNode> {
     match node {
-        Node::Entry(entry) if entry.source.index.is_none() && entry.form == TextForm::PlainJson => Some(entry),
+        Node::Entry(entry) if entry.source.index.is_none() && entry.form == TextForm::PlainJson => {
+            Some(entry)
+        }
         _ => None,
     }
 }
 
 /// The name of an entry of a table or an index.
 pub fn name_of_entry(entry: &EntryNode) -> Name {
-    Name { parent: entry.directory().ino(), name: names::entry_name(&entry.key, entry.form) }
+    Name {
+        parent: entry.directory().ino(),
+        name: names::entry_name(&entry.key, entry.form),
+    }
 }
 
 /// Is this how the node is listed in that directory? The name that ends when the node does; others for the same key are not kept.
@@ -318,7 +336,11 @@ impl NameReaders {
 
     /// Are attributes told it in vain?
     pub fn is_reader_of_names(&self, thread: u32) -> bool {
-        self.unused.is_any(|unused| unused.get(&thread, now_ms()).is_some_and(|times| *times >= UNUSED_MAX))
+        self.unused.is_any(|unused| {
+            unused
+                .get(&thread, now_ms())
+                .is_some_and(|times| *times >= UNUSED_MAX)
+        })
     }
 }
 
@@ -353,7 +375,8 @@ impl Moving {
 
     /// Is it about to be renamed?
     pub fn holds(&self, ino: u64) -> bool {
-        self.inos.is_any(|inos| inos.any(|(of, _)| *of == ino, now_ms()))
+        self.inos
+            .is_any(|inos| inos.any(|(of, _)| *of == ino, now_ms()))
     }
 
     /// The same; that thread looks it up, and is answered so that it is not kept.
@@ -380,7 +403,10 @@ mod tests {
         (1..UNUSED_MAX).for_each(|_| readers.reads_names(7));
         assert!(!readers.is_reader_of_names(7));
         readers.reads_names(7);
-        assert_eq!([7, 8].map(|thread| readers.is_reader_of_names(thread)), [true, false]);
+        assert_eq!(
+            [7, 8].map(|thread| readers.is_reader_of_names(thread)),
+            [true, false]
+        );
         readers.looks(7);
         assert!(!readers.is_reader_of_names(7));
     }
@@ -389,8 +415,14 @@ mod tests {
     fn a_rename_goes_on_when_who_asked_for_it_has_looked_the_name_up_since() {
         let moving = Moving::default();
         assert!(!moving.is_looked_up(1, 7));
-        assert!(!moving.begin(1, 7) && !moving.begin(1, 7), "nobody has looked it up");
-        assert!(moving.is_looked_up(1, 8) && moving.holds(1) && !moving.begin(1, 7), "another has");
+        assert!(
+            !moving.begin(1, 7) && !moving.begin(1, 7),
+            "nobody has looked it up"
+        );
+        assert!(
+            moving.is_looked_up(1, 8) && moving.holds(1) && !moving.begin(1, 7),
+            "another has"
+        );
         assert!(moving.is_looked_up(1, 7) && !moving.is_looked_up(2, 7));
         assert!(!moving.begin(1, 8) && moving.begin(1, 7));
         moving.end(1, 7);

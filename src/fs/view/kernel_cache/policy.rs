@@ -24,13 +24,21 @@ const DIRECTORY_NAME: Duration = Duration::from_secs(1);
 impl KernelCache {
     /// What the kernel may keep of the name of a node and of its attributes, which were read after it was `marked`, by a LOOKUP by
     /// `caller`.
-    pub fn lasting_name(&self, caller: Caller, node: &Node, attr: &Attr, marked: Option<Counted>) -> Lasting {
+    pub fn lasting_name(
+        &self,
+        caller: Caller,
+        node: &Node,
+        attr: &Attr,
+        marked: Option<Counted>,
+    ) -> Lasting {
         // First whether anything is kept: a rename says that it is about to be before it looks whether anything was.
         let keeps = self.is_on();
         if item_of(node).is_some() {
             let is_moving = self.moving.is_looked_up(attr.ino, caller.pid);
             return match marked {
-                Some(marked) if keeps && !is_moving => self.lasting_name_of_item(caller, node, attr, marked),
+                Some(marked) if keeps && !is_moving => {
+                    self.lasting_name_of_item(caller, node, attr, marked)
+                }
                 _ => Lasting::NOT,
             };
         }
@@ -38,13 +46,26 @@ impl KernelCache {
             Node::Collection(Source { index: None, .. }, _) => keeps,
             _ => attr.kind == Kind::Directory && is_structure(attr.ino),
         };
-        Lasting { name: if is_lasting_directory { DIRECTORY_NAME } else { Duration::ZERO }, attr: Duration::ZERO }
+        Lasting {
+            name: if is_lasting_directory {
+                DIRECTORY_NAME
+            } else {
+                Duration::ZERO
+            },
+            attr: Duration::ZERO,
+        }
     }
 
     /// Only the first name of a node is kept, which the kernel takes under the lock of the directory, as a listing: what would end it, or
     /// move it, waits for that. Of a name that it has already it may take the answer at any time later. So a name that is asked about
     /// again and again is dropped: then it is the first again.
-    fn lasting_name_of_item(&self, caller: Caller, node: &Node, attr: &Attr, marked: Counted) -> Lasting {
+    fn lasting_name_of_item(
+        &self,
+        caller: Caller,
+        node: &Node,
+        attr: &Attr,
+        marked: Counted,
+    ) -> Lasting {
         let lasting = self.item_lasting(caller, attr);
         if marked.is_first || lasting == Lasting::NOT {
             return lasting;
@@ -54,12 +75,19 @@ impl KernelCache {
         {
             self.post(vec![Invalidation::Gone(name_of_entry(entry), marked.ino)]);
         }
-        Lasting { name: Duration::ZERO, ..lasting }
+        Lasting {
+            name: Duration::ZERO,
+            ..lasting
+        }
     }
 
     /// How long an item's answer may last: not at all while it is about to be renamed.
     pub fn unmoved_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
-        if self.moving.holds(attr.ino) { Lasting::NOT } else { self.item_lasting(caller, attr) }
+        if self.moving.holds(attr.ino) {
+            Lasting::NOT
+        } else {
+            self.item_lasting(caller, attr)
+        }
     }
 
     /// What the kernel may keep of an item whose attributes were read after it was marked, and which is not about to be renamed, as long
@@ -71,8 +99,18 @@ impl KernelCache {
             && attr.version != 0
             && attr.links > 0
             && !self.handles.is_open(ino)
-            && self.host.read_versions.may_be_kept(ino, caller.pid, attr.version);
-        if is_kept { Lasting { name: KEEP, attr: KEEP } } else { Lasting::NOT }
+            && self
+                .host
+                .read_versions
+                .may_be_kept(ino, caller.pid, attr.version);
+        if is_kept {
+            Lasting {
+                name: KEEP,
+                attr: KEEP,
+            }
+        } else {
+            Lasting::NOT
+        }
     }
 
     /// Marks a node of which an answer may be kept, before it is read; counts a lookup, which [`KernelCache::unmark`] takes back. `None` when

@@ -48,7 +48,10 @@ impl LogFiles {
     pub fn open(dir: &Path, limit: u64, generation: u64) -> Result<Self, StoreError> {
         let was_there = LOG_FILES.iter().all(|name| dir.join(name).exists());
         let [first, second] = LOG_FILES;
-        let ends = [directory::open_file(dir, first)?, directory::open_file(dir, second)?];
+        let ends = [
+            directory::open_file(dir, first)?,
+            directory::open_file(dir, second)?,
+        ];
         let failed = |error: io::Error| StoreError::Io(format!("{dir:?}: {error}"));
         let open = |name: &str| directory::open_to_write(&dir.join(name)).map_err(failed);
         let files = Self {
@@ -84,9 +87,15 @@ impl LogFiles {
     }
 
     fn add_zeros(&self, which: usize) -> io::Result<()> {
-        let bytes = usize::try_from(self.limit).unwrap_or(ZEROS_BYTES).min(ZEROS_BYTES);
+        let bytes = usize::try_from(self.limit)
+            .unwrap_or(ZEROS_BYTES)
+            .min(ZEROS_BYTES);
         #[cfg(test)]
-        saw(Event::Wrote(which, self.files[which].metadata()?.len() as usize, ZEROS[..bytes].to_vec()));
+        saw(Event::Wrote(
+            which,
+            self.files[which].metadata()?.len() as usize,
+            ZEROS[..bytes].to_vec(),
+        ));
         io::Write::write_all(&mut &self.ends[which], &ZEROS[..bytes])
     }
 
@@ -102,7 +111,8 @@ impl LogFiles {
             let bytes = self.files[which].metadata()?.len();
             if bytes < wanted_bytes.min(self.limit) {
                 // A sync for several megabytes, once there are some.
-                (0..=(bytes / ZEROS_BYTES as u64).min(3)).try_for_each(|_| self.add_zeros(which))?;
+                (0..=(bytes / ZEROS_BYTES as u64).min(3))
+                    .try_for_each(|_| self.add_zeros(which))?;
                 self.files[which].sync_all()?;
                 return Ok(true);
             }
@@ -149,7 +159,10 @@ impl LogFiles {
 
     /// Writes a record, or what makes none.
     pub(super) fn write(&self, position: Position, bytes: &[u8]) -> io::Result<()> {
-        let (file, which) = (self.file(position.generation()), which(position.generation()));
+        let (file, which) = (
+            self.file(position.generation()),
+            which(position.generation()),
+        );
         let end = position.offset() + bytes.len() as u64;
         if self.lengths[which].load(Ordering::Relaxed) < end {
             let length = file.metadata()?.len();
@@ -161,7 +174,11 @@ impl LogFiles {
             }
         }
         #[cfg(test)]
-        saw(Event::Wrote(which, position.offset() as usize, bytes.to_vec()));
+        saw(Event::Wrote(
+            which,
+            position.offset() as usize,
+            bytes.to_vec(),
+        ));
         file.write_all_at(bytes, position.offset())
     }
 
@@ -173,12 +190,23 @@ impl LogFiles {
     /// The name in the head that stands at a position, if one does.
     pub(super) fn name_at(&self, position: Position) -> io::Result<Option<Name>> {
         let mut head = [0; SECTOR_BYTES];
-        let bytes = read_up_to(self.file(position.generation()), &mut head, position.offset())?;
-        Ok(head.get(..bytes).and_then(Head::parse).map(|head| head.name))
+        let bytes = read_up_to(
+            self.file(position.generation()),
+            &mut head,
+            position.offset(),
+        )?;
+        Ok(head
+            .get(..bytes)
+            .and_then(Head::parse)
+            .map(|head| head.name))
     }
 
     /// Reads the record of this name into `buffer`, when it stands whole where its name says.
-    pub(super) fn read<'b>(&self, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<Record<'b>>> {
+    pub(super) fn read<'b>(
+        &self,
+        name: Name,
+        buffer: &'b mut Vec<u8>,
+    ) -> io::Result<Option<Record<'b>>> {
         read_record(self.file(name.position.generation()), name, buffer)
     }
 }
@@ -211,16 +239,26 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
 pub(super) type Record<'b> = (Head, &'b [u8]);
 
 /// Reads a record. `None` when the file has no whole record of this name at its place.
-pub(super) fn read_record<'b>(file: &File, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<Record<'b>>> {
+pub(super) fn read_record<'b>(
+    file: &File,
+    name: Name,
+    buffer: &'b mut Vec<u8>,
+) -> io::Result<Option<Record<'b>>> {
     let found = read_any_record(file, name.position.offset(), buffer)?;
     Ok(found.filter(|(head, _)| head.name == name))
 }
 
 /// Reads a record, whatever its name. `None` when the file has no whole one at this place.
-pub(super) fn read_any_record<'b>(file: &File, at: u64, buffer: &'b mut Vec<u8>) -> io::Result<Option<Record<'b>>> {
+pub(super) fn read_any_record<'b>(
+    file: &File,
+    at: u64,
+    buffer: &'b mut Vec<u8>,
+) -> io::Result<Option<Record<'b>>> {
     buffer.resize(SECTOR_BYTES, 0);
     let bytes = read_up_to(file, buffer, at)?;
-    let Some(head) = buffer.get(..bytes).and_then(Head::parse) else { return Ok(None) };
+    let Some(head) = buffer.get(..bytes).and_then(Head::parse) else {
+        return Ok(None);
+    };
     // Before there is memory for it.
     if file.metadata()?.len().saturating_sub(at) < head.unpadded_bytes() as u64 {
         return Ok(None);

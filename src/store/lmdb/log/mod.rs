@@ -59,11 +59,30 @@ impl Log {
     ///
     /// # Errors
     /// The files are refused, or the system does not give them.
-    pub fn open(dir: &Path, limit: u64, epoch: u64, tail: Position, last: u64) -> Result<Self, StoreError> {
+    pub fn open(
+        dir: &Path,
+        limit: u64,
+        epoch: u64,
+        tail: Position,
+        last: u64,
+    ) -> Result<Self, StoreError> {
         let limit = limit.min(LIMIT_BYTES_MAX);
         let files = Arc::new(LogFiles::open(dir, limit, tail.generation())?);
-        let on_disk = OnDisk { log: last, checkpoint: 0 };
-        Ok(Self { files, limit, epoch, tail, last, last_at: None, on_disk, appended: None, buffer: Vec::new() })
+        let on_disk = OnDisk {
+            log: last,
+            checkpoint: 0,
+        };
+        Ok(Self {
+            files,
+            limit,
+            epoch,
+            tail,
+            last,
+            last_at: None,
+            on_disk,
+            appended: None,
+            buffer: Vec::new(),
+        })
     }
 
     /// A checkpoint of this number is on disk.
@@ -138,7 +157,11 @@ impl Log {
 
     /// The record that comes next, if it is at this position.
     fn name(&self, position: Position) -> Name {
-        Name { position, epoch: self.epoch, number: self.last + 1 }
+        Name {
+            position,
+            epoch: self.epoch,
+            number: self.last + 1,
+        }
     }
 
     /// Writes the record of the commit that is about to be made, `number`; it is not on disk before the files are synced.
@@ -147,7 +170,12 @@ impl Log {
     ///
     /// # Errors
     /// A write or a sync failed; what is in the log is not known.
-    pub fn append(&mut self, number: u64, operations: &mut Operations, checkpoint: Position) -> io::Result<bool> {
+    pub fn append(
+        &mut self,
+        number: u64,
+        operations: &mut Operations,
+        checkpoint: Position,
+    ) -> io::Result<bool> {
         self.appended = None;
         if number != self.last + 1 {
             return Ok(false);
@@ -158,13 +186,22 @@ impl Log {
         let switches = self.tail.offset() >= self.limit;
         let is_free = !switches || checkpoint >= self.tail.generation_begin();
         let fits = |bytes: &u64| is_free && *bytes <= self.limit;
-        let Some(record_bytes) = operations.record_bytes().filter(fits) else { return Ok(false) };
-        let position = if switches { self.tail.next_generation() } else { self.tail };
+        let Some(record_bytes) = operations.record_bytes().filter(fits) else {
+            return Ok(false);
+        };
+        let position = if switches {
+            self.tail.next_generation()
+        } else {
+            self.tail
+        };
         if switches {
             self.files.sync_generation(self.tail.generation())?;
         }
         let name = self.name(position);
-        let on_disk = OnDisk { log: self.on_disk.log.max(self.files.synced()), ..self.on_disk };
+        let on_disk = OnDisk {
+            log: self.on_disk.log.max(self.files.synced()),
+            ..self.on_disk
+        };
         match operations.with_record(name, on_disk, |record| self.files.write(position, record)) {
             Ok(()) => {
                 self.files.set_generation(position.generation());
@@ -193,13 +230,21 @@ impl Log {
     /// # Errors
     /// The write or the sync failed; the record may come back when the store recovers.
     pub fn void(&mut self) -> io::Result<()> {
-        self.appended.take().map_or(Ok(()), |(position, _)| self.void_at(position))
+        self.appended
+            .take()
+            .map_or(Ok(()), |(position, _)| self.void_at(position))
     }
 
     /// Sees to it that a place has no record of a commit that was not made: of this number or a greater one.
     fn vacate(&self, position: Position) -> io::Result<()> {
-        let is_void = |name: Name| (name.position, name.epoch) != (position, self.epoch) || name.number <= self.last;
-        if self.files.name_at(position)?.is_none_or(is_void) { Ok(()) } else { self.void_at(position) }
+        let is_void = |name: Name| {
+            (name.position, name.epoch) != (position, self.epoch) || name.number <= self.last
+        };
+        if self.files.name_at(position)?.is_none_or(is_void) {
+            Ok(())
+        } else {
+            self.void_at(position)
+        }
     }
 
     fn void_at(&self, position: Position) -> io::Result<()> {
@@ -209,5 +254,8 @@ impl Log {
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)
+    )
 }

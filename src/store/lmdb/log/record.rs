@@ -96,12 +96,24 @@ pub struct Operations {
 impl Operations {
     /// None. No more than `record_bytes_max` bytes are gathered.
     pub fn new(record_bytes_max: u64) -> Self {
-        let record_bytes_max = usize::try_from(record_bytes_max).unwrap_or(usize::MAX).min(DELETE as usize);
-        Self { buffer: vec![0; HEAD_BYTES], record_bytes_max, too_large: false }
+        let record_bytes_max = usize::try_from(record_bytes_max)
+            .unwrap_or(usize::MAX)
+            .min(DELETE as usize);
+        Self {
+            buffer: vec![0; HEAD_BYTES],
+            record_bytes_max,
+            too_large: false,
+        }
     }
 
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.gather(key, u32::try_from(value.len()).ok().filter(|length| *length != DELETE), value);
+        self.gather(
+            key,
+            u32::try_from(value.len())
+                .ok()
+                .filter(|length| *length != DELETE),
+            value,
+        );
     }
 
     pub fn delete(&mut self, key: &[u8]) {
@@ -110,9 +122,11 @@ impl Operations {
 
     fn gather(&mut self, key: &[u8], value_length: Option<u32>, value: &[u8]) {
         let bytes = self.buffer.len() + LENGTHS_BYTES + key.len() + value.len();
-        let (Ok(key_length), Some(value_length), false) =
-            (u16::try_from(key.len()), value_length, self.too_large || bytes > self.record_bytes_max)
-        else {
+        let (Ok(key_length), Some(value_length), false) = (
+            u16::try_from(key.len()),
+            value_length,
+            self.too_large || bytes > self.record_bytes_max,
+        ) else {
             self.too_large = true;
             self.buffer = vec![0; HEAD_BYTES];
             return;
@@ -142,7 +156,12 @@ impl Operations {
     }
 
     /// Hands the whole record to `write`.
-    pub(super) fn with_record<T>(&mut self, name: Name, on_disk: OnDisk, write: impl FnOnce(&[u8]) -> T) -> T {
+    pub(super) fn with_record<T>(
+        &mut self,
+        name: Name,
+        on_disk: OnDisk,
+        write: impl FnOnce(&[u8]) -> T,
+    ) -> T {
         let bytes = self.buffer.len();
         write_head(&mut self.buffer, name, on_disk);
         self.buffer.resize(record_bytes(bytes - HEAD_BYTES), 0);
@@ -157,7 +176,13 @@ fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
     let length = u32::try_from(record.len() - HEAD_BYTES).unwrap_or(u32::MAX);
     record[..CRC_AT].copy_from_slice(&MAGIC);
     record[8..12].copy_from_slice(&length.to_le_bytes());
-    let numbers = [name.position.0, name.epoch, name.number, on_disk.log, on_disk.checkpoint];
+    let numbers = [
+        name.position.0,
+        name.epoch,
+        name.number,
+        on_disk.log,
+        on_disk.checkpoint,
+    ];
     for (field, number) in record[12..HEAD_BYTES].chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }
@@ -183,15 +208,32 @@ impl Head {
             MAGIC_1 => HEAD_BYTES_1,
             _ => return None,
         };
-        let word = |at: usize| record.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
-        let number = |nth: usize| record.get(12 + 8 * nth..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        let word = |at: usize| {
+            record
+                .get(at..)?
+                .first_chunk()
+                .map(|bytes| u32::from_le_bytes(*bytes))
+        };
+        let number = |nth: usize| {
+            record
+                .get(12 + 8 * nth..)?
+                .first_chunk()
+                .map(|bytes| u64::from_le_bytes(*bytes))
+        };
         Some(Self {
             crc: word(CRC_AT)?,
             bytes,
             payload_bytes: usize::try_from(word(CHECKED_AT)?).ok()?,
-            name: Name { position: Position(number(0)?), epoch: number(1)?, number: number(2)? },
+            name: Name {
+                position: Position(number(0)?),
+                epoch: number(1)?,
+                number: number(2)?,
+            },
             on_disk: match bytes {
-                HEAD_BYTES => OnDisk { log: number(3)?, checkpoint: number(4)? },
+                HEAD_BYTES => OnDisk {
+                    log: number(3)?,
+                    checkpoint: number(4)?,
+                },
                 _ => OnDisk::default(),
             },
         })
@@ -204,7 +246,9 @@ impl Head {
 
     /// Where the record ends.
     pub fn end(&self) -> Position {
-        self.name.position.after(self.unpadded_bytes().next_multiple_of(SECTOR_BYTES) as u64)
+        self.name
+            .position
+            .after(self.unpadded_bytes().next_multiple_of(SECTOR_BYTES) as u64)
     }
 
     /// The payload of the record that begins with this head, when it is whole.
@@ -239,7 +283,9 @@ impl<'r> Payload<'r> {
     /// # Errors
     /// An operation ends behind the record's end: nothing is added.
     pub fn gather(self, to: &mut Vec<u8>) -> Result<usize, StoreError> {
-        let operations = self.into_iter().try_fold(0, |count, operation| operation.map(|_| count + 1))?;
+        let operations = self
+            .into_iter()
+            .try_fold(0, |count, operation| operation.map(|_| count + 1))?;
         to.extend_from_slice(self.0);
         Ok(operations)
     }
@@ -257,7 +303,10 @@ impl<'r> Payload<'r> {
         if value_length == DELETE {
             return Some(Operation::Delete(key));
         }
-        Some(Operation::Put(key, self.split(usize::try_from(value_length).ok()?)?))
+        Some(Operation::Put(
+            key,
+            self.split(usize::try_from(value_length).ok()?)?,
+        ))
     }
 }
 
@@ -268,7 +317,9 @@ impl<'r> Iterator for Payload<'r> {
         if self.0.is_empty() {
             return None;
         }
-        let operation = self.operation().ok_or(StoreError::Corrupt("a record of the log"));
+        let operation = self
+            .operation()
+            .ok_or(StoreError::Corrupt("a record of the log"));
         if operation.is_err() {
             self.0 = &[];
         }

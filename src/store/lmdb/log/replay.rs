@@ -41,7 +41,10 @@ impl Reader {
             Err(error) => Err(StoreError::Io(format!("{:?}: {error}", dir.join(name)))),
         };
         let [first, second] = LOG_FILES;
-        Ok(Self { dir: dir.to_owned(), files: [open(first)?, open(second)?] })
+        Ok(Self {
+            dir: dir.to_owned(),
+            files: [open(first)?, open(second)?],
+        })
     }
 
     fn failed(&self, error: &io::Error) -> StoreError {
@@ -50,7 +53,10 @@ impl Reader {
 
     /// The first file that is not there.
     pub fn missing(&self) -> Option<&'static str> {
-        LOG_FILES.into_iter().zip(&self.files).find_map(|(name, file)| file.is_none().then_some(name))
+        LOG_FILES
+            .into_iter()
+            .zip(&self.files)
+            .find_map(|(name, file)| file.is_none().then_some(name))
     }
 
     /// A file that has fewer bytes than it had.
@@ -59,7 +65,11 @@ impl Reader {
     /// A file cannot be read.
     pub fn shortened(&self, lengths: [u64; 2]) -> Result<Option<&'static str>, StoreError> {
         for ((file, name), length) in self.files.iter().zip(LOG_FILES).zip(lengths) {
-            let metadata = file.as_ref().map(File::metadata).transpose().map_err(|error| self.failed(&error))?;
+            let metadata = file
+                .as_ref()
+                .map(File::metadata)
+                .transpose()
+                .map_err(|error| self.failed(&error))?;
             if metadata.is_some_and(|metadata| metadata.len() < length) {
                 return Ok(Some(name));
             }
@@ -76,11 +86,21 @@ impl Reader {
     /// # Errors
     /// A file cannot be read.
     pub fn has(&self, position: Position, epoch: u64, number: u64) -> Result<bool, StoreError> {
-        let Some(file) = self.file(position) else { return Ok(false) };
+        let Some(file) = self.file(position) else {
+            return Ok(false);
+        };
         let mut sector = [0; SECTOR_BYTES];
-        let bytes = read_up_to(file, &mut sector, position.offset()).map_err(|error| self.failed(&error))?;
+        let bytes = read_up_to(file, &mut sector, position.offset())
+            .map_err(|error| self.failed(&error))?;
         let head = sector.get(..bytes).and_then(Head::parse);
-        Ok(head.is_some_and(|head| head.name == Name { position, epoch, number }))
+        Ok(head.is_some_and(|head| {
+            head.name
+                == Name {
+                    position,
+                    epoch,
+                    number,
+                }
+        }))
     }
 
     /// The records behind a checkpoint, in their order, up to the first that is not whole or not there.
@@ -101,9 +121,16 @@ impl Reader {
         'records: loop {
             // Where the last one ended, or at the beginning of the next generation.
             for position in [tail, tail.next_generation()] {
-                let Some(file) = self.file(position) else { continue };
-                let name = Name { position, epoch, number: last.saturating_add(1) };
-                let record = read_record(file, name, &mut buffer).map_err(|error| self.failed(&error))?;
+                let Some(file) = self.file(position) else {
+                    continue;
+                };
+                let name = Name {
+                    position,
+                    epoch,
+                    number: last.saturating_add(1),
+                };
+                let record =
+                    read_record(file, name, &mut buffer).map_err(|error| self.failed(&error))?;
                 if let Some((head, payload)) = record {
                     visit(name.number, Payload(payload))?;
                     (tail, last) = (head.end(), name.number);
@@ -122,7 +149,9 @@ impl Reader {
         let mut traces = Traces::default();
         for (which, file) in self.files.iter().enumerate() {
             let Some(file) = file else { continue };
-            traces.look_through(file, which, epoch, last).map_err(|error| self.failed(&error))?;
+            traces
+                .look_through(file, which, epoch, last)
+                .map_err(|error| self.failed(&error))?;
         }
         Ok(traces)
     }
@@ -134,13 +163,27 @@ impl Traces {
         let mut at = 0;
         loop {
             let bytes = read_up_to(file, &mut chunk, at)?;
-            for (sector, begin) in chunk.get(..bytes).unwrap_or_default().chunks(SECTOR_BYTES).zip((at..).step_by(SECTOR_BYTES)) {
-                let news = |head: &Head| head.name.number > last || head.on_disk.checkpoint > self.checkpoint;
+            for (sector, begin) in chunk
+                .get(..bytes)
+                .unwrap_or_default()
+                .chunks(SECTOR_BYTES)
+                .zip((at..).step_by(SECTOR_BYTES))
+            {
+                let news = |head: &Head| {
+                    head.name.number > last || head.on_disk.checkpoint > self.checkpoint
+                };
                 // Only what would be news is read as a whole.
                 if Head::parse(sector).is_some_and(|head| head.name.epoch == epoch && news(&head))
                     && let Some((head, _)) = read_any_record(file, begin, &mut record)?
                 {
-                    self.add(&head, (which(head.name.position.generation()), head.name.position.offset()) == (nth, begin), last);
+                    self.add(
+                        &head,
+                        (
+                            which(head.name.position.generation()),
+                            head.name.position.offset(),
+                        ) == (nth, begin),
+                        last,
+                    );
                 }
             }
             if bytes < SCAN_BYTES {

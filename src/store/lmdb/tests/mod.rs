@@ -21,7 +21,14 @@ fn open(dir: &Path) -> Result<LmdbStore, StoreError> {
 }
 
 fn small(dir: &Path) -> LmdbStore {
-    LmdbStore::open(dir, LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() }).expect("a store")
+    LmdbStore::open(
+        dir,
+        LmdbOptions {
+            map_bytes: 1 << 20,
+            ..LmdbOptions::default()
+        },
+    )
+    .expect("a store")
 }
 
 #[test]
@@ -32,7 +39,10 @@ fn the_directory_and_its_files_are_for_their_owner_only() {
     put(&store, b"a", b"1").expect("a write");
     let mode = |path: &Path| fs::metadata(path).expect("metadata").mode() & 0o7777;
     assert_eq!(mode(&data), 0o700);
-    assert_eq!((mode(&data.join("data.mdb")), mode(&data.join("lock.mdb"))), (0o600, 0o600));
+    assert_eq!(
+        (mode(&data.join("data.mdb")), mode(&data.join("lock.mdb"))),
+        (0o600, 0o600)
+    );
     drop(store);
 
     fs::set_permissions(&data, Permissions::from_mode(0o755)).expect("chmod");
@@ -97,11 +107,17 @@ fn one_process_opens_a_directory_once_at_a_time() {
 #[test]
 fn relaxed_writes_are_there_after_reopening() {
     let dir = tempfile::tempdir().expect("a directory");
-    let relaxed = LmdbOptions { durability: Durability::Kill, ..LmdbOptions::default() };
+    let relaxed = LmdbOptions {
+        durability: Durability::Kill,
+        ..LmdbOptions::default()
+    };
     let store = LmdbStore::open(dir.path(), relaxed).expect("a store");
     put(&store, b"a", b"1").expect("a write");
     drop(store);
-    assert_eq!(get(&open(dir.path()).expect("a store"), b"a"), Some(b"1".to_vec()));
+    assert_eq!(
+        get(&open(dir.path()).expect("a store"), b"a"),
+        Some(b"1".to_vec())
+    );
 }
 
 #[test]
@@ -125,13 +141,19 @@ fn the_map_grows_under_readers_and_writers() {
                 submit(&store, move |batch| batch.put(&key, &vec![n; 100_000]))
             })
             .collect();
-        assert!(outcomes.into_iter().all(|outcome| outcome.recv() == Ok(Ok(()))));
+        assert!(
+            outcomes
+                .into_iter()
+                .all(|outcome| outcome.recv() == Ok(Ok(())))
+        );
         writing.store(false, Ordering::Release);
     });
     assert!(store.info().used_bytes > 10_000_000);
     drop(store);
     let store = small(dir.path());
-    assert!((0..100u8).all(|n| get(&store, format!("key {n}").as_bytes()) == Some(vec![n; 100_000])));
+    assert!(
+        (0..100u8).all(|n| get(&store, format!("key {n}").as_bytes()) == Some(vec![n; 100_000]))
+    );
 }
 
 #[test]
@@ -168,7 +190,9 @@ fn more_snapshots_than_lmdb_has_slots_by_default() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = open(dir.path()).expect("a store");
     put(&store, b"a", b"1").expect("a write");
-    let views: Vec<_> = (0..1000).map(|_| store.snapshot().expect("a snapshot")).collect();
+    let views: Vec<_> = (0..1000)
+        .map(|_| store.snapshot().expect("a snapshot"))
+        .collect();
     assert!(views.iter().all(|view| view.get(b"a") == Ok(Some(b"1"))));
 }
 
@@ -177,11 +201,16 @@ fn after_a_fatal_failure_reads_go_on_and_writes_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = open(dir.path()).expect("a store");
     put(&store, b"a", b"1").expect("a write");
-    let failure = store.environment.write_failed(lmdb::Error::Other(libc::EIO), 0);
+    let failure = store
+        .environment
+        .write_failed(lmdb::Error::Other(libc::EIO), 0);
     assert!(matches!(failure, StoreError::Io(_)));
     assert_eq!(put(&store, b"a", b"2"), Err(StoreError::ReadOnly));
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
-    store.environment.reopen().expect("the environment opens again");
+    store
+        .environment
+        .reopen()
+        .expect("the environment opens again");
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
     assert_eq!(put(&store, b"a", b"2"), Err(StoreError::ReadOnly));
     drop(store);
@@ -216,30 +245,48 @@ fn pages_that_cannot_be_used_again_make_a_checkpoint_due() {
     // Without threads: nobody makes the checkpoint.
     let environment = LmdbEnvironment::open(dir.path(), LmdbOptions::default()).expect("a store");
     let commits = (0..5000u32).take_while(|n| {
-        environment.transact(&mut |batch| batch.put(&(n % 100).to_be_bytes(), &vec![*n as u8; 1000])).expect("a write");
+        environment
+            .transact(&mut |batch| batch.put(&(n % 100).to_be_bytes(), &vec![*n as u8; 1000]))
+            .expect("a write");
         environment.keep_up();
         !environment.journal.is_due()
     });
     assert!(commits.count() < 5000);
     // A quarter of a generation is 16 MB.
     let log_bytes = environment.journal.log_bytes();
-    assert!(log_bytes < 4 << 20, "{log_bytes} bytes of log, and {} of data", environment.info().used_bytes);
+    assert!(
+        log_bytes < 4 << 20,
+        "{log_bytes} bytes of log, and {} of data",
+        environment.info().used_bytes
+    );
 }
 
 #[test]
 fn the_log_is_synced_while_a_checkpoint_takes_long() {
     let dir = tempfile::tempdir().expect("a directory");
-    let relaxed = LmdbOptions { durability: Durability::Kill, ..LmdbOptions::default() };
+    let relaxed = LmdbOptions {
+        durability: Durability::Kill,
+        ..LmdbOptions::default()
+    };
     let environment = LmdbEnvironment::open(dir.path(), relaxed).expect("a store");
-    environment.transact(&mut |batch| batch.put(b"a", b"1")).expect("a write");
-    let directory = super::directory::DataDirectory::take(&dir.path().join("other")).expect("a directory");
+    environment
+        .transact(&mut |batch| batch.put(b"a", b"1"))
+        .expect("a write");
+    let directory =
+        super::directory::DataDirectory::take(&dir.path().join("other")).expect("a directory");
     fs::remove_file(directory.path().join("log.lock")).ok();
-    fs::hard_link(dir.path().join("log.lock"), directory.path().join("log.lock")).expect("a link");
+    fs::hard_link(
+        dir.path().join("log.lock"),
+        directory.path().join("log.lock"),
+    )
+    .expect("a link");
     let other = Locks::open(&directory).expect("locks");
     let held = other.hold(Byte::Checkpoint).expect("a lock");
     std::thread::scope(|scope| {
         let checkpoint = scope.spawn(|| environment.checkpoint_beside());
-        environment.transact(&mut |batch| batch.put(b"b", b"1")).expect("a write");
+        environment
+            .transact(&mut |batch| batch.put(b"b", b"1"))
+            .expect("a write");
         assert!(environment.journal.wait_for_log());
         environment.keep_up();
         assert!(!checkpoint.is_finished());

@@ -79,11 +79,16 @@ fn open(dir: &Path, options: &LmdbOptions) -> Result<LmdbEnvironment, StoreError
 
 fn content(environment: &LmdbEnvironment) -> Result<Content, StoreError> {
     let mut content = Content::new();
-    let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-    environment.snapshot()?.walk(&all, Direction::Forward, &mut |key, value| {
-        content.insert(key.to_vec(), value.to_vec());
-        std::ops::ControlFlow::Continue(())
-    })?;
+    let all = KeyRange {
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+    };
+    environment
+        .snapshot()?
+        .walk(&all, Direction::Forward, &mut |key, value| {
+            content.insert(key.to_vec(), value.to_vec());
+            std::ops::ControlFlow::Continue(())
+        })?;
     Ok(content)
 }
 
@@ -106,8 +111,17 @@ fn write(batch: &mut dyn Write, changes: &Changes) -> Result<(), StoreError> {
 impl World {
     fn new(seed: u64) -> Self {
         let mut numbers = Numbers(seed);
-        let durability = if numbers.percent(60) { Durability::Power } else { Durability::Kill };
-        let options = LmdbOptions { durability, log_bytes: LOG_BYTES, map_bytes: 1 << 20, ..LmdbOptions::default() };
+        let durability = if numbers.percent(60) {
+            Durability::Power
+        } else {
+            Durability::Kill
+        };
+        let options = LmdbOptions {
+            durability,
+            log_bytes: LOG_BYTES,
+            map_bytes: 1 << 20,
+            ..LmdbOptions::default()
+        };
         let mut world = Self {
             numbers,
             dir: directory(),
@@ -154,12 +168,21 @@ impl World {
 
     fn changes(&mut self) -> Changes {
         // Now and then more than a record may have.
-        let sizes: &[&u64] = if self.numbers.percent(2) { &[&30_000] } else { &[&20, &20, &20, &500, &500, &3000, &12_000] };
+        let sizes: &[&u64] = if self.numbers.percent(2) {
+            &[&30_000]
+        } else {
+            &[&20, &20, &20, &500, &500, &3000, &12_000]
+        };
         let count_max = *self.numbers.one(&[&3, &3, &12]);
         let count = 1 + self.numbers.below(count_max);
         let mut change = || {
-            let (name, byte, size) = (self.numbers.below(80), self.numbers.below(256) as u8, *self.numbers.one(sizes));
-            let key = format!("{name:0width$}", width = if name < 70 { 8 } else { 700 }).into_bytes();
+            let (name, byte, size) = (
+                self.numbers.below(80),
+                self.numbers.below(256) as u8,
+                *self.numbers.one(sizes),
+            );
+            let key =
+                format!("{name:0width$}", width = if name < 70 { 8 } else { 700 }).into_bytes();
             let value = vec![byte; self.numbers.below(size) as usize];
             (key, (!self.numbers.percent(30)).then_some(value))
         };
@@ -195,7 +218,11 @@ impl World {
         let fails = self.numbers.percent(5);
         let result = self.environment().transact(&mut |batch| {
             write(batch, &changes)?;
-            if fails { Err(StoreError::Corrupt("a job that fails")) } else { Ok(()) }
+            if fails {
+                Err(StoreError::Corrupt("a job that fails"))
+            } else {
+                Ok(())
+            }
         });
         assert_eq!(result.is_err(), fails, "{result:?}");
         let number = self.environment().commit_id();
@@ -205,7 +232,10 @@ impl World {
             self.last = number;
             self.in_flight = None;
         } else {
-            assert!(fails || after == self.content(), "a change without a commit");
+            assert!(
+                fails || after == self.content(),
+                "a change without a commit"
+            );
         }
         let had_checkpoint = self.safe;
         self.observe();
@@ -230,7 +260,9 @@ impl World {
     /// The process is killed, maybe with a record in the log whose commit it did not make.
     fn kill(&mut self) {
         self.environment = None;
-        let Some(slot) = self.slot().filter(|_| self.numbers.percent(50)) else { return };
+        let Some(slot) = self.slot().filter(|_| self.numbers.percent(50)) else {
+            return;
+        };
         let changes: Changes = (self.changes().into_iter().map(|(mut key, _)| {
             key.truncate(100);
             (key, Some(vec![7; 50]))
@@ -242,10 +274,19 @@ impl World {
             operations.put(key, value.as_deref().unwrap_or_default());
         }
         apply(&mut after, &changes);
-        let mut log = Log::open(self.dir.path(), LOG_BYTES, slot.epoch, slot.position, slot.number).expect("a log");
+        let mut log = Log::open(
+            self.dir.path(),
+            LOG_BYTES,
+            slot.epoch,
+            slot.position,
+            slot.number,
+        )
+        .expect("a log");
         let number = self.last + 1;
         if log.follow(number).expect("a readable log")
-            && log.append(number, &mut operations, slot.position).expect("a log that takes records")
+            && log
+                .append(number, &mut operations, slot.position)
+                .expect("a log that takes records")
         {
             self.in_flight = Some(after);
             if self.numbers.percent(50) {
@@ -285,7 +326,10 @@ impl World {
     fn reopen_unchanged(&mut self, commits: &BTreeMap<u64, Content>) {
         self.environment = Some(open(self.dir.path(), &self.options).expect("a store"));
         assert_eq!(self.environment().commit_id(), self.last);
-        assert!(content(self.environment()).expect("readable") == commits.get(&self.last).cloned().unwrap_or_default());
+        assert!(
+            content(self.environment()).expect("readable")
+                == commits.get(&self.last).cloned().unwrap_or_default()
+        );
         self.observe();
     }
 
@@ -294,7 +338,9 @@ impl World {
         let (data, before, safe) = (self.data.clone(), self.checkpoint.clone(), self.safe);
         self.checkpoint();
         self.seen.in_checkpoint += 1;
-        let Some(mut slots) = before else { return self.cut(Sabotage::None) };
+        let Some(mut slots) = before else {
+            return self.cut(Sabotage::None);
+        };
         let after = self.checkpoint.clone().unwrap_or_default();
         self.safe = safe;
         if self.numbers.percent(50) {
@@ -304,7 +350,11 @@ impl World {
             }
         } else {
             let bytes = self.numbers.below(600).min(slots.len() as u64) as usize;
-            for (slot, after) in slots.chunks_mut(SLOT_BYTES).zip(after.chunks(SLOT_BYTES)).filter(|(slot, after)| slot != after) {
+            for (slot, after) in slots
+                .chunks_mut(SLOT_BYTES)
+                .zip(after.chunks(SLOT_BYTES))
+                .filter(|(slot, after)| slot != after)
+            {
                 slot[..bytes].copy_from_slice(&after[..bytes]);
             }
         }
@@ -320,7 +370,11 @@ impl World {
         self.logs.cut(to.path(), &mut self.numbers);
         self.data = FileOnDisk::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
         fs::write(to.path().join("data.mdb"), &self.data.now).expect("a data file");
-        if let Some(mut slots) = self.checkpoint.clone().filter(|_| sabotage != Sabotage::NoCheckpoint) {
+        if let Some(mut slots) = self
+            .checkpoint
+            .clone()
+            .filter(|_| sabotage != Sabotage::NoCheckpoint)
+        {
             if sabotage == Sabotage::OldCheckpoint {
                 let newest = newest_slot(&slots);
                 slots[newest * SLOT_BYTES..(newest + 1) * SLOT_BYTES].fill(0);
@@ -363,10 +417,17 @@ impl World {
         environment.check_pages(Reach::Whole).map_err(failed)?;
         let found = content(&environment).map_err(failed)?;
         if number < self.safe {
-            return Err(format!("commit {} was safe, and {number} is the last", self.safe));
+            return Err(format!(
+                "commit {} was safe, and {number} is the last",
+                self.safe
+            ));
         }
         let empty = Content::new();
-        let expected = if number == self.last + 1 { self.in_flight.as_ref() } else { Some(commits.get(&number).unwrap_or(&empty)) };
+        let expected = if number == self.last + 1 {
+            self.in_flight.as_ref()
+        } else {
+            Some(commits.get(&number).unwrap_or(&empty))
+        };
         if expected != Some(&found) {
             return Err(format!("commit {number} is another than it was"));
         }
@@ -374,7 +435,8 @@ impl World {
         self.seen.lost += self.last.saturating_sub(number);
         self.seen.in_flight += number.saturating_sub(self.last);
         self.environment = Some(environment);
-        (self.commits, self.last, self.safe, self.in_flight) = ([(number, found)].into(), number, number, None);
+        (self.commits, self.last, self.safe, self.in_flight) =
+            ([(number, found)].into(), number, number, None);
         (self.checkpoint, self.data) = (None, FileOnDisk::new(PAGE_BYTES, self.data_file()));
         self.logs.follow_removals(&self.path());
         self.checkpoint = self.checkpoint_file();
@@ -401,13 +463,20 @@ impl World {
 
 /// Which of the two slots counts.
 fn newest_slot(slots: &[u8]) -> usize {
-    let serial = |slot: usize| slots[slot * SLOT_BYTES + 16..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let serial = |slot: usize| {
+        slots[slot * SLOT_BYTES + 16..]
+            .first_chunk()
+            .map(|bytes| u64::from_le_bytes(*bytes))
+    };
     usize::from(serial(1) > serial(0))
 }
 
 /// How many worlds are tried: more by DDBFS_RECOVERY_WORLDS.
 fn worlds() -> u64 {
-    std::env::var("DDBFS_RECOVERY_WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(20)
+    std::env::var("DDBFS_RECOVERY_WORLDS")
+        .ok()
+        .and_then(|worlds| worlds.parse().ok())
+        .unwrap_or(20)
 }
 
 #[test]
@@ -416,13 +485,38 @@ fn after_a_power_cut_the_store_is_what_was_acknowledged() {
     for seed in 0..worlds() {
         let mut world = World::new(seed);
         for step in 0..150 {
-            world.step().unwrap_or_else(|error| panic!("world {seed}, step {step}: {error}"));
+            world
+                .step()
+                .unwrap_or_else(|error| panic!("world {seed}, step {step}: {error}"));
         }
-        let Seen { cuts, in_checkpoint, in_recovery, replayed, lost, in_flight, closed, without_record } = world.seen;
-        let seen = [cuts, in_checkpoint, in_recovery, replayed, lost, in_flight, closed, without_record];
-        total.iter_mut().zip(seen).for_each(|(total, seen)| *total += seen);
+        let Seen {
+            cuts,
+            in_checkpoint,
+            in_recovery,
+            replayed,
+            lost,
+            in_flight,
+            closed,
+            without_record,
+        } = world.seen;
+        let seen = [
+            cuts,
+            in_checkpoint,
+            in_recovery,
+            replayed,
+            lost,
+            in_flight,
+            closed,
+            without_record,
+        ];
+        total
+            .iter_mut()
+            .zip(seen)
+            .for_each(|(total, seen)| *total += seen);
     }
-    println!("cuts, in a checkpoint, in a recovery, replayed, lost, in flight, closed, without a record: {total:?}");
+    println!(
+        "cuts, in a checkpoint, in a recovery, replayed, lost, in flight, closed, without a record: {total:?}"
+    );
     assert!(total.iter().all(|seen| *seen > 0), "{total:?}");
 }
 

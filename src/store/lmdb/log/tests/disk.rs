@@ -12,7 +12,9 @@ use super::seeded::Numbers;
 /// The last write was made by a process that was killed in it, after so many of its bytes.
 pub fn shorten_last_write(dir: &Path, disk: &mut Disk, numbers: &mut Numbers) {
     let mut events = take();
-    let Some(Event::Wrote(which, at, mut bytes)) = events.pop() else { panic!("no write at the end") };
+    let Some(Event::Wrote(which, at, mut bytes)) = events.pop() else {
+        panic!("no write at the end")
+    };
     bytes.truncate(numbers.below(bytes.len() as u64 + 1) as usize);
     events.push(Event::Wrote(which, at, bytes));
     disk.take(events);
@@ -39,11 +41,22 @@ impl Default for FileOnDisk {
 impl FileOnDisk {
     /// With all of its content on disk.
     pub fn new(block_bytes: usize, now: Vec<u8>) -> Self {
-        Self { durable_bytes: now.len(), now, block_bytes, versions: BTreeMap::new() }
+        Self {
+            durable_bytes: now.len(),
+            now,
+            block_bytes,
+            versions: BTreeMap::new(),
+        }
     }
 
     fn block(&self, block: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.now.iter().skip(block * self.block_bytes).take(self.block_bytes).copied().collect();
+        let mut bytes: Vec<u8> = self
+            .now
+            .iter()
+            .skip(block * self.block_bytes)
+            .take(self.block_bytes)
+            .copied()
+            .collect();
         bytes.resize(self.block_bytes, 0);
         bytes
     }
@@ -91,15 +104,20 @@ impl FileOnDisk {
             let (mut bytes, other) = (version().clone(), version());
             if numbers.percent(10) {
                 // A sector is not torn.
-                let sectors = bytes.chunks_mut(SECTOR_BYTES).zip(other.chunks(SECTOR_BYTES));
-                sectors.filter(|_| numbers.percent(50)).for_each(|(sector, other)| sector.copy_from_slice(other));
+                let sectors = bytes
+                    .chunks_mut(SECTOR_BYTES)
+                    .zip(other.chunks(SECTOR_BYTES));
+                sectors
+                    .filter(|_| numbers.percent(50))
+                    .for_each(|(sector, other)| sector.copy_from_slice(other));
             }
             if numbers.percent(1) {
                 bytes.fill_with(|| numbers.below(256) as u8);
             }
             left[block * self.block_bytes..(block + 1) * self.block_bytes].copy_from_slice(&bytes);
         }
-        let bytes = self.durable_bytes as u64 + numbers.below(self.now.len().saturating_sub(self.durable_bytes) as u64 + 1);
+        let bytes = self.durable_bytes as u64
+            + numbers.below(self.now.len().saturating_sub(self.durable_bytes) as u64 + 1);
         left.truncate(bytes as usize);
         left
     }
@@ -143,7 +161,9 @@ impl Disk {
         self.follow();
         for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {
             *file = match removed.take() {
-                Some(removed) if file.now.is_empty() && numbers.percent(50) => FileOnDisk::new(SECTOR_BYTES, removed),
+                Some(removed) if file.now.is_empty() && numbers.percent(50) => {
+                    FileOnDisk::new(SECTOR_BYTES, removed)
+                }
                 _ => FileOnDisk::new(SECTOR_BYTES, file.cut(numbers)),
             };
             if !file.now.is_empty() || dir.join(name).exists() {

@@ -34,12 +34,17 @@ impl Log {
 
 /// How many worlds are tried: more by DDBFS_LOG_WORLDS.
 fn worlds() -> u64 {
-    std::env::var("DDBFS_LOG_WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(40)
+    std::env::var("DDBFS_LOG_WORLDS")
+        .ok()
+        .and_then(|worlds| worlds.parse().ok())
+        .unwrap_or(40)
 }
 
 /// In memory where the system has a place for it: what a power cut takes is decided by the test.
 pub fn directory() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .expect("a directory")
 }
 
 fn gathered(changes: &[Change], record_bytes_max: u64) -> Operations {
@@ -62,13 +67,20 @@ fn changes(payload: Payload<'_>) -> Result<Vec<Change>, StoreError> {
 }
 
 /// The records, where the last one ends, and its number.
-fn read(dir: &Path, from: Position, epoch: u64, after: u64) -> (Vec<(u64, Vec<Change>)>, Position, u64) {
+fn read(
+    dir: &Path,
+    from: Position,
+    epoch: u64,
+    after: u64,
+) -> (Vec<(u64, Vec<Change>)>, Position, u64) {
     let mut records = Vec::new();
     let visit = &mut |number, payload: Payload<'_>| {
         records.push((number, changes(payload)?));
         Ok(())
     };
-    let (end, last) = Reader::open(dir).and_then(|reader| reader.replay(from, epoch, after, visit)).expect("a readable log");
+    let (end, last) = Reader::open(dir)
+        .and_then(|reader| reader.replay(from, epoch, after, visit))
+        .expect("a readable log");
     (records, end, last)
 }
 
@@ -86,7 +98,8 @@ fn commit(log: &mut Log, number: u64, changes: &[Change]) -> bool {
 
 fn append(log: &mut Log, number: u64, changes: &[Change]) -> bool {
     log.follow(number).expect("a readable log");
-    log.append(number, &mut gathered(changes, LIMIT), Position::new(0, 0)).expect("a log that takes records")
+    log.append(number, &mut gathered(changes, LIMIT), Position::new(0, 0))
+        .expect("a log that takes records")
 }
 
 fn open(dir: &tempfile::TempDir) -> Log {
@@ -96,7 +109,8 @@ fn open(dir: &tempfile::TempDir) -> Log {
 /// The keys of the records from the beginning of generation 0.
 fn keys(dir: &tempfile::TempDir) -> Vec<String> {
     let (records, ..) = read(dir.path(), Position::new(0, 0), EPOCH, 0);
-    let key = |(_, changes): &(u64, Vec<Change>)| String::from_utf8_lossy(&changes[0].0).into_owned();
+    let key =
+        |(_, changes): &(u64, Vec<Change>)| String::from_utf8_lossy(&changes[0].0).into_owned();
     records.iter().map(key).collect()
 }
 
@@ -104,17 +118,41 @@ fn keys(dir: &tempfile::TempDir) -> Vec<String> {
 fn a_record_byte_by_byte() {
     let table: [(Vec<Change>, &str); 4] = [
         (vec![], "3f4213cb 00000000 HEAD"),
-        (put("k", b"vw"), "9693bd1c 09000000 HEAD 0100 02000000 6b 7677"),
-        (vec![(b"k".to_vec(), None)], "4b4e3a59 07000000 HEAD 0100 ffffffff 6b"),
-        ([put("a", b""), vec![(b"b".to_vec(), None)]].concat(), "5c2a36eb 0e000000 HEAD 0100 00000000 61 0100 ffffffff 62"),
+        (
+            put("k", b"vw"),
+            "9693bd1c 09000000 HEAD 0100 02000000 6b 7677",
+        ),
+        (
+            vec![(b"k".to_vec(), None)],
+            "4b4e3a59 07000000 HEAD 0100 ffffffff 6b",
+        ),
+        (
+            [put("a", b""), vec![(b"b".to_vec(), None)]].concat(),
+            "5c2a36eb 0e000000 HEAD 0100 00000000 61 0100 ffffffff 62",
+        ),
     ];
-    let head = "0002000007000000 8877665544332211 0900000000000000 0500000000000000 0300000000000000";
+    let head =
+        "0002000007000000 8877665544332211 0900000000000000 0500000000000000 0300000000000000";
     for (changes, expected) in table {
-        let name = super::Name { position: Position::new(7, 512), epoch: EPOCH, number: 9 };
-        let record = gathered(&changes, LIMIT).with_record(name, OnDisk { log: 5, checkpoint: 3 }, <[u8]>::to_vec);
+        let name = super::Name {
+            position: Position::new(7, 512),
+            epoch: EPOCH,
+            number: 9,
+        };
+        let record = gathered(&changes, LIMIT).with_record(
+            name,
+            OnDisk {
+                log: 5,
+                checkpoint: 3,
+            },
+            <[u8]>::to_vec,
+        );
         let hex: String = record.iter().map(|byte| format!("{byte:02x}")).collect();
         let expected = format!("646c6732 {}", expected.replace("HEAD", head));
-        assert_eq!(hex, format!("{:0<1$}", expected.replace(' ', ""), 2 * SECTOR_BYTES));
+        assert_eq!(
+            hex,
+            format!("{:0<1$}", expected.replace(' ', ""), 2 * SECTOR_BYTES)
+        );
     }
 }
 
@@ -124,9 +162,23 @@ fn a_record_of_the_first_version_is_read() {
     let bytes = |at: usize| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hex");
     let record: Vec<u8> = (0..hex.len() / 2).map(bytes).collect();
     let head = super::record::Head::parse(&record).expect("a head");
-    assert_eq!(head.name, super::Name { position: Position::new(7, 512), epoch: EPOCH, number: 9 });
-    assert_eq!((head.on_disk, head.end()), (OnDisk::default(), Position::new(7, 1024)));
-    assert_eq!(head.payload(&record).map(|payload| changes(Payload(payload))), Some(Ok(put("k", b"vw"))));
+    assert_eq!(
+        head.name,
+        super::Name {
+            position: Position::new(7, 512),
+            epoch: EPOCH,
+            number: 9
+        }
+    );
+    assert_eq!(
+        (head.on_disk, head.end()),
+        (OnDisk::default(), Position::new(7, 1024))
+    );
+    assert_eq!(
+        head.payload(&record)
+            .map(|payload| changes(Payload(payload))),
+        Some(Ok(put("k", b"vw")))
+    );
 }
 
 #[test]
@@ -137,7 +189,10 @@ fn operations_too_large_for_a_record_are_not_gathered() {
     operations.put(b"k", &[1; LIMIT as usize - 59]);
     assert_eq!(operations.record_bytes(), Some(LIMIT));
     operations.delete(b"k");
-    assert_eq!((operations.record_bytes(), operations.is_empty()), (None, false));
+    assert_eq!(
+        (operations.record_bytes(), operations.is_empty()),
+        (None, false)
+    );
     operations.put(b"k", b"");
     assert_eq!(operations.record_bytes(), None);
     operations.clear();
@@ -149,18 +204,36 @@ fn operations_too_large_for_a_record_are_not_gathered() {
 #[test]
 fn a_record_that_ends_within_is_no_record() {
     let mut operations = gathered(&put("key", b"value"), LIMIT);
-    let name = super::Name { position: Position::new(0, 0), epoch: EPOCH, number: 1 };
-    let record = operations.with_record(name, OnDisk { log: 5, checkpoint: 3 }, <[u8]>::to_vec);
+    let name = super::Name {
+        position: Position::new(0, 0),
+        epoch: EPOCH,
+        number: 1,
+    };
+    let record = operations.with_record(
+        name,
+        OnDisk {
+            log: 5,
+            checkpoint: 3,
+        },
+        <[u8]>::to_vec,
+    );
     let head = super::record::Head::parse(&record).expect("a head");
     assert_eq!(head.name, name);
     let payload = head.payload(&record).expect("a payload").to_vec();
     for end in 1..payload.len() {
-        assert_eq!(changes(Payload(&payload[..end])), Err(StoreError::Corrupt("a record of the log")), "{end} bytes");
+        assert_eq!(
+            changes(Payload(&payload[..end])),
+            Err(StoreError::Corrupt("a record of the log")),
+            "{end} bytes"
+        );
     }
-    for (bit, byte) in (0..head.unpadded_bytes()).flat_map(|byte| (0..8).map(move |bit| (bit, byte))) {
+    for (bit, byte) in
+        (0..head.unpadded_bytes()).flat_map(|byte| (0..8).map(move |bit| (bit, byte)))
+    {
         let mut record = record.clone();
         record[byte] ^= 1 << bit;
-        let read = super::record::Head::parse(&record).and_then(|head| head.payload(&record).map(<[u8]>::to_vec));
+        let read = super::record::Head::parse(&record)
+            .and_then(|head| head.payload(&record).map(<[u8]>::to_vec));
         assert_eq!(read, None, "bit {bit} of byte {byte}");
     }
 }
@@ -170,10 +243,18 @@ fn two_processes_follow_each_other() {
     let dir = directory();
     let (mut one, mut other) = (open(&dir), open(&dir));
     for number in 1..40 {
-        let log = if number % 3 == 0 { &mut one } else { &mut other };
+        let log = if number % 3 == 0 {
+            &mut one
+        } else {
+            &mut other
+        };
         let appended = log.follow(number).expect("a readable log")
             && log
-                .append(number, &mut gathered(&put(&number.to_string(), &[7; 600]), LIMIT), Position::new(number, 0))
+                .append(
+                    number,
+                    &mut gathered(&put(&number.to_string(), &[7; 600]), LIMIT),
+                    Position::new(number, 0),
+                )
                 .expect("room");
         assert!(appended, "record {number}");
         log.committed(number);
@@ -203,12 +284,17 @@ fn a_gap_is_found_and_a_checkpoint_leads_behind_it() {
 fn a_generation_that_holds_records_since_the_checkpoint_is_kept() {
     let dir = directory();
     let mut log = open(&dir);
-    let numbers = (1..).take_while(|number| commit(&mut log, *number, &put("k", &[1; 1000]))).count();
+    let numbers = (1..)
+        .take_while(|number| commit(&mut log, *number, &put("k", &[1; 1000])))
+        .count();
     // Six a generation, of 1536 bytes: the sixth ends behind the limit.
     assert_eq!(numbers, 12);
     assert_eq!(keys(&dir).len(), 12);
     let free = Position::new(1, 0);
-    assert!(log.append(13, &mut gathered(&put("m", b""), LIMIT), free).expect("room"));
+    assert!(
+        log.append(13, &mut gathered(&put("m", b""), LIMIT), free)
+            .expect("room")
+    );
     log.committed(13);
     assert_eq!(log.tail(), Position::new(2, 512));
     assert_eq!(log.bytes_since(free), LIMIT + 512);
@@ -284,7 +370,11 @@ fn a_record_counts_only_at_its_place_and_in_its_epoch() {
 fn a_missing_file_is_told_from_an_empty_log() {
     let dir = directory();
     drop(open(&dir));
-    let missing = || Reader::open(dir.path()).expect("a readable directory").missing();
+    let missing = || {
+        Reader::open(dir.path())
+            .expect("a readable directory")
+            .missing()
+    };
     assert_eq!(missing(), None);
     std::fs::remove_file(dir.path().join(LOG_FILES[1])).expect("a log file");
     assert_eq!(missing(), Some("log.1"));
@@ -300,13 +390,23 @@ fn records_behind_a_hole_are_found() {
     }
     let path = dir.path().join(LOG_FILES[0]);
     let whole = std::fs::read(&path).expect("a log file");
-    let traces = |last| Reader::open(dir.path()).and_then(|reader| reader.traces(EPOCH, last)).expect("a readable log");
+    let traces = |last| {
+        Reader::open(dir.path())
+            .and_then(|reader| reader.traces(EPOCH, last))
+            .expect("a readable log")
+    };
     assert_eq!(traces(5).behind, None);
     // A record says what was on disk when the one before it was written, not yet that.
     assert_eq!((traces(4).behind, traces(4).is_proof), (Some(5), false));
     assert_eq!((traces(2).behind, traces(2).is_proof), (Some(5), true));
     // Another epoch's, one that is not whole.
-    assert_eq!(Reader::open(dir.path()).and_then(|reader| reader.traces(EPOCH + 1, 0)).expect("a readable log").behind, None);
+    assert_eq!(
+        Reader::open(dir.path())
+            .and_then(|reader| reader.traces(EPOCH + 1, 0))
+            .expect("a readable log")
+            .behind,
+        None
+    );
     let mut damaged = whole.clone();
     damaged[4 * 1024 + 100] ^= 1;
     std::fs::write(&path, damaged).expect("a log file");
@@ -326,13 +426,27 @@ fn a_length_that_cannot_be_costs_no_memory() {
     let dir = directory();
     drop(open(&dir));
     let path = dir.path().join(LOG_FILES[0]);
-    let name = super::Name { position: Position::new(0, 0), epoch: EPOCH, number: 1 };
-    let mut record = gathered(&put("a", b""), LIMIT).with_record(name, OnDisk { log: 5, checkpoint: 3 }, <[u8]>::to_vec);
+    let name = super::Name {
+        position: Position::new(0, 0),
+        epoch: EPOCH,
+        number: 1,
+    };
+    let mut record = gathered(&put("a", b""), LIMIT).with_record(
+        name,
+        OnDisk {
+            log: 5,
+            checkpoint: 3,
+        },
+        <[u8]>::to_vec,
+    );
     record[8..12].copy_from_slice(&(u32::MAX - 7).to_le_bytes());
     std::fs::write(&path, &record).expect("a log file");
     let mut buffer = Vec::new();
     let file = std::fs::File::open(&path).expect("a log file");
-    assert_eq!(super::files::read_record(&file, name, &mut buffer).expect("a readable file"), None);
+    assert_eq!(
+        super::files::read_record(&file, name, &mut buffer).expect("a readable file"),
+        None
+    );
     assert!(buffer.capacity() <= 4096, "{} bytes", buffer.capacity());
 }
 
@@ -340,16 +454,25 @@ fn a_length_that_cannot_be_costs_no_memory() {
 fn zeros_written_ahead_by_anybody_meet_no_record() {
     let dir = directory();
     let mut log = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0).expect("a log");
-    let files = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0).expect("a log").files();
+    let files = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0)
+        .expect("a log")
+        .files();
     let ahead = std::thread::spawn(move || while files.zero_ahead(4 << 20).expect("room") {});
     let value = vec![1; 3000];
     for number in 1..=1000 {
         let mut operations = gathered(&put("k", &value), 4 << 20);
-        assert!(log.append(number, &mut operations, Position::new(0, 0)).expect("room"));
+        assert!(
+            log.append(number, &mut operations, Position::new(0, 0))
+                .expect("room")
+        );
         log.committed(number);
     }
     ahead.join().expect("the thread ends");
     assert_eq!(read(dir.path(), Position::new(0, 0), EPOCH, 0).2, 1000);
-    let lengths = LOG_FILES.map(|name| std::fs::metadata(dir.path().join(name)).expect("a log file").len());
+    let lengths = LOG_FILES.map(|name| {
+        std::fs::metadata(dir.path().join(name))
+            .expect("a log file")
+            .len()
+    });
     assert!(lengths.iter().all(|bytes| *bytes >= 4 << 20), "{lengths:?}");
 }

@@ -58,11 +58,24 @@ struct Seen {
 impl World {
     fn new(seed: u64) -> Self {
         let mut numbers = Numbers(seed);
-        let slot = Slot { position: Position::new(numbers.below(5), 0), epoch: numbers.below(u64::MAX), number: 0 };
+        let slot = Slot {
+            position: Position::new(numbers.below(5), 0),
+            epoch: numbers.below(u64::MAX),
+            number: 0,
+        };
         let dir = super::directory();
         let (disk, seen) = (Disk::default(), Seen::default());
-        let mut world =
-            Self { numbers, dir, disk, processes: Vec::new(), slot, commits: Vec::new(), safe: 0, in_flight: None, seen };
+        let mut world = Self {
+            numbers,
+            dir,
+            disk,
+            processes: Vec::new(),
+            slot,
+            commits: Vec::new(),
+            safe: 0,
+            in_flight: None,
+            seen,
+        };
         world.join();
         world
     }
@@ -77,8 +90,19 @@ impl World {
 
     fn join(&mut self) {
         let limit = LIMIT * (1 + self.numbers.below(2));
-        let log = Log::open(&self.path(), limit, self.slot.epoch, self.slot.position, self.slot.number).expect("a log");
-        self.processes.push(Process { log, power: self.numbers.percent(50), last_commit: 0 });
+        let log = Log::open(
+            &self.path(),
+            limit,
+            self.slot.epoch,
+            self.slot.position,
+            self.slot.number,
+        )
+        .expect("a log");
+        self.processes.push(Process {
+            log,
+            power: self.numbers.percent(50),
+            last_commit: 0,
+        });
     }
 
     fn changes(&mut self) -> Vec<Change> {
@@ -86,7 +110,8 @@ impl World {
         let mut change = || {
             let key = vec![self.numbers.below(256) as u8; 1 + self.numbers.below(20) as usize];
             let value_bytes = *self.numbers.one(&[&3, &300, &1200, &2500]);
-            let value = vec![self.numbers.below(256) as u8; self.numbers.below(value_bytes) as usize];
+            let value =
+                vec![self.numbers.below(256) as u8; self.numbers.below(value_bytes) as usize];
             (key, (!self.numbers.percent(20)).then_some(value))
         };
         (0..count).map(|_| change()).collect()
@@ -110,7 +135,11 @@ impl World {
         let follows = self.follow(at);
         let mut operations = gathered(&changes, LIMIT);
         let (checkpoint, process) = (self.slot.position, &mut self.processes[at]);
-        if !process.log.append(number, &mut operations, checkpoint).expect("a log that takes records") {
+        if !process
+            .log
+            .append(number, &mut operations, checkpoint)
+            .expect("a log that takes records")
+        {
             return self.write_without(at, changes);
         }
         assert!(follows, "appended behind a gap");
@@ -155,7 +184,11 @@ impl World {
         let process = &mut self.processes[at];
         // Where the next generation is free, as the checkpoint says that it is all behind.
         let position = process.log.restart(epoch, number);
-        self.slot = Slot { position, epoch, number };
+        self.slot = Slot {
+            position,
+            epoch,
+            number,
+        };
         self.safe = number;
     }
 
@@ -172,7 +205,11 @@ impl World {
             return;
         }
         let (position, number) = (self.processes[at].log.tail(), self.last());
-        self.slot = Slot { position, number, ..self.slot };
+        self.slot = Slot {
+            position,
+            number,
+            ..self.slot
+        };
         self.safe = number;
     }
 
@@ -189,17 +226,34 @@ impl World {
         let (records, end, last) = read(self.dir.path(), slot.position, slot.epoch, slot.number);
         self.check(&records, last);
         // As a recovery that was cut off finds it.
-        assert_eq!((records, end, last), read(self.dir.path(), slot.position, slot.epoch, slot.number));
+        assert_eq!(
+            (records, end, last),
+            read(self.dir.path(), slot.position, slot.epoch, slot.number)
+        );
         self.recover(end, last);
     }
 
     fn check(&mut self, records: &[(u64, Vec<Change>)], last: u64) {
-        assert!(last >= self.safe, "commit {} was safe, and replay ends with {last}", self.safe);
-        assert!(records.iter().map(|(number, _)| *number).eq(self.slot.number + 1..=last), "records out of order");
+        assert!(
+            last >= self.safe,
+            "commit {} was safe, and replay ends with {last}",
+            self.safe
+        );
+        assert!(
+            records
+                .iter()
+                .map(|(number, _)| *number)
+                .eq(self.slot.number + 1..=last),
+            "records out of order"
+        );
         for (number, changes) in records {
             match self.commits.get(*number as usize - 1) {
                 Some(commit) => assert_eq!(commit, changes, "commit {number}"),
-                None => assert_eq!(self.in_flight, Some((*number, changes.clone())), "commit {number} was never written"),
+                None => assert_eq!(
+                    self.in_flight,
+                    Some((*number, changes.clone())),
+                    "commit {number} was never written"
+                ),
             }
         }
         self.seen.cuts += 1;
@@ -211,11 +265,16 @@ impl World {
     fn recover(&mut self, end: Position, last: u64) {
         self.commits.truncate(last as usize);
         if last > self.last() {
-            self.commits.extend(self.in_flight.take().map(|(_, changes)| changes));
+            self.commits
+                .extend(self.in_flight.take().map(|(_, changes)| changes));
         }
         self.in_flight = None;
         self.safe = last;
-        self.slot = Slot { position: end.next_generation(), epoch: self.numbers.below(u64::MAX), number: last };
+        self.slot = Slot {
+            position: end.next_generation(),
+            epoch: self.numbers.below(u64::MAX),
+            number: last,
+        };
         self.join();
     }
 
@@ -252,8 +311,15 @@ fn replay_finds_what_was_committed_and_all_that_was_synced() {
     }
     println!("{total:?}");
     assert!(
-        [total.cuts, total.replayed, total.lost, total.in_flight, total.without_record, total.followed]
-            .iter()
-            .all(|seen| *seen > 0)
+        [
+            total.cuts,
+            total.replayed,
+            total.lost,
+            total.in_flight,
+            total.without_record,
+            total.followed
+        ]
+        .iter()
+        .all(|seen| *seen > 0)
     );
 }
