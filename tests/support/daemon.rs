@@ -267,10 +267,20 @@ pub fn bash_in(dir: &Path, script: &str) -> Output {
         .unwrap()
 }
 
-/// A free loopback address for `--http`.
+/// Returns a loopback address that is free, for `--http`.
+///
+/// The port is below the range from which the kernel takes the ports of clients (ip(7)), so that no connection of another
+/// test can have it before it is bound, and a connection to it is refused until then.
 pub fn free_address() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + std::process::id().wrapping_mul(7919).wrapping_add(step) % 20_000;
+        let address = format!("127.0.0.1:{port}");
+        if std::net::TcpListener::bind(&address).is_ok() {
+            return address;
+        }
+    }
 }
 
 /// One call of the API on a connection of its own; the whole answer, head and body. Fails when the daemon is gone.

@@ -6,6 +6,7 @@
 
 mod circles;
 mod citations;
+mod language;
 mod requirements;
 mod tokens;
 mod weight;
