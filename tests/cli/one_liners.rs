@@ -197,7 +197,10 @@ fn every_line_does_what_it_says() {
         let output = mount.bash(&format!("{environment}{script}"));
         (output.status.code(), texts(&output))
     };
-    let (status, (_, error)) = run(&format!("set -e\n{}", block_after(COOKBOOK, "## The table")));
+    let (status, (_, error)) = run(&format!(
+        "set -e\n{}",
+        block_after(COOKBOOK, "## The table")
+    ));
     assert_eq!((status, error.as_str()), (Some(0), ""));
     for (line, prints, look, seen) in LINES {
         let (status, (out, error)) = run(line);
@@ -248,10 +251,7 @@ fn lines_after<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
 fn the_cookbook_is_these_lines_and_the_readme_has_some_of_them() {
     let mut lines: Vec<&str> = LINES.iter().map(|(line, ..)| *line).collect();
     lines.push(FOLLOWS);
-    assert_eq!(
-        lines_after(COOKBOOK, "## One line each"),
-        lines
-    );
+    assert_eq!(lines_after(COOKBOOK, "## One line each"), lines);
     let shown = lines_after(include_str!("../../README.md"), "## Cookbook");
     assert!(
         !shown.is_empty() && shown.iter().all(|line| lines.contains(line)),
