@@ -160,7 +160,7 @@ fn each_kind_is_kept_as_the_table_says_and_seen_anew_after_each_change() {
                 );
             };
             match (kind, name, attributes) {
-                (_, "kept", "kept") => becomes_kept(mount.path(), &path),
+                (_, "cached", "cached") => becomes_kept(mount.path(), &path),
                 (_, "1 s", "asked") => costs(100..160),
                 ("name that is nothing", "asked", "asked") => costs(100..160),
                 (_, "asked", "asked") => costs(200..500),
