@@ -44,7 +44,7 @@ impl<'a> Arn<'a> {
     }
 }
 
-/// The ARN of a table.
+/// Returns the ARN of a table.
 #[must_use]
 pub fn table(table: &TableName) -> String {
     format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")

@@ -65,9 +65,7 @@ impl fmt::Display for AttributeType {
 }
 
 /// Checks the name of an attribute or of a map member (docs/dynamodb.md 3.1): 1 to 65,535 bytes.
-///
-/// # Errors
-/// Fails with [`ValueError::EmptyAttributeName`] or [`ValueError::AttributeNameTooLong`] otherwise.
+/// Fails with [`ValueError::EmptyAttributeName`] or [`ValueError::AttributeNameTooLong`].
 pub fn check_attribute_name(name: &str) -> Result<(), ValueError> {
     match name.len() {
         0 => Err(ValueError::EmptyAttributeName),
@@ -170,7 +168,7 @@ impl AttributeValue {
         }
     }
 
-    /// The value's type tag.
+    /// Returns the value's type tag.
     #[must_use]
     pub fn attribute_type(&self) -> AttributeType {
         match self {

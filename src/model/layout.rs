@@ -16,9 +16,9 @@ use super::{AttributeValue, IndexName, TableName};
 pub struct Statistic {
     pub count: u64,
     pub sum: f64,
-    /// Without meaning while `count` is 0.
+    /// Undefined while `count` is 0.
     pub min: f64,
-    /// Without meaning while `count` is 0.
+    /// Undefined while `count` is 0.
     pub max: f64,
 }
 
@@ -500,7 +500,7 @@ pub enum PartitionOrigin {
     Creation,
     /// More throughput was requested.
     Throughput,
-    /// Its parent was full.
+    /// A parent that was full.
     Size,
     /// The load of its parent was above the limit of a partition.
     Heat,

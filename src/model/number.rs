@@ -329,7 +329,7 @@ impl Spelled {
         }
     }
 
-    /// Checks the exponent as the older layer does, whose decimals have an exponent of 32 bits. If
+    /// Checks the exponent as the older layer does; the exponent of its decimals has 32 bits. If
     /// the count of digits before the point takes 32 bits, its sum wraps, and a number that is far
     /// too large is reported as too small (docs/dynamodb.md 4).
     fn check_exponent(&self, text: &str) -> Result<(), NumberError> {

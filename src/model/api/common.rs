@@ -50,11 +50,8 @@ impl Placeholders {
 
     /// Checks that names and values come with an expression that can use them. `has_expression` is
     /// true if some expression can use names; `values_missing` lists the parameters that could use
-    /// values, if none of them is present.
-    ///
-    /// # Errors
-    /// Fails with [`ExpressionError::NamesWithoutExpression`] or
-    /// [`ExpressionError::ValuesWithoutExpression`].
+    /// values, if none of them is present. Fails with [`ExpressionError::NamesWithoutExpression`]
+    /// or [`ExpressionError::ValuesWithoutExpression`].
     pub fn check_wanted(
         (has_names, has_values): (bool, bool),
         has_expression: bool,
@@ -82,7 +79,7 @@ pub enum ConditionParameter {
 }
 
 impl ConditionParameter {
-    /// The expression, if it is one.
+    /// Returns the text of the expression, or `None` for another condition.
     #[must_use]
     pub fn expression(&self) -> Option<&str> {
         match self {

@@ -32,7 +32,7 @@ pub enum UpdateParameter {
 }
 
 impl UpdateParameter {
-    /// Returns the text of the expression, or `None` if the changes are none.
+    /// Returns the text of the expression, or `None` for other changes.
     #[must_use]
     pub fn expression(&self) -> Option<&str> {
         match self {

@@ -120,9 +120,9 @@ operations!(call);
 pub struct CallContext {
     /// The listener for the items that the operation writes.
     pub listener: Option<Arc<dyn WriteListener>>,
-    /// How long the caller may be blocked by the observers of the commit.
+    /// The limit on the caller's wait for the observers of the commit.
     pub wait: WaitPolicy,
-    /// How the starting thread may run the commit itself, if at all: see [`CommitInline`].
+    /// Permission for the starting thread to run the commit itself: see [`CommitInline`].
     pub commit_inline: Option<CommitInline>,
 }
 
@@ -226,7 +226,7 @@ pub trait WriteListener: Send + Sync {
 pub struct Written {
     pub table: TableName,
     pub key: Key,
-    /// Its version now, which it may have had before; `None` if it was deleted.
+    /// The item's version now, which it may have had before; `None` if it was deleted.
     pub version: Option<Version>,
 }
 

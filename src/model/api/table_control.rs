@@ -200,7 +200,7 @@ pub struct ParkedPlace {
     /// The partition key of the item collection in which it lies; `None` for a file in no
     /// collection's folder.
     pub folder: Option<AttributeValue>,
-    /// Its file name.
+    /// The file name.
     pub name: String,
 }
 

@@ -149,7 +149,7 @@ pub enum ExpressionFault {
     Empty,
     #[error("Expression size has exceeded the maximum allowed size; expression size: {0}")]
     TooLong(usize),
-    /// The same for an UpdateExpression, whose text does not give the size.
+    /// The same for an UpdateExpression; its text does not give the size.
     #[error("Expression size has exceeded the maximum allowed size;")]
     UpdateTooLong,
     #[error("The expression contains too many operators; operator count: {0}")]
