@@ -288,7 +288,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// DynamoDB's name for it.
+    /// Returns DynamoDB's exception name.
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {

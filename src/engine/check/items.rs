@@ -1,4 +1,4 @@
-//! The items of a table, the entries of its indexes, and what is counted of both.
+//! Checks of a table's items, of the entries of its indexes, and of the counters of both.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// A base item: its place, its sizes, and that each index has its entry.
+    /// Checks a base item: its address, its sizes, and that each index has its entry.
     fn item(
         &mut self,
         table: &TableEntry,
@@ -142,7 +142,8 @@ impl Check<'_> {
         self.finish_source(index.source, groups, &place)
     }
 
-    /// Is there a base item whose entry lies under this key? One that cannot be read was reported, and may be.
+    /// True if a base item has its entry under this key. A base item that cannot be read was
+    /// reported already, and counts as one.
     fn has_base(
         &self,
         (table, lagging): (&TableEntry, &Lagging),
@@ -175,7 +176,7 @@ impl Check<'_> {
             .is_some_and(|entry| entry.address.encode() == key))
     }
 
-    /// Adds an entry to its group; a group that ended is compared with its collection.
+    /// Adds an entry to its group, and compares a group that ended with its collection.
     fn group(
         &mut self,
         source: SourceId,
@@ -217,7 +218,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The last group, collections without entries, counters.
+    /// Checks the last group, collections without entries, and counters.
     fn finish_source(
         &mut self,
         source: SourceId,
@@ -269,7 +270,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Sources in a key space that nobody knows.
+    /// Reports sources in a key space that belong to no table.
     pub fn unknown_sources(
         &mut self,
         known: &BTreeSet<SourceId>,
@@ -295,11 +296,12 @@ impl Check<'_> {
     }
 }
 
-// Entries counted group by group as a walk in key order meets them.
+// Entries counted group by group while a walk in key order visits them.
 
 /// The entries of one partition key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
+    // The partition key attributes.
     pub digest: Digest,
     /// The partition key attributes.
     pub partition: Item,
@@ -310,7 +312,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Does a stored collection say this? Its time may be newer than that of any entry left.
+    /// True if a stored collection agrees with the group. Its time may be newer than that of any
+    /// remaining entry.
     pub fn is(&self, stored: &[u8]) -> Result<bool, StoreError> {
         let value = CollectionValue::parse(stored)?;
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
@@ -324,7 +327,7 @@ impl Group {
     }
 }
 
-/// The counters of a source and the group that the walk is in.
+/// The counters of a source, and the current group of the walk.
 #[derive(Debug, Default)]
 pub struct Groups {
     counters: SourceCounters,
@@ -332,7 +335,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Counts an entry; returns the group before it when it begins another.
+    /// Counts an entry; returns the previous group if it begins another.
     pub fn count(
         &mut self,
         digest: Digest,
@@ -370,14 +373,14 @@ impl Groups {
         self.current.replace(group)
     }
 
-    /// Counts an item of a table whose items are their own collections.
+    /// Counts an item of a table in which each item is a collection of its own.
     pub fn count_alone(&mut self, record: &Record<'_>) {
         self.counters.entries += 1;
         self.counters.bytes += u64::from(record.item_bytes());
         self.counters.partition_keys += 1;
     }
 
-    /// The last group.
+    /// Returns the last group.
     pub fn end(&mut self) -> Option<Group> {
         self.current.take()
     }

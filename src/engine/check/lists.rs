@@ -1,4 +1,5 @@
-//! What every change of an item writes beside its indexes: stream records and expiries; and what lies beside the items.
+//! Checks of the records that every change of an item writes beside its indexes, stream records and
+//! expiries; and of the data that lies beside the items.
 //!
 //! ```text
 //! streams    each record can be read, has a number its stream may have and the images of its view type; a record that an item's
@@ -25,7 +26,7 @@ use crate::engine::{
 use crate::model::api::{StreamEvent, StreamName};
 
 impl Check<'_> {
-    /// The stream and the list of expiries of a table.
+    /// Checks the stream and the list of expiries of a table.
     pub(super) fn lists(&mut self, table: &TableEntry) -> Result<(), Error> {
         let place = Place::table(&table.schema.name);
         let definition = self.open_stream(table)?;
@@ -54,7 +55,7 @@ impl Check<'_> {
         })
     }
 
-    /// The definition of the table's stream, when it is enabled.
+    /// Returns the definition of the table's stream, if it is enabled.
     fn open_stream(&mut self, table: &TableEntry) -> Result<Option<Definition>, StoreError> {
         let Some(stream) = table.enabled_stream() else {
             return Ok(None);
@@ -137,7 +138,7 @@ impl Check<'_> {
                                 .is_ok_and(|it| it == Some(*ms))
                         }
                         Ok(None) => false,
-                        // The item is reported as what cannot be read.
+                        // An unreadable item is reported elsewhere.
                         Err(_) => true,
                     }
                 }
@@ -152,7 +153,7 @@ impl Check<'_> {
         })
     }
 
-    /// Every stream and its records; the ids of the streams.
+    /// Checks every stream and its records; returns the ids of the streams.
     pub(super) fn streams(&mut self) -> Result<BTreeSet<SourceId>, Error> {
         let mut all = Vec::new();
         trim::each_stream(self.view.read(), &mut |name, definition| {
@@ -250,7 +251,7 @@ impl Check<'_> {
         }
     }
 
-    /// Does the item, when this record's change was its last, hold what the record says?
+    /// True if the item agrees with the record, in case this record's change was its last.
     fn agrees(
         &self,
         table: &TableEntry,
@@ -263,7 +264,8 @@ impl Check<'_> {
             return Ok(true);
         };
         if item.version() != version {
-            // A later change has a record of its own; after an earlier one nothing was left as it was.
+            // A later change has a record of its own; a change never leaves an item with an earlier
+            // version.
             return Ok(item.version() > version);
         }
         match record.new_image {
@@ -273,15 +275,13 @@ impl Check<'_> {
     }
 }
 
-// What lies beside the items: parked files, counts, client request tokens. What is left of no table is found with the sources.
+// Data beside the items: trashed files, counts, client request tokens. Those without a table are
+// found with the sources.
 
-/// What is wrong with an entry.
+/// The fault of an entry, if it has one.
 type Found = Result<Option<DifferenceKind>, StoreError>;
 
-/// Checks all of it, in a view.
-///
-/// # Errors
-/// Those of the store.
+/// Checks the data beside the items, in one snapshot.
 pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
     let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> Found| {
         walks::each(read, &space.all(), |key, value| {

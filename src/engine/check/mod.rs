@@ -1,5 +1,5 @@
-//! The check of a whole store: everything derived is recomputed from the base items and compared, each table in one view, in bounded
-//! memory.
+//! The check of a whole store: everything derived is recomputed from the base items and compared,
+//! each table in one view, in bounded memory.
 //!
 //! ```text
 //! catalog        entries lie under their names; each source is one table's or index's
@@ -10,7 +10,7 @@
 //! online         indexes that UpdateTable makes, see `check/online.rs`
 //! lag            writes that global indexes do not show yet, see `check/online.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
-//! parked         parked files can be read and lie at their places, see `check/lists.rs`
+//! trash          trashed files can be read and lie at their places, see `check/lists.rs`
 //! counts         what was counted can be read
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
@@ -34,10 +34,8 @@ use walk::Check;
 
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 
-/// Checks the store, and every table that it has then.
-///
-/// # Errors
-/// Those of the store. Damage that can be passed over is in the report.
+/// Checks the store, and every table in it. Damage that can be skipped is in the report; only other
+/// failures of the store are errors.
 pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     let (tables, mut reporter) = check_store(engine)?;
     for name in &tables {
@@ -46,7 +44,7 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     Ok(reporter.into_report())
 }
 
-/// What is no table's; the tables.
+/// Checks the data that belongs to no table; returns the names of the tables.
 fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let view = engine.view()?;
     let mut reporter = Reporter::default();
@@ -78,7 +76,8 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     Ok((tables, check.reporter))
 }
 
-/// A table, in a view of its own: pages that change while a view looks at them cannot be used again, and the data file grows by them.
+/// Checks a table in a view of its own: pages that change during a view cannot be reused, and the
+/// data file grows by them.
 fn check_table(
     engine: &Engine,
     name: &TableName,
@@ -92,7 +91,7 @@ fn check_table(
         "",
     )?;
     let mut check = Check::new(&view, last_version, reporter);
-    // It may have been deleted meanwhile.
+    // The table may have been deleted in the meantime.
     if let Some(table) = table.flatten() {
         check.table(&table)?;
         check.lists(&table)?;
@@ -100,12 +99,10 @@ fn check_table(
     Ok(check.reporter)
 }
 
-// The catalog held against itself: names and sources.
+// The consistency of the catalog: names and sources.
 
-/// The names of the tables that can be read, and every source that is a table's or being removed. Read past the cache.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the names of the readable tables, and every source that belongs to a table or is being
+/// removed. Reads past the cache.
 pub fn check_catalog(
     view: &View<'_>,
     reporter: &mut Reporter,

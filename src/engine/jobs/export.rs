@@ -1,4 +1,5 @@
-//! The end of an export: its files written by a thread, from the items that a job copied (docs/dynamodb.md 20.3).
+//! The last phase of an export: a thread writes its files from the items that a job copied
+//! (docs/dynamodb.md 20.3).
 
 use std::{
     io::{self, Write},
@@ -52,7 +53,7 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
     };
     let (arn, source) = (arn.to_owned(), record.source);
     shared.submit_and_wait(move |transaction| {
-        // The copy goes, so that this has room on a full disk.
+        // The copy is removed, so that this needs no space on a full disk.
         transaction.removes();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {
@@ -81,11 +82,12 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
 
 /// Uncompressed bytes of a data file after which the next one begins.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Uncompressed bytes read in one view.
+/// Uncompressed bytes read in one snapshot.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
 /// `version` of a full export's manifest.
 const MANIFEST_VERSION: &str = "2020-06-30";
-/// That of an incremental one's (developer guide, "DynamoDB table export output format").
+/// `version` of an incremental export's manifest (developer guide, "DynamoDB table export output
+/// format").
 const INCREMENTAL_MANIFEST_VERSION: &str = "2023-08-01";
 
 #[derive(Debug, thiserror::Error)]
@@ -102,18 +104,18 @@ impl From<StoreError> for WriteError {
     }
 }
 
-/// What was written.
+/// The result of writing an export's files.
 #[derive(Debug)]
 pub struct Written {
-    /// Key of `manifest-summary.json`.
+    /// The key of `manifest-summary.json`.
     pub manifest: String,
     /// Lines of the data files.
     pub items: u64,
-    /// Of the items in them.
+    /// The bytes of the items in them.
     pub bytes: u64,
 }
 
-/// A data file under way.
+/// A data file being written.
 struct DataFile {
     encoder: GzEncoder<Vec<u8>>,
     items: u64,
@@ -131,11 +133,8 @@ impl DataFile {
 }
 
 /// Writes all files.
-///
-/// # Errors
-/// Those of the store and of the directories.
 pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
-    // One that an earlier version began.
+    // An export that an earlier version began.
     if record.export.format() == ExportFormat::Ion {
         return Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION)).into());
     }
@@ -216,7 +215,8 @@ fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 /// Lines, and bytes of the items in them.
 type Counts = (u64, u64);
 
-/// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
+/// Writes the data files into the directory with this key; returns the lines of
+/// `manifest-files.json`.
 fn write_items(
     shared: &Shared,
     record: &ExportRecord,
@@ -247,7 +247,7 @@ fn write_items(
     }
 }
 
-/// A name like the service's, the same for the same file of the same export.
+/// Returns a name like the service's, the same for the same file of the same export.
 fn file_name(export: &Export, number: u32) -> String {
     let bytes = digest::digest(format!("{}/{number}", export.arn).as_bytes());
     let hex = digest::hex(&bytes[..13]);
@@ -271,7 +271,7 @@ fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Re
 /// Lines of the items after a key, their counts, and the last key, if there may be more.
 type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 
-/// What the request says of the lines.
+/// Parses the filter of the export's request.
 fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
     const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
     let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
@@ -306,13 +306,12 @@ fn piece(
     Ok((lines, counts, last))
 }
 
-// The lines of an export's data files (docs/dynamodb.md 20.3): items of a full one, changes of an incremental one, as DynamoDB JSON.
+// The lines of an export's data files (docs/dynamodb.md 20.3): items of a full export, changes of
+// an incremental one, as DynamoDB JSON.
 
 impl Selected {
-    /// `{"Item":{…}}` of a record; its item's bytes. Nothing for an item that is left out.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Writes `{"Item":{…}}` of a record and returns its item's bytes, or `None` for an item that
+    /// the filter leaves out. Fails with `Corrupt` for a damaged record.
     pub fn item(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
         let record = Record::parse(bytes)?;
         if !self.keeps(&record)? {
@@ -324,12 +323,12 @@ impl Selected {
         Ok(Some(record.item_bytes().into()))
     }
 
-    /// `{"Metadata":{"WriteTimestampMicros":{"N":"…"}},"Keys":{…},"NewImage":{…},"OldImage":{…}}` of a gathered change, without the
-    /// images that there are not or that the view leaves out; the bytes of its items. Nothing for an item that came and went in the
-    /// window, or that is left out as it was and as it is.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Writes
+    /// `{"Metadata":{"WriteTimestampMicros":{"N":"…"}},"Keys":{…},"NewImage":{…},"OldImage":{…}}`
+    /// of a collected change, without images that do not exist or that the view type leaves out,
+    /// and returns the bytes of its items. Returns `None` for an item that was added and deleted
+    /// within the window, or of which the filter leaves out both images. Fails with `Corrupt` for a
+    /// damaged record.
     pub fn change(
         &self,
         bytes: &[u8],
@@ -370,7 +369,7 @@ impl Selected {
         Ok(Some(item_bytes))
     }
 
-    /// An item, or the part of it that was asked for.
+    /// Writes an item, or the projected part of it.
     fn image(&self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         match self.part(record)? {
             None => record.write_dynamodb_json(&|_| true, out)?,
@@ -380,14 +379,15 @@ impl Selected {
     }
 }
 
-/// Begins a member whose value follows.
+/// Begins a member; its value follows.
 fn member(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(format!(",\"{name}\":").as_bytes());
 }
 
-// `FilterSpecification` of an export: which items it has, and what of each (API reference, FilterSpecification).
+// `FilterSpecification` of an export: the exported items, and their exported attributes (API
+// reference, FilterSpecification).
 
-/// What a specification says, parsed.
+/// A parsed filter specification.
 #[derive(Debug, Default)]
 pub struct Selected {
     key_condition: Option<Condition>,
@@ -396,8 +396,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// # Errors
-    /// `Expression`.
+    /// Parses a specification. Fails with `Expression` if an expression is malformed.
     pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
         let has_condition =
             asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
@@ -424,10 +423,8 @@ impl Selected {
         })
     }
 
-    /// Holds it to the table's key: the key condition must be one, and beside it the filter has none of the key's attributes.
-    ///
-    /// # Errors
-    /// `Expression`, `Key`, `Query`.
+    /// Checks the specification against the table's key: the key condition must be one, and beside
+    /// it the filter has none of the key's attributes. Fails with `Expression`, `Key` or `Query`.
     pub fn check(&self, key: &KeySchema) -> Result<(), Error> {
         let Some(condition) = &self.key_condition else {
             return Ok(());
@@ -448,10 +445,7 @@ impl Selected {
         }
     }
 
-    /// Is the item in the export?
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// True if the item is in the export. Fails with `Corrupt` for a damaged record.
     pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
         if self.key_condition.is_none() && self.filter.is_none() {
             return Ok(true);
@@ -464,10 +458,8 @@ impl Selected {
             .all(|condition| condition.holds(&item)))
     }
 
-    /// The part of the item that is in the export; nothing when all of it is.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the part of the item that is in the export, or `None` if the whole item is. Fails
+    /// with `Corrupt` for a damaged record.
     pub fn part(&self, record: &Record<'_>) -> Result<Option<Item>, StoreError> {
         let Some(projection) = &self.projection else {
             return Ok(None);

@@ -1,16 +1,13 @@
-//! Removal of records that are older than 24 hours, and of disabled streams that have none left.
+//! Removal of records that are older than 24 hours, and of disabled streams without records.
 
 use super::{Definition, record::StoredRecord};
 use crate::engine::{base::stored, runtime::prelude::*};
 use crate::model::{api::StreamName, limits::STREAM_RETENTION_MS};
 
-/// Records removed in one transaction: other writers are not to wait.
+/// The maximum of records removed in one transaction: other writers must not wait long.
 const RECORDS_PER_JOB: usize = 1_000;
 
-/// Trims every stream.
-///
-/// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Trims every stream. Fails with `Closed` if the engine ends in the meantime.
 pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
     for name in due(shared)? {
         loop {
@@ -25,13 +22,13 @@ pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Streams with something to remove.
+/// Returns the streams with something to remove.
 fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
     let horizon_ms = shared.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let snapshot = shared.store.snapshot()?;
     let mut due = Vec::new();
     each_stream(&*snapshot, &mut |name, definition| {
-        // Damage is for `check` to tell; it must not keep the other streams.
+        // `check` reports damage; it must not keep the other streams from being trimmed.
         match definition.and_then(|definition| is_due(&*snapshot, &definition, horizon_ms)) {
             Ok(true) => due.push(name),
             Ok(false) => {}
@@ -42,10 +39,7 @@ fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
     Ok(due)
 }
 
-/// Visits every stream, those of one table in the order of their time.
-///
-/// # Errors
-/// Those of the store and of `visit`.
+/// Visits every stream; the streams of one table in the order of their time.
 pub fn each_stream(
     read: &dyn Read,
     visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
@@ -68,15 +62,12 @@ fn is_over(definition: &Definition, horizon_ms: u64) -> bool {
         .is_some_and(|(_, closed_ms)| closed_ms < horizon_ms)
 }
 
-/// Sequence number and time of the oldest record.
+/// Returns sequence number and time of the oldest record.
 fn oldest(read: &dyn Read, stream: SourceId) -> Result<Option<(Version, u64)>, StoreError> {
     first_at(read, stream, 0)
 }
 
-/// Sequence number and time of the first record from `position` on.
-///
-/// # Errors
-/// Those of the store.
+/// Returns sequence number and time of the first record at `position` or later.
 pub fn first_at(
     read: &dyn Read,
     stream: SourceId,
@@ -92,7 +83,7 @@ pub fn first_at(
     )
 }
 
-/// Removes some records of a stream, or the stream; whether more is left.
+/// Removes a batch of a stream's records, or the stream; returns true if more is left.
 fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
     transaction.removes();
     let horizon_ms = transaction.now_ms().saturating_sub(STREAM_RETENTION_MS);
