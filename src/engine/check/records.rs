@@ -33,7 +33,7 @@ pub fn account(
             reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
             return Ok(());
         };
-        let mut record = Named {
+        let mut record = AccountEntry {
             reporter: &mut *reporter,
             name,
             value,
@@ -70,13 +70,13 @@ pub fn account(
 }
 
 /// A stored record of the account.
-struct Named<'r> {
+struct AccountEntry<'r> {
     reporter: &'r mut Reporter,
     name: &'r str,
     value: &'r [u8],
 }
 
-impl Named<'_> {
+impl AccountEntry<'_> {
     /// Returns the record, or `None` and reports it as damaged; a record that `is_named` does not
     /// know is reported as misplaced.
     fn check<R: AccountRecord>(
@@ -186,6 +186,9 @@ impl Check<'_> {
                 return Ok(());
             };
             let old = Past::parse(bytes).and_then(|past| {
+                if past.place.len() < Digest::default().len() {
+                    return Err(StoreError::Corrupt("a history record"));
+                }
                 past.old
                     .map(|old| Record::parse(old)?.to_item())
                     .transpose()
