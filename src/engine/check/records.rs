@@ -19,7 +19,7 @@ use crate::engine::{
     prelude::*,
     streams::StreamPolicy,
 };
-use crate::model::api::InsightsTarget;
+use crate::model::api::resource::InsightsTarget;
 
 /// Checks the records of the account. Returns the sources that backups and exports keep, or `None`
 /// if one of these records is damaged, as nothing says then which sources it keeps.
