@@ -1,18 +1,19 @@
-//! What a target-tracking policy of Application Auto Scaling would have done with a recorded load (docs/dynamodb.md 23.3, docs/requirements.md S-02).
+//! A simulation of a target-tracking policy of Application Auto Scaling on a recorded load
+//! (docs/dynamodb.md 23.3, docs/requirements.md S-02).
 //!
-//! A minute above the target twice in a row raises the capacity; a quarter of an hour well below it lowers it, as far as the table's
-//! quota of decreases allows. Nothing is changed: the policy runs on numbers.
+//! Two minutes above the target in a row raise the capacity; a quarter of an hour well below it
+//! lowers the capacity, as far as the table's quota of decreases allows. Nothing is changed: the
+//! policy runs on numbers.
 
 use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
 
 /// A target utilisation may be from here …
 pub const TARGET_PERCENT_MIN: u32 = 20;
-/// … to here.
 pub const TARGET_PERCENT_MAX: u32 = 90;
 pub const TARGET_PERCENT_DEFAULT: u32 = 70;
-/// Minutes above the target before the capacity goes up.
+/// The minutes above the target before the capacity is raised.
 const OUT_MINUTES: usize = 2;
-/// Minutes below the target, less [`IN_MARGIN_PERCENT`], before it goes down.
+/// The minutes below the target, less [`IN_MARGIN_PERCENT`], before it is lowered.
 const IN_MINUTES: usize = 15;
 const IN_MARGIN_PERCENT: f64 = 10.0;
 const DECREASE_INTERVAL_MINUTES: u64 = DECREASE_INTERVAL_MS / 60_000;
@@ -22,7 +23,7 @@ const MINUTE_SECONDS: f64 = 60.0;
 /// A policy for the read or the write capacity of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Units a second.
+    /// In units a second.
     pub min: u64,
     pub max: u64,
     pub target_percent: u32,
@@ -31,35 +32,35 @@ pub struct Policy {
 /// A minute of load under a policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Minute {
-    /// Since the epoch.
+    /// Minutes since the epoch.
     pub minute: u64,
-    /// Units a second, the mean of the minute.
+    /// The mean of the minute, units a second.
     pub consumed: f64,
-    /// Units a second, as they were in this minute.
+    /// The capacity in this minute, units a second.
     pub capacity: u64,
-    /// What the policy did at its end.
+    /// The action of the policy at its end.
     pub action: Option<Action>,
 }
 
-/// A change of capacity, to so many units a second.
+/// A change of capacity to this many units a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Raise(u64),
     Lower(u64),
-    /// It would lower the capacity, and the quota of decreases is used up.
+    /// A decrease for which the quota of decreases is used up.
     LowerRefused(u64),
 }
 
 impl Minute {
-    /// Percent of the capacity.
+    /// Returns the used percent of the capacity.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         self.consumed * 100.0 / self.capacity.max(1) as f64
     }
 }
 
-/// Runs the policy on a load: sums of units by minute since the epoch, ascending; minutes that are not there had none. It begins with
-/// `start` units a second.
+/// Runs the policy on a load: sums of units by minute since the epoch, ascending; absent minutes
+/// had none. It begins with `start` units a second.
 #[must_use]
 pub fn run(load: &[(u64, f64)], policy: Policy, start: u64) -> Vec<Minute> {
     let (Some(first), Some(last)) = (load.first(), load.last()) else {
@@ -74,7 +75,7 @@ pub fn run(load: &[(u64, f64)], policy: Policy, start: u64) -> Vec<Minute> {
     };
     (first.0..=last.0)
         .map(|minute| {
-            // Metrics put together from several files may have a minute more than once.
+            // Metrics merged from several files may have a minute more than once.
             let mut sum = 0.0;
             while let Some((_, units)) = sums.next_if(|(of, _)| *of <= minute) {
                 sum += units;
@@ -121,7 +122,8 @@ impl Controller {
             let wanted = self.wanted(now.consumed);
             return (wanted > self.capacity).then(|| self.change(wanted, Action::Raise(wanted)));
         }
-        // By the busiest of them: by the last one, the next such minute would raise it again.
+        // By the busiest of these minutes: by the last one, the next such minute would raise it
+        // again.
         let busiest = quiet?
             .iter()
             .map(|minute| minute.consumed)
@@ -139,20 +141,21 @@ impl Controller {
 
     fn change(&mut self, capacity: u64, action: Action) -> Action {
         self.capacity = capacity;
-        // Minutes before it say nothing of the new capacity.
+        // Earlier minutes say nothing about the new capacity.
         self.seen.clear();
         action
     }
 
-    /// The capacity at which this load is at the target.
+    /// Returns the capacity at which this load is at the target.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn wanted(&self, consumed: f64) -> u64 {
-        // A float as an integer is cut to its range, never wrapped.
+        // A cast from float to integer saturates, it never wraps.
         let units = (consumed * 100.0 / f64::from(self.policy.target_percent)).ceil() as u64;
         units.clamp(self.policy.min, self.policy.max)
     }
 
-    /// Four decreases in a UTC day are free; further ones need an hour since the last.
+    /// True if the quota allows a decrease: four in a UTC day are free, a further one needs an hour
+    /// since the last.
     fn may_decrease(&mut self, minute: u64) -> bool {
         let day = minute / DAY_MINUTES;
         let today = self
@@ -166,7 +169,7 @@ impl Controller {
     }
 }
 
-/// Unit-hours of capacity over the minutes.
+/// Returns the unit-hours of capacity over the minutes.
 #[must_use]
 pub fn unit_hours(minutes: &[Minute]) -> f64 {
     minutes
@@ -180,7 +183,7 @@ pub fn unit_hours(minutes: &[Minute]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Units a second of each minute, and what was done at its end.
+    /// Checks the units a second of each minute, and the action at its end.
     fn check(load: &[f64], policy: Policy, expected: &[(u64, Action)]) {
         let load: Vec<(u64, f64)> = (0..)
             .zip(load)
@@ -223,7 +226,8 @@ mod tests {
 
     #[test]
     fn decreases_are_few() {
-        // Up and down every 17 minutes: the fifth decrease of the day has to wait for an hour since the fourth.
+        // Up and down every 17 minutes: the fifth decrease of the day has to wait for an hour since
+        // the fourth.
         let load: Vec<f64> = [[50.0; 2].as_slice(), &[1.0; 15]].concat().repeat(6);
         let load: Vec<(u64, f64)> = (0..)
             .zip(load)

@@ -1,5 +1,5 @@
-//! Looking at what a table or index has. It is free: no units, no heat, no throttling, no metrics ([`Browse::look`]). And how numbers are
-//! spread: exact counts of each size, so that a mean never hides the largest.
+//! Free reads of a table or index: no units, no heat, no throttling, no metrics ([`Browse::look`]).
+//! And distributions of numbers: exact counts of each size, so that a mean never hides the largest.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,22 +11,21 @@ use crate::model::api::Segment;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
 
-/// Parts of the hash range that a sample takes as many items of.
+/// The parts of the hash range from which a sample takes equal counts of items.
 const SAMPLE_SEGMENTS: u32 = 64;
-/// What the values of a sample may take in memory: a hundred times its items, where these have many small values.
+/// The maximum memory of a sample's values, in bytes: a hundred times its items, if these have many
+/// small values.
 pub const SAMPLE_HELD_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// At most `count` items or entries, and no more than fit [`SAMPLE_HELD_BYTES_MAX`], one at least: all, when there are no more, else of all
-/// parts of the hash range, of each the first ones.
-///
-/// # Errors
-/// As of [`Browse::look`].
+/// Returns at most `count` items or entries, and at most [`SAMPLE_HELD_BYTES_MAX`] of values, but
+/// at least one: all, if there are no more, otherwise the first ones of each part of the hash
+/// range. Fails as [`Browse::look`] does.
 pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<Item>, Error> {
     let has_more = database.stats(source)?.entries > u64::from(count);
     let segments = if has_more { SAMPLE_SEGMENTS } else { 1 };
     let (mut items, mut held_bytes) = (Vec::new(), 0);
     for index in 0..segments {
-        // What an earlier part did not have is left to the others.
+        // Items that an earlier part lacked are taken from the others.
         let left = (count as usize).saturating_sub(items.len());
         let parts = (segments - index) as usize;
         let wanted = left.div_ceil(parts);
@@ -42,7 +41,8 @@ pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<
                 total: segments,
             }),
         };
-        request.limit = u32::try_from(wanted).ok();
+        // `wanted` is at most `count`; without a limit the whole part would be read.
+        request.limit = Some(u32::try_from(wanted).unwrap_or(count));
         pages(database, request, &mut |row| {
             let more_bytes = row.values_bytes()?;
             if held_bytes + more_bytes > held_bytes_end && !items.is_empty() {
@@ -60,8 +60,8 @@ pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<
     Ok(items)
 }
 
-/// Calls `visit` with each item or entry, as it is stored, until it breaks. Each page of 1 MB is its own snapshot, so that a long look
-/// holds no old data in the store.
+/// Calls `visit` with each stored item or entry until it breaks. Each page of 1 MB is its own
+/// snapshot, so that a long read keeps no old pages in the store.
 fn pages(
     database: &dyn Browse,
     mut request: ReadRequest,
@@ -81,8 +81,8 @@ fn pages(
     }
 }
 
-/// How many have how much. The different sizes of `n` things that have `m` together are at most `√2m`, and those of items 409,600:
-/// it stays small however many things there are.
+/// A distribution: the count of things by their size. The different sizes of `n` things with the
+/// sum `m` are at most `√2m`, and those of items 409,600: it stays small for any number of things.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spread {
     /// Things by their size.
@@ -107,7 +107,7 @@ impl Spread {
         self.sum += other.sum;
     }
 
-    /// The size that so many percent do not exceed; 0 of nothing.
+    /// Returns the size that `percent` of the things do not exceed; 0 for none.
     #[must_use]
     pub fn percentile(&self, percent: u64) -> u64 {
         let rank = (self.count * percent).div_ceil(100).max(1);
@@ -124,13 +124,14 @@ impl Spread {
         self.things.last_key_value().map_or(0, |(size, _)| *size)
     }
 
-    /// How many have at least so much.
+    /// Returns the number of things of at least this size.
     #[must_use]
     pub fn at_least(&self, size: u64) -> u64 {
         self.things.range(size..).map(|(_, things)| things).sum()
     }
 
-    /// The part of everything, in rounded percent, that the largest of them have: so many percent of them, at least one.
+    /// Returns the share of the sum, in rounded percent, that the largest `percent` of the things
+    /// have, at least one of them.
     #[must_use]
     pub fn percent_of_largest(&self, percent: u64) -> u64 {
         let mut left = (self.count * percent / 100).max(1);
@@ -148,7 +149,8 @@ impl Spread {
             .unwrap_or(0)
     }
 
-    /// Counts by powers of two: the first size of each class and how many are in it, without empty ones at both ends.
+    /// Returns counts by powers of two: the first size of each class and its count, without empty
+    /// classes at both ends.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64)> {
         let class = |size: u64| size.max(1).ilog2();
@@ -157,7 +159,7 @@ impl Spread {
         };
         let of = |number: u32| {
             let first = 1_u64 << number;
-            // Those of no size are with those of one.
+            // Things of size 0 count with those of size 1.
             (
                 first,
                 self.at_least(if number == 0 { 0 } else { first })

@@ -1,14 +1,16 @@
-//! Write-sharded partition keys: a key value that takes more writes than a partition can is spread over values with a suffix, `121212-1`
-//! to `121212-5` (developer guide, "Using write sharding"; docs/requirements.md T-08 to T-17).
+//! Write-sharded partition keys: a key value that takes more writes than a partition allows is
+//! spread over values with a suffix, `121212-1` to `121212-5` (developer guide, "Using write
+//! sharding"; docs/requirements.md T-08 to T-17).
 
 use crate::codec::digest::digest;
 
-/// Writes of 1 KB that one partition takes in a second.
+/// The writes of 1 KB that one partition takes in a second.
 pub const PARTITION_WRITE_UNITS: u64 = 1000;
-/// Suffixes a key may have: more are never needed below the quota of a table.
+/// The maximum of suffixes of a key: more are never needed below the quota of a table.
 pub const SHARDS_MAX: u64 = 1000;
 
-/// How many suffixes a key value needs: `writes × ceil(KB) ÷ 1000`, at least one (T-09). `None` when there would be too many.
+/// Returns the number of suffixes that a key value needs: `writes × ceil(KB) ÷ 1000`, at least one
+/// (T-09). Returns `None` if there would be too many.
 #[must_use]
 pub fn shards(writes_per_second: u64, item_bytes: u64) -> Option<u64> {
     let units = writes_per_second.checked_mul(item_bytes.div_ceil(1024).max(1))?;
@@ -16,8 +18,9 @@ pub fn shards(writes_per_second: u64, item_bytes: u64) -> Option<u64> {
     (shards <= SHARDS_MAX).then_some(shards)
 }
 
-/// The suffix, from 1 to `shards`, that belongs to this value of another attribute of the item: so that a reader who knows the value
-/// finds the item with one read (T-14). It never changes for one value and number of shards.
+/// Returns the suffix, from 1 to `shards`, for this value of another attribute of the item, so that
+/// a reader that knows the value finds the item with one read (T-14). It never changes for one
+/// value and number of shards.
 #[must_use]
 pub fn calculated_suffix(value: &str, shards: u64) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = digest(value.as_bytes());

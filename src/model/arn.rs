@@ -1,4 +1,5 @@
-//! Amazon Resource Names: `arn:<partition>:<service>:<region>:<account>:<resource>`, and the account and region that ours name.
+//! Amazon Resource Names: `arn:<partition>:<service>:<region>:<account>:<resource>`. The account
+//! and region of ARNs that this engine makes are constants here.
 
 use super::TableName;
 use super::api::StreamName;
@@ -8,11 +9,11 @@ use super::names::NameError;
 pub const REGION: &str = "us-east-1";
 /// The account that ARNs name.
 pub const ACCOUNT: &str = "000000000000";
-/// `TableName` as a member's text, ARNs included (service model).
+/// The limit of a `TableName` member, which may be an ARN (service model).
 const TABLE_NAME_OR_ARN_CHARS_MAX: usize = 1024;
 const LABEL_CHARS_MAX: usize = 64;
 
-/// The parts of an ARN, empty where there are too few; nothing but its beginning was checked.
+/// The parts of an ARN, empty if there are too few; only the prefix `arn:` is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arn<'a> {
     pub service: &'a str,
@@ -22,7 +23,7 @@ pub struct Arn<'a> {
 }
 
 impl<'a> Arn<'a> {
-    /// `None` for what does not begin as an ARN does.
+    /// Parses an ARN; returns `None` if the text does not begin with `arn:`.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.strip_prefix("arn:")?.splitn(5, ':').skip(1);
@@ -35,39 +36,41 @@ impl<'a> Arn<'a> {
         })
     }
 
-    /// What follows `table/` in an ARN of DynamoDB's; region and account are not looked at, as the service's own tools mix them.
+    /// Returns the text after `table/` in an ARN of DynamoDB. Region and account are not checked,
+    /// as the service's own tools mix them.
     fn in_table(text: &'a str) -> Option<&'a str> {
         let arn = Self::parse(text).filter(|arn| arn.service == "dynamodb")?;
         arn.resource.strip_prefix("table/")
     }
 }
 
-/// The ARN of a table.
+/// Returns the ARN of a table.
 #[must_use]
 pub fn table(table: &TableName) -> String {
     format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")
 }
 
-/// `<ARN of the table>/stream/<label>`.
+/// Returns `<ARN of the table>/stream/<label>`.
 #[must_use]
 pub fn stream(stream: &StreamName) -> String {
     format!("{}/stream/{}", table(&stream.table_name), stream.label)
 }
 
-/// What stands before `table/` in the ARN of a table or of something of it: the partition, region and account that it is in.
+/// Returns the part before `table/` in the ARN of a table or of one of its resources: partition,
+/// region and account.
 #[must_use]
 pub fn home(text: &str) -> Option<&str> {
     let place = text.find(":table/")?;
     Arn::in_table(text).and(text.get(..=place))
 }
 
-/// The ARN of a table in a home of [`home`].
+/// Returns the ARN of a table with the prefix of [`home`].
 #[must_use]
 pub fn table_in(home: &str, table: &TableName) -> String {
     format!("{home}table/{table}")
 }
 
-/// The ARN of a stream in a home of [`home`].
+/// Returns the ARN of a stream with the prefix of [`home`].
 #[must_use]
 pub fn stream_in(home: &str, stream: &StreamName) -> String {
     format!(
@@ -77,10 +80,10 @@ pub fn stream_in(home: &str, stream: &StreamName) -> String {
     )
 }
 
-/// The table that `text` names, plainly or as an ARN.
+/// Parses a table's name or ARN.
 ///
 /// # Errors
-/// The first rule of names that it breaks.
+/// Fails with the first naming rule that the name breaks.
 pub fn table_named(text: &str) -> Result<TableName, NameError> {
     let within = if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX {
         None
@@ -90,7 +93,7 @@ pub fn table_named(text: &str) -> Result<TableName, NameError> {
     TableName::new(within.unwrap_or(text))
 }
 
-/// The stream of an ARN; `None` when it is no stream's.
+/// Parses the ARN of a stream; returns `None` for any other text.
 #[must_use]
 pub fn stream_named(text: &str) -> Option<StreamName> {
     let (table, label) = Arn::in_table(text)?.split_once("/stream/")?;

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::error::ValueError;
+use super::error::value::ValueError;
 use super::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
 use super::number::Number;
 use super::word::{Word, words};
@@ -51,7 +51,7 @@ words! {
 }
 
 impl AttributeType {
-    /// The wire's spelling: `S`, `N`, `B`, `BOOL`, `NULL`, `SS`, `NS`, `BS`, `L`, `M`.
+    /// Returns the tag on the wire: `S`, `N`, `B`, `BOOL`, `NULL`, `SS`, `NS`, `BS`, `L`, `M`.
     #[must_use]
     pub fn tag(self) -> &'static str {
         self.word()
@@ -65,9 +65,7 @@ impl fmt::Display for AttributeType {
 }
 
 /// Checks the name of an attribute or of a map member (docs/dynamodb.md 3.1): 1 to 65,535 bytes.
-///
-/// # Errors
-/// [`ValueError::EmptyAttributeName`], [`ValueError::AttributeNameTooLong`].
+/// Fails with [`ValueError::EmptyAttributeName`] or [`ValueError::AttributeNameTooLong`].
 pub fn check_attribute_name(name: &str) -> Result<(), ValueError> {
     match name.len() {
         0 => Err(ValueError::EmptyAttributeName),
@@ -76,20 +74,18 @@ pub fn check_attribute_name(name: &str) -> Result<(), ValueError> {
     }
 }
 
-/// Checks every name of attributes and of the members in them.
-///
-/// # Errors
-/// As [`check_attribute_name`].
+/// Checks the names of all attributes and of the members in them; fails as [`check_attribute_name`]
+/// does.
 pub fn check_names(attributes: &Map) -> Result<(), ValueError> {
     attributes
         .iter()
         .try_for_each(|(name, value)| check_attribute_name(name).and_then(|()| value.check_names()))
 }
 
-/// The elements of a set, sorted.
+/// Returns the elements of a set, sorted.
 ///
 /// # Errors
-/// `empty` when there are none; `twice`, of the elements as given, when two are equal.
+/// Fails with `empty` if there are none, and with `twice` of the given elements if two are equal.
 fn distinct<T: Ord>(
     mut elements: Vec<T>,
     empty: ValueError,
@@ -110,10 +106,8 @@ fn distinct<T: Ord>(
 }
 
 impl AttributeValue {
-    /// A set of strings in any order.
-    ///
-    /// # Errors
-    /// [`ValueError::EmptyStringSet`], [`ValueError::DuplicateStrings`].
+    /// Makes a set of strings in any order. Fails with [`ValueError::EmptyStringSet`] or
+    /// [`ValueError::DuplicateStrings`].
     pub fn string_set(elements: Vec<String>) -> Result<Self, ValueError> {
         distinct(
             elements,
@@ -123,10 +117,8 @@ impl AttributeValue {
         .map(Self::Ss)
     }
 
-    /// A set of numbers in any order; equal by value is a duplicate.
-    ///
-    /// # Errors
-    /// [`ValueError::EmptyNumberSet`], [`ValueError::DuplicateNumbers`].
+    /// Makes a set of numbers in any order; numbers of equal value are duplicates. Fails with
+    /// [`ValueError::EmptyNumberSet`] or [`ValueError::DuplicateNumbers`].
     pub fn number_set(elements: Vec<Number>) -> Result<Self, ValueError> {
         distinct(elements, ValueError::EmptyNumberSet, |_| {
             ValueError::DuplicateNumbers
@@ -134,10 +126,8 @@ impl AttributeValue {
         .map(Self::Ns)
     }
 
-    /// A set of binaries in any order.
-    ///
-    /// # Errors
-    /// [`ValueError::EmptyBinarySet`], [`ValueError::DuplicateBinaries`].
+    /// Makes a set of binaries in any order. Fails with [`ValueError::EmptyBinarySet`] or
+    /// [`ValueError::DuplicateBinaries`].
     pub fn binary_set(elements: Vec<Vec<u8>>) -> Result<Self, ValueError> {
         distinct(
             elements,
@@ -147,7 +137,8 @@ impl AttributeValue {
         .map(Self::Bs)
     }
 
-    /// Order of two values, where DynamoDB has one: S with S by bytes, N with N by value, B with B by bytes.
+    /// Compares two values of a type that DynamoDB orders: S by bytes, N by value, B by bytes.
+    /// Returns `None` for other types and for two different ones.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -158,10 +149,8 @@ impl AttributeValue {
         }
     }
 
-    /// Checks the depth of a top-level value (docs/dynamodb.md 3.2).
-    ///
-    /// # Errors
-    /// [`ValueError::Nesting`] over 32 levels.
+    /// Checks the depth of a top-level value (docs/dynamodb.md 3.2). Fails with
+    /// [`ValueError::Nesting`] for more than 32 levels.
     pub fn check_nesting(&self) -> Result<(), ValueError> {
         if self.nesting() > NESTING_LEVELS_MAX {
             Err(ValueError::Nesting)
@@ -170,10 +159,7 @@ impl AttributeValue {
         }
     }
 
-    /// Checks the names of the members of maps, however deep they are.
-    ///
-    /// # Errors
-    /// As [`check_attribute_name`].
+    /// Checks the names of map members at every depth; fails as [`check_attribute_name`] does.
     pub fn check_names(&self) -> Result<(), ValueError> {
         match self {
             Self::M(map) => check_names(map),
@@ -182,7 +168,7 @@ impl AttributeValue {
         }
     }
 
-    /// The value's type tag.
+    /// Returns the value's type tag.
     #[must_use]
     pub fn attribute_type(&self) -> AttributeType {
         match self {
@@ -199,7 +185,8 @@ impl AttributeValue {
         }
     }
 
-    /// Size in bytes by DynamoDB's item-size rules (docs/dynamodb.md 5.1), without the attribute's name.
+    /// Returns the size in bytes by DynamoDB's item-size rules (docs/dynamodb.md 5.1), without the
+    /// attribute's name.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -220,8 +207,8 @@ impl AttributeValue {
         }
     }
 
-    /// Levels of nesting: 1 for a scalar or set, one more for each list or map around content.
-    /// An empty list or map is level 1.
+    /// Returns the levels of nesting: 1 for a scalar or set, one more for each list or map around
+    /// it. An empty list or map is level 1.
     #[must_use]
     pub fn nesting(&self) -> usize {
         match self {

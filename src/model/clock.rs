@@ -1,4 +1,4 @@
-//! Time comes in from outside, so that tests can turn it.
+//! The source of time. It is passed in, so that tests can set it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,12 +22,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told.
+/// A clock that moves only when it is set.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
-    /// A clock that stands at `now_ms`.
+    /// Returns a clock that stands at `now_ms`.
     #[must_use]
     pub fn at(now_ms: u64) -> Self {
         Self(AtomicU64::new(now_ms))
@@ -38,7 +38,7 @@ impl ManualClock {
         self.0.fetch_add(milliseconds, Ordering::SeqCst);
     }
 
-    /// Sets the clock, also back.
+    /// Sets the clock, backwards too.
     pub fn set_ms(&self, now_ms: u64) {
         self.0.store(now_ms, Ordering::SeqCst);
     }

@@ -1,11 +1,11 @@
-//! Items, primary keys, the way into an item; and where entries lie: in the order of a hash of the partition key, in a collection by sort
-//! key.
+//! Items, primary keys, document paths, and the positions of entries: hash order of the partition
+//! key, then order of the sort key within a collection.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::attribute_value::{self, AttributeValue};
-use super::error::ValueError;
+use super::error::value::ValueError;
 use super::limits::ITEM_BYTES_MAX;
 use super::schema::KeySchema;
 
@@ -14,7 +14,7 @@ use super::schema::KeySchema;
 pub struct Item(pub BTreeMap<String, AttributeValue>);
 
 impl Item {
-    /// Size in bytes: every name plus every value (docs/dynamodb.md 5.1).
+    /// Returns the size in bytes: every name plus every value (docs/dynamodb.md 5.1).
     #[must_use]
     pub fn size(&self) -> usize {
         self.0
@@ -23,18 +23,19 @@ impl Item {
             .sum()
     }
 
-    /// Checks every name in the item, in maps too (docs/dynamodb.md 3.4): the last guard of every write.
-    ///
-    /// # Errors
-    /// [`ValueError::EmptyAttributeName`], [`ValueError::AttributeNameTooLong`].
+    /// Checks every name in the item, in maps too (docs/dynamodb.md 3.4): the last check of every
+    /// write. Fails with [`ValueError::EmptyAttributeName`] or
+    /// [`ValueError::AttributeNameTooLong`].
     pub fn check_names(&self) -> Result<(), ValueError> {
         attribute_value::check_names(&self.0)
     }
 
-    /// Checks names, depth and size of an item to be put (docs/dynamodb.md 3.2, 5.2). Sets are checked where values are built.
+    /// Checks names, depth and size of an item to put (docs/dynamodb.md 3.2, 5.2). Sets are checked
+    /// where values are built.
     ///
     /// # Errors
-    /// [`ValueError::Nesting`], those of [`Self::check_names`], [`ValueError::ItemTooLarge`].
+    /// Fails with [`ValueError::Nesting`], an error of [`Self::check_names`], or
+    /// [`ValueError::ItemTooLarge`].
     pub fn check_limits(&self) -> Result<(), ValueError> {
         self.check_nesting()?;
         self.check_names()?;
@@ -45,21 +46,18 @@ impl Item {
         }
     }
 
-    /// The depth of its values.
-    ///
-    /// # Errors
-    /// [`ValueError::Nesting`].
+    /// Checks the depth of the values; fails with [`ValueError::Nesting`].
     pub fn check_nesting(&self) -> Result<(), ValueError> {
         self.0.values().try_for_each(AttributeValue::check_nesting)
     }
 
-    /// The attribute's value, if the item has it.
+    /// Returns the attribute's value, if the item has it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&AttributeValue> {
         self.0.get(name)
     }
 
-    /// The primary key of this item under `schema`, if every key attribute is there.
+    /// Returns the primary key of this item under `schema`, if every key attribute is present.
     #[must_use]
     pub fn key(&self, schema: &KeySchema) -> Option<Key> {
         let partition = self.get(&schema.partition.name)?.clone();
@@ -82,7 +80,7 @@ impl<const N: usize> From<[(&str, AttributeValue); N]> for Item {
     }
 }
 
-/// The primary key of a base item: values only, the names are the schema's.
+/// The primary key of a base item: values only, the names are in the schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     pub partition: AttributeValue,
@@ -90,7 +88,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key as an item of one or two attributes, named by `schema`.
+    /// Returns the key as an item of one or two attributes, named by `schema`.
     #[must_use]
     pub fn to_item(&self, schema: &KeySchema) -> Item {
         let mut item = Item::default();
@@ -121,7 +119,7 @@ pub enum PathElement {
 }
 
 impl DocumentPath {
-    /// A path of one top-level attribute.
+    /// Returns the path of a top-level attribute.
     #[must_use]
     pub fn top_level(name: impl Into<String>) -> Self {
         Self {
@@ -130,7 +128,7 @@ impl DocumentPath {
         }
     }
 
-    /// As expressions write it, `a.b[0]`, each name as `name` writes it.
+    /// Returns the path as in expressions, `a.b[0]`; `name` renders each name.
     #[must_use]
     pub fn written(&self, mut name: impl FnMut(&str) -> String) -> String {
         self.rest
@@ -142,7 +140,7 @@ impl DocumentPath {
     }
 }
 
-/// As error texts render it: `[a, b, [1]]`.
+/// Formats the path as in error texts: `[a, b, [1]]`.
 impl fmt::Display for DocumentPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}", self.head)?;
@@ -156,17 +154,17 @@ impl fmt::Display for DocumentPath {
     }
 }
 
-/// A range of hash positions, and in one collection of sort keys.
+/// A range of positions in hash order, and of sort keys within one collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceRange {
-    /// Digest of the partition key and, inside a collection, the order there.
+    /// The digest of the partition key and, within a collection, the sort order.
     pub from: Vec<u8>,
-    /// The first place behind; `None` is the end of the hash space.
+    /// The first position after the range; `None` is the end of the hash space.
     pub to: Option<Vec<u8>>,
 }
 
 impl PlaceRange {
-    /// A whole collection, of a digest.
+    /// Returns the range of the whole collection with this digest.
     #[must_use]
     pub fn of_collection(digest: [u8; 16]) -> Self {
         let next = u128::from_be_bytes(digest)
@@ -178,7 +176,8 @@ impl PlaceRange {
         }
     }
 
-    /// The part that it has of the collection of a digest; `None` unless one of its ends is inside the collection.
+    /// Returns the part of the collection with this digest that lies in the range; `None` unless
+    /// one of the range's ends is inside the collection.
     #[must_use]
     pub fn part_of(&self, digest: [u8; 16]) -> Option<Self> {
         let whole = Self::of_collection(digest);

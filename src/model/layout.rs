@@ -1,5 +1,5 @@
-//! What can be told of tables beside their data: metrics, partitions, heat. Capacity is counted by DynamoDB's formulas; partitions
-//! and their heat are a model of the service.
+//! Measurements of tables beside their data: metrics, partitions, heat. Capacity is counted by
+//! DynamoDB's formulas; partitions and their heat are a model of the service.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ pub use super::item::PlaceRange;
 use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexName, TableName};
 
-/// Sum, count, least and greatest of what was counted.
+/// Sum, count, minimum and maximum of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Statistic {
     pub count: u64,
     pub sum: f64,
-    /// Of no meaning while `count` is 0.
+    /// Undefined while `count` is 0.
     pub min: f64,
-    /// Of no meaning while `count` is 0.
+    /// Undefined while `count` is 0.
     pub max: f64,
 }
 
@@ -39,7 +39,7 @@ impl Statistic {
         self.sum += value;
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the values of another sample.
     pub fn merge(&mut self, other: &Self) {
         *self = match (self.count, other.count) {
             (_, 0) => *self,
@@ -53,7 +53,7 @@ impl Statistic {
         };
     }
 
-    /// 0 when nothing was counted.
+    /// Returns the mean, or 0 for an empty sample.
     #[must_use]
     pub fn average(&self) -> f64 {
         if self.count == 0 {
@@ -64,22 +64,27 @@ impl Statistic {
     }
 }
 
-/// What queries, or scans, of a table or index read: what was evaluated and not returned was paid for and wasted.
+/// The reads of queries, or of scans, on a table or index. An item that was evaluated and not
+/// returned was paid for and wasted.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
+// Pages; each range of a PartiQL statement counts as one.
 pub struct Reads {
     /// Pages; the parts of a PartiQL statement that reads several ranges each.
     pub requests: u64,
     /// `ScannedCount`: items or entries before the filter.
+    // `Count`: the ones that the filter kept.
     pub evaluated: u64,
     /// `Count`: those that the filter kept.
+    // Read units, with those of items fetched from the table for a local index; a part of
+    // [`Usage::read`], of the index and of the table.
     pub returned: u64,
     /// Read units, with those of items fetched from the table for a local index; a part of [`Usage::read`], there and at the table.
     pub units: f64,
 }
 
 impl Reads {
-    /// Adds others.
+    /// Adds other reads.
     pub fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.evaluated += other.evaluated;
@@ -88,7 +93,7 @@ impl Reads {
     }
 }
 
-/// What a table or index was asked for, in capacity units.
+/// The load on a table or index, in capacity units.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -100,11 +105,12 @@ pub struct Usage {
     pub read_throttles: u64,
     /// `WriteThrottleEvents`.
     pub write_throttles: u64,
-    /// `OnlineIndexConsumedWriteCapacity`: what the backfill of an index took, each step a sample. Not part of `write`.
+    /// `OnlineIndexConsumedWriteCapacity`: the units of an index backfill, one sample for each
+    /// step. Not part of `write`.
     pub online_write: Statistic,
-    /// `OnlineIndexThrottleEvents`: how often it had to wait. Not part of `write_throttles`.
+    /// `OnlineIndexThrottleEvents`: the waits of a backfill. Not part of `write_throttles`.
     pub online_throttles: u64,
-    /// `OnlineIndexPercentageProgress`: the last that was known.
+    /// `OnlineIndexPercentageProgress`: the last known value.
     pub online_percent: Option<u64>,
     /// Pages of Query.
     pub queries: Reads,
@@ -113,7 +119,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds that of another while, process or source.
+    /// Adds the usage of another period, process or source.
     pub fn merge(&mut self, other: &Self) {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
@@ -126,7 +132,7 @@ impl Usage {
         self.scans.merge(&other.scans);
     }
 
-    /// Units and throttles, without those of a backfill.
+    /// Returns units and throttles, without those of a backfill.
     #[must_use]
     pub fn load(&self) -> Load {
         let (read_throttles, write_throttles) = (self.read_throttles, self.write_throttles);
@@ -141,7 +147,7 @@ impl Usage {
 
 macro_rules! metered {
     ($($name:ident)+) => {
-        /// The data operations that are counted by themselves.
+        /// A data operation that is counted by itself.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum MeteredOperation {
             $($name),+
@@ -150,7 +156,7 @@ macro_rules! metered {
         impl MeteredOperation {
             pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
 
-            /// The API's name.
+            /// Returns the API's name.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name)),+ }
@@ -167,7 +173,7 @@ metered! {
     ExecuteStatement BatchExecuteStatement ExecuteTransaction
 }
 
-/// What became of one operation on one table.
+/// The outcomes of one operation on one table.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OperationCounts {
@@ -182,7 +188,7 @@ pub struct OperationCounts {
 }
 
 impl OperationCounts {
-    /// Adds those of another while or process.
+    /// Adds the counts of another period or process.
     pub fn merge(&mut self, other: &Self) {
         self.latency_ms.merge(&other.latency_ms);
         self.returned_items.merge(&other.returned_items);
@@ -191,10 +197,10 @@ impl OperationCounts {
     }
 }
 
-/// By the place of the operation in [`MeteredOperation::ALL`].
+/// Counts by the operation's index in [`MeteredOperation::ALL`].
 pub type Operations = [OperationCounts; MeteredOperation::ALL.len()];
 
-/// The counts of operations in the store: those that there are, by the operations' names.
+/// Serializes the counts that are not zero, by the operations' names.
 fn by_name<S: Serializer>(counts: &Operations, to: S) -> Result<S::Ok, S::Error> {
     let named = MeteredOperation::ALL
         .into_iter()
@@ -212,11 +218,11 @@ fn of_names<'de, D: Deserializer<'de>>(from: D) -> Result<Operations, D::Error> 
         .map(|operation| named.get(operation.name()).copied().unwrap_or_default()))
 }
 
-/// What is counted of a table as a whole.
+/// The counts of a table as a whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableCounts {
-    /// By the place of the operation in [`MeteredOperation::ALL`]; in the store by its name.
+    /// By the operation's index in [`MeteredOperation::ALL`]; in the store by its name.
     #[serde(serialize_with = "by_name", deserialize_with = "of_names")]
     pub operations: Operations,
     /// `ConditionalCheckFailedRequests`.
@@ -228,7 +234,7 @@ pub struct TableCounts {
 }
 
 impl TableCounts {
-    /// Adds those of another while or process.
+    /// Adds the counts of another period or process.
     pub fn merge(&mut self, other: &Self) {
         self.operations
             .iter_mut()
@@ -240,8 +246,8 @@ impl TableCounts {
     }
 }
 
-/// Counts since the counting began, and those of each of the last minutes in which there were any, oldest first. A minute is
-/// its number since the epoch.
+/// Counts since the counting began, and those of each of the last minutes with any, oldest first. A
+/// minute is its number since the epoch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series<T> {
     pub total: T,
@@ -254,31 +260,31 @@ pub struct SourceMetrics {
     /// `None` for the base table.
     pub index: Option<IndexName>,
     pub usage: Series<Usage>,
-    /// Of each window, in the order of [`Window::ALL`].
+    /// One for each window, in the order of [`Window::ALL`].
     pub windows: [Usage; 3],
     pub is_local: bool,
     pub billing: Billing,
     pub entries: u64,
-    /// With the overhead of each entry.
+    /// Bytes with the overhead of each entry.
     pub billed_bytes: u64,
-    /// Of an index whose backfill goes on, `OnlineIndex…`.
+    /// The progress of a running backfill, `OnlineIndex…`.
     pub backfill: Option<IndexProgress>,
 }
 
 impl SourceMetrics {
-    /// What was asked for in a window.
+    /// Returns the load of a window.
     #[must_use]
     pub fn within(&self, window: Window) -> &Usage {
         &self.windows[window as usize]
     }
 
-    /// Does the table's own dimension count it: the base and the local indexes?
+    /// True if the table's own metrics include this source: the base and the local indexes.
     #[must_use]
     pub fn is_of_table(&self) -> bool {
         self.index.is_none() || self.is_local
     }
 
-    /// `table`, `gsi` or `lsi`.
+    /// Returns `table`, `gsi` or `lsi`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match (&self.index, self.is_local) {
@@ -288,7 +294,7 @@ impl SourceMetrics {
         }
     }
 
-    /// Units a second, where they are given in advance.
+    /// Returns the provisioned units a second, if there are any.
     #[must_use]
     pub fn provisioned(&self) -> Option<ProvisionedThroughput> {
         match self.billing {
@@ -298,14 +304,14 @@ impl SourceMetrics {
     }
 }
 
-/// How the units of a table or index are paid for.
+/// The billing of a table's or index's units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Billing {
-    /// Each unit that is used.
+    /// Each used unit is billed.
     OnDemand,
-    /// Units a second, used or not.
+    /// Units a second are billed, used or not.
     Provisioned(ProvisionedThroughput),
-    /// Those of a local index are of its table's provisioned ones.
+    /// A local index consumes its table's units.
     WithTable,
 }
 
@@ -316,30 +322,32 @@ pub struct TableMetrics {
     /// The base first, then the indexes in the schema's order.
     pub sources: Vec<SourceMetrics>,
     pub counts: Series<TableCounts>,
-    /// When the counting began, milliseconds since the epoch: with the table, or with the process that first counted of it.
+    /// The time at which the counting began, milliseconds since the epoch: with the table, or with
+    /// the first process that counted it.
     pub since_ms: u64,
 }
 
-/// The metrics of everything.
+/// The metrics of all tables and of the store.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Metrics {
     pub now_ms: u64,
     pub tables: Vec<TableMetrics>,
-    /// `UserErrors`: refused requests, but not throttled ones and failed conditions.
+    /// `UserErrors`: refused requests, without throttled ones and failed conditions.
     pub user_errors: u64,
-    /// Of the store's log behind the last checkpoint, and seconds since this process made its last one.
+    /// Bytes of the store's log after the last checkpoint, and seconds since this process made its
+    /// last one.
     pub log_bytes: u64,
     pub checkpoint_age: Option<f64>,
 }
 
-/// How far back load is looked for.
+/// A period of recent load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Window {
-    /// Six tens of seconds, the one now included.
+    /// Six steps of ten seconds, the current one included.
     Minute,
-    /// 60 minutes, the one now included.
+    /// 60 minutes, the current one included.
     Hour,
-    /// 24 hours, the one now included.
+    /// 24 hours, the current one included.
     Day,
 }
 
@@ -347,7 +355,7 @@ impl Window {
     /// The shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
-    /// As in `heat.hour.tsv`.
+    /// Returns the name as in `heat.hour.tsv`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -357,13 +365,13 @@ impl Window {
         }
     }
 
-    /// Seconds that its rates are told by.
+    /// Returns the seconds by which a window's load is divided for a rate.
     #[must_use]
     pub fn seconds(self) -> f64 {
         self.steps().0 as f64 * self.steps().1 as f64 / 1e3
     }
 
-    /// Where it is now: it ends now, and begins with one of its steps.
+    /// Returns the window that ends now and begins with one of its steps.
     #[must_use]
     pub fn span(self, now_ms: u64) -> TimeSpan {
         let (count, step_ms) = self.steps();
@@ -375,7 +383,7 @@ impl Window {
         }
     }
 
-    /// How many steps, and the milliseconds of one.
+    /// Returns the number of steps, and the milliseconds of one.
     fn steps(self) -> (u64, u64) {
         match self {
             Self::Minute => (6, 10_000),
@@ -393,7 +401,7 @@ pub struct TimeSpan {
     pub to_ms: u64,
 }
 
-/// Capacity units, both kinds, and requests that were throttled.
+/// Consumed capacity units of both kinds, and throttled requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Load {
     pub read: f64,
@@ -403,25 +411,26 @@ pub struct Load {
 }
 
 impl Load {
-    /// `ConsumedThroughputUnits` of Contributor Insights: a write weighs three times a read (docs/dynamodb.md 23.2).
+    /// Returns `ConsumedThroughputUnits` of Contributor Insights: a write weighs three times a read
+    /// (docs/dynamodb.md 23.2).
     #[must_use]
     pub fn weight(&self) -> f64 {
         3.0 * self.write + self.read
     }
 
-    /// Throttled requests of both kinds.
+    /// Returns the throttled requests of both kinds.
     #[must_use]
     pub fn throttles(&self) -> u64 {
         self.read_throttles + self.write_throttles
     }
 
-    /// Was nothing asked for?
+    /// True if there was no load.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds another.
+    /// Adds another load.
     pub fn add(&mut self, other: &Self) {
         self.read += other.read;
         self.write += other.write;
@@ -430,16 +439,17 @@ impl Load {
     }
 }
 
-/// The second in which most was asked for: limits are by the second, and a mean hides what met them.
+/// The second with the highest load: limits are by the second, and a mean hides a peak that met
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Busiest {
-    /// Since the epoch; 0 when nothing was asked for.
+    /// Seconds since the epoch; 0 if there was no load.
     pub second: u64,
     pub load: Load,
 }
 
 impl Busiest {
-    /// The heavier of two; what two processes did in the same second is added.
+    /// Keeps the heavier of the two; the loads of two processes in the same second are added.
     pub fn merge(&mut self, other: &Self) {
         if self.second == other.second {
             self.load.add(&other.load);
@@ -451,7 +461,7 @@ impl Busiest {
     }
 }
 
-/// What was asked for over a while.
+/// The load of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WindowLoad {
     pub load: Load,
@@ -459,40 +469,40 @@ pub struct WindowLoad {
 }
 
 impl WindowLoad {
-    /// Adds that of another while, or of another process.
+    /// Adds the load of another period, or of another process.
     pub fn merge(&mut self, other: &Self) {
         self.load.add(&other.load);
         self.busiest.merge(&other.busiest);
     }
 }
 
-/// One of the most asked for partition key values, or single items, of a table or index.
+/// One of the most requested partition key values, or single items, of a table or index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotKey<K = Vec<AttributeValue>> {
     pub digest: [u8; 16],
-    /// `None` when nothing has that key now.
+    /// `None` if nothing has that key now.
     pub key: Option<K>,
-    /// The partition it lies in; the first when its collection spans several.
+    /// The partition in which it lies; the first one if its collection spans several.
     pub partition: u32,
-    /// Of the window that was asked about.
+    /// The load of the requested window.
     pub load: Load,
-    /// In that window; not told of single items.
+    /// The busiest second of that window; not known for single items.
     pub busiest: Busiest,
-    /// Of the last day, as [`Window::Day`]; of single items since they are counted.
+    /// The load of the last day, as [`Window::Day`]; for single items, since they are counted.
     pub total: Load,
 }
 
-/// Why a partition is there.
+/// The reason for which a partition was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PartitionOrigin {
-    /// It was made with its table or index, for the throughput that was asked for.
+    /// Made with its table or index, for the requested throughput.
     Creation,
-    /// More throughput was asked for.
+    /// More throughput was requested.
     Throughput,
-    /// The one before was full.
+    /// A parent that was full.
     Size,
-    /// The one before was asked for more than a partition gives.
+    /// The load of its parent was above the limit of a partition.
     Heat,
 }
 
@@ -508,7 +518,7 @@ impl PartitionOrigin {
     }
 }
 
-/// What a partition gives (docs/dynamodb.md 22.1, docs/requirements.md P-07).
+/// The limits of a partition (docs/dynamodb.md 22.1, docs/requirements.md P-07).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PartitionLimits {
     /// Bytes with overhead.
@@ -520,7 +530,7 @@ pub struct PartitionLimits {
 }
 
 impl Default for PartitionLimits {
-    /// 10 GB, 3,000 and 1,000 units a second.
+    /// Returns 10 GB, 3,000 and 1,000 units a second.
     fn default() -> Self {
         Self {
             bytes_max: 10 * 1024 * 1024 * 1024,
@@ -530,13 +540,13 @@ impl Default for PartitionLimits {
     }
 }
 
-/// A bound of a partition in readable keys.
+/// A bound of a partition as readable keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundKey {
     pub partition: Vec<AttributeValue>,
-    /// The sort key inside the collection; empty for its beginning.
+    /// The sort key within the collection; empty for its beginning.
     pub sort: Vec<AttributeValue>,
-    /// The bound is just behind the collection.
+    /// True if the bound is just after the collection.
     pub is_after: bool,
 }
 
@@ -547,62 +557,62 @@ pub struct PartitionReport {
     pub range: PlaceRange,
     pub since_ms: u64,
     pub origin: PartitionOrigin,
-    /// Of the window that was asked about.
+    /// The load of the requested window.
     pub load: Load,
-    /// In that window.
+    /// The busiest second of that window.
     pub busiest: Busiest,
-    /// Of its limits over the window, 1 for all.
+    /// The load over the window as a part of the limits, 1 for all.
     pub share: f64,
-    /// Of its limits in the busiest second of the window, 1 for all.
+    /// The load in the busiest second as a part of the limits, 1 for all.
     pub busiest_share: f64,
 }
 
-/// What lies in a partition, counted.
+/// The counted content of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PartitionContent {
     /// Item collections, or parts of one.
     pub collections: u64,
     pub items: u64,
-    /// With overhead; of a base table with its local index entries.
+    /// Bytes with overhead; for a base table with its local index entries.
     pub billed_bytes: u64,
 }
 
-/// What the next split of a partition would be, were it to be split now.
+/// The next split of a partition, if it were to be split now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SplitCandidate {
-    /// There is nothing in it that could be on two sides.
+    /// The partition holds nothing that can be split.
     Single,
-    /// One collection, kept together by a local index.
+    /// The partition holds one collection, kept together by a local index.
     HeldByLocalIndex,
-    /// Its load follows sort keys that grow or fall: a part of it would be as hot again.
+    /// The load follows ascending or descending sort keys: a part of the partition would be as hot.
     Sequence,
-    /// It was split for its load as often as is of use.
+    /// The partition was split for its load as often as is useful.
     Enough,
-    /// Below its limits.
+    /// The partition is below its limits.
     NotNeeded,
-    /// The limit that calls for it.
+    /// The limit that requires the split.
     Because(PartitionOrigin),
 }
 
 /// One of the largest item collections of a table or global index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BigCollection {
-    /// `None` when it is gone since it was counted.
+    /// `None` if it was deleted since it was counted.
     pub key: Option<Vec<AttributeValue>>,
-    /// The partition it lies in; the first when it spans several.
+    /// The partition in which it lies; the first one if it spans several.
     pub partition: u32,
     pub items: u64,
-    /// With the overhead of each item, and with local index entries.
+    /// Bytes with the overhead of each item, and with local index entries.
     pub billed_bytes: u64,
 }
 
-/// Requests that were throttled by the same limit of the same partition within a minute.
+/// The requests that were throttled by the same limit of the same partition within a minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThrottleWarning {
     /// The first of them.
     pub throttled: Throttled,
     pub requests: u64,
-    /// Of the first, milliseconds since the epoch.
+    /// The time of the first, milliseconds since the epoch.
     pub time_ms: u64,
 }
 
@@ -611,7 +621,7 @@ pub struct ThrottleWarning {
 pub struct CollectionWarning {
     pub table: TableName,
     pub partition: AttributeValue,
-    /// With overhead and local index entries.
+    /// Bytes with overhead and local index entries.
     pub billed_bytes: u64,
     pub bytes_max: u64,
     /// Milliseconds since the epoch.

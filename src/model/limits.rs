@@ -22,7 +22,8 @@ pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Operators in one expression.
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
-/// Values that an expression refers to, each as often as it does; twice the bound of all of them would serve every use once. Our own.
+/// Values that an expression refers to, each counted as often as it is used; twice the bound of all
+/// values would allow every use once. An addition of this engine.
 pub const EXPRESSION_VALUES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// A placeholder (`#x`, `:x`), sign included.
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
@@ -44,17 +45,17 @@ pub const KEY_NAME_CHARS_MAX: usize = 255;
 pub const SEGMENTS_MAX: u32 = 1_000_000;
 /// ListTables page.
 pub const LIST_TABLES_MAX: u32 = 100;
-/// ListStreams page, and DescribeStream's of shards (service model's documentation).
+/// ListStreams page, and DescribeStream page of shards (service model's documentation).
 pub const LIST_STREAMS_MAX: u32 = 100;
 /// Records of a GetRecords page.
 pub const STREAM_RECORDS_MAX: u32 = 1000;
-/// Records of a GetRecords page, by their `SizeBytes`; one record is always given.
+/// Records of a GetRecords page, by their `SizeBytes`; one record is always returned.
 pub const STREAM_PAGE_BYTES_MAX: u64 = 1024 * 1024;
-/// How long a stream keeps a record (developer guide, "Data retention limit").
+/// Retention of a stream's records (developer guide, "Data retention limit").
 pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
-/// How long a shard iterator is valid.
+/// Validity of a shard iterator.
 pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
-/// Items that expired longer ago than five years are left alone (developer guide, TTL).
+/// The age of expiry up to which time to live deletes an item: five years (developer guide, TTL).
 pub const TTL_PAST_MS_MAX: u64 = 5 * 365 * 24 * 60 * 60 * 1000;
 /// Storage overhead counted per item and per index entry in `TableSizeBytes`, `IndexSizeBytes` (developer guide, LSI storage).
 pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
@@ -62,7 +63,8 @@ pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
 pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 /// Provisioned units must stay below this (CreateTable check 3).
 pub const CAPACITY_UNITS_MAX: u64 = 1_000_000_000_000;
-/// How long the backup of a deleted table with point-in-time recovery is kept (developer guide, point-in-time recovery): 35 days.
+/// Retention of the backup of a deleted table with point-in-time recovery (developer guide,
+/// point-in-time recovery): 35 days.
 pub const SYSTEM_BACKUP_KEPT_MS: u64 = 35 * 24 * 60 * 60 * 1000;
 /// Elements of a GSI's HASH part, and of its RANGE part.
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
@@ -72,7 +74,7 @@ pub const READ_UNIT_BYTES: usize = 4096;
 pub const WRITE_UNIT_BYTES: usize = 1024;
 /// Keys of BatchGetItem, over all tables.
 pub const BATCH_GET_KEYS_MAX: usize = 100;
-/// Items in an answer of BatchGetItem; what is beyond comes back as unprocessed keys.
+/// Items in a response of BatchGetItem; the rest is returned as unprocessed keys.
 pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Requests of BatchWriteItem, over all tables.
 pub const BATCH_WRITE_REQUESTS_MAX: usize = 25;
@@ -88,15 +90,16 @@ pub const STATEMENT_CHARS_MAX: usize = 8192;
 pub const BATCH_STATEMENTS_MAX: usize = 25;
 /// `NextToken` of ExecuteStatement (service model).
 pub const STATEMENT_TOKEN_CHARS_MAX: usize = 32_768;
-/// How long a `ClientRequestToken` is remembered.
+/// Validity of a `ClientRequestToken`.
 pub const CLIENT_TOKEN_VALID_MS: u64 = 10 * 60 * 1000;
 /// Provisioned read or write units of one table or index (quota "Table-level throughput").
 pub const TABLE_CAPACITY_UNITS_MAX: u64 = 40_000;
-/// Provisioned read or write units of all tables (quota "Account-level throughput"); held by the simulator of throttling alone.
+/// Provisioned read or write units of all tables (quota "Account-level throughput"); enforced only
+/// by the simulation of throttling.
 pub const ACCOUNT_CAPACITY_UNITS_MAX: u64 = 80_000;
 /// Decreases of provisioned throughput in a UTC day before they are limited.
 pub const FREE_DECREASES: u64 = 4;
-/// The least time between limited decreases.
+/// The minimum time between limited decreases.
 pub const DECREASE_INTERVAL_MS: u64 = 60 * 60 * 1000;
 /// Tags of a resource.
 pub const TAGS_MAX: usize = 50;
@@ -107,7 +110,7 @@ pub const TAG_VALUE_CHARS_MAX: usize = 256;
 /// A resource-based policy.
 pub const POLICY_BYTES_MAX: usize = 20_480;
 
-/// Saved queries of a table. Our own.
+/// Saved queries of a table. An addition of this engine.
 pub const SAVED_QUERIES_MAX: usize = 200;
-/// The text of a saved request. Our own.
+/// The text of a saved request. An addition of this engine.
 pub const SAVED_REQUEST_BYTES_MAX: usize = 16 * 1024;

@@ -1,7 +1,7 @@
 //! The domain: values, items, keys, schemas, limits, requests and responses, errors.
 //!
-//! Nothing here knows JSON, bytes on disk, HTTP or FUSE. Every other layer imports from here, and this layer
-//! imports from none of them.
+//! Nothing here depends on JSON, on-disk bytes, HTTP or FUSE. Every other layer imports from here,
+//! and this layer imports from none of them.
 
 pub mod api;
 pub mod arn;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
-/// Why a text is no table or index name.
+/// The rule that a table or index name breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error("a name has at least 3 characters")]
@@ -40,14 +40,14 @@ macro_rules! name_type {
             /// Checks length and alphabet.
             ///
             /// # Errors
-            /// [`NameError`] names the rule that is broken.
+            /// Fails with the [`NameError`] of the broken rule.
             pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
                 let text = text.into();
                 check(&text)?;
                 Ok(Self(text))
             }
 
-            /// The name as text.
+            /// Returns the name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -77,11 +77,11 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// A table's name, proved legal.
+    /// A checked table name.
     TableName
 );
 name_type!(
-    /// An index's name, proved legal; unique among all indexes of its table.
+    /// A checked index name, unique among all indexes of its table.
     IndexName
 );
 

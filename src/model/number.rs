@@ -1,7 +1,8 @@
-//! DynamoDB numbers: exact decimals of up to 38 significant digits, magnitude 0 or 1e-130 to 9.99…e125. Sums and differences are exact too:
-//! what does not fit is an error, nothing is ever rounded (docs/dynamodb.md 4).
+//! DynamoDB numbers: exact decimals of up to 38 significant digits, magnitude 0 or 1e-130 to
+//! 9.99…e125. Sums and differences are exact too: a result that does not fit is an error, nothing
+//! is ever rounded (docs/dynamodb.md 4).
 //!
-//! One canonical form per value, so that equality, order, hash, stored bytes and text agree.
+//! Each value has one canonical form, so that equality, order, hash, stored bytes and text agree.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,18 +12,19 @@ use super::error::value::NumberError;
 
 /// Significant digits of a number (docs/dynamodb.md 4).
 pub const DIGITS_MAX: u32 = 38;
-/// Power of ten of the leading digit, at most.
+/// The maximum power of ten of the leading digit.
 pub const MAGNITUDE_MAX: i64 = 125;
-/// Power of ten of the leading digit, at least.
+/// The minimum power of ten of the leading digit.
 pub const MAGNITUDE_MIN: i64 = -130;
-/// Canonical text, at most: sign, `0.`, 129 zeros and 38 digits.
+/// The maximum length of the canonical text: sign, `0.`, 129 zeros and 38 digits.
 pub const TEXT_BYTES_MAX: usize = 1 + 2 + 129 + 38;
 
-/// `(-1)^negative * coefficient * 10^exponent`; the coefficient has no trailing decimal zero, zero is `(false, 0, 0)`.
+/// A number `(-1)^negative * coefficient * 10^exponent`; the coefficient has no trailing decimal
+/// zero, zero is `(false, 0, 0)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Number {
     negative: bool,
-    /// At most 38 decimal digits.
+    /// 38 decimal digits at most.
     coefficient: u128,
     exponent: i16,
 }
@@ -34,10 +36,12 @@ impl Number {
         exponent: 0,
     };
 
-    /// The number `(-1)^negative * coefficient * 10^exponent`, in any spelling of that value.
+    /// Returns the number `(-1)^negative * coefficient * 10^exponent`; the parts need not be
+    /// canonical.
     ///
     /// # Errors
-    /// [`NumberError`] when it has too many digits or is out of range. A zero has no range.
+    /// Fails with a [`NumberError`] if it has too many digits or is out of range. A zero has no
+    /// range.
     pub fn from_parts(
         negative: bool,
         coefficient: u128,
@@ -64,20 +68,23 @@ impl Number {
         })
     }
 
-    /// The number of that value.
+    /// Returns the number of this value.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
-        // 20 digits at most: always in range.
-        Self::from_parts(false, u128::from(value), 0).unwrap_or(Self::ZERO)
+        match Self::from_parts(false, u128::from(value), 0) {
+            Ok(number) => number,
+            Err(_) => unreachable!("20 digits are always in range"),
+        }
     }
 
-    /// The parts: sign, coefficient without trailing zeros, power of ten.
+    /// Returns the sign, the coefficient without trailing zeros, and the power of ten.
     #[must_use]
     pub fn parts(&self) -> (bool, u128, i16) {
         (self.negative, self.coefficient, self.exponent)
     }
 
-    /// Size in bytes by DynamoDB's rule (docs/dynamodb.md 5.1): 1 for zero, else 1 + base-100 digit groups + 1 if negative.
+    /// Returns the size in bytes by DynamoDB's rule (docs/dynamodb.md 5.1): 1 for zero, else 1 +
+    /// base-100 digit groups + 1 if negative.
     #[must_use]
     pub fn size(&self) -> usize {
         if self.coefficient == 0 {
@@ -87,7 +94,7 @@ impl Number {
         1 + usize::from(groups.unsigned_abs()) + usize::from(self.negative)
     }
 
-    /// Power of ten of the leading digit; 0 for zero.
+    /// Returns the power of ten of the leading digit; 0 for zero.
     #[must_use]
     pub fn magnitude(&self) -> i16 {
         match self.coefficient {
@@ -97,7 +104,8 @@ impl Number {
         }
     }
 
-    /// The decimal digits of the coefficient, most significant first, each 0 to 9; none for zero.
+    /// Returns the decimal digits of the coefficient, most significant first, each 0 to 9; none for
+    /// zero.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -125,7 +133,8 @@ impl Number {
         &buffer[at..]
     }
 
-    /// The canonical text: plain decimal, no exponent, no needless zeros, no `+`, no `-0`.
+    /// Writes the canonical text into `buffer` and returns it: plain decimal, no exponent, no
+    /// needless zeros, no `+`, no `-0`.
     #[must_use]
     pub fn text<'b>(&self, buffer: &'b mut [u8; TEXT_BYTES_MAX]) -> &'b str {
         let mut digit_buffer = [0; DIGITS_MAX as usize];
@@ -156,7 +165,7 @@ impl Number {
         text.finish()
     }
 
-    /// The coefficient scaled to 38 digits, so that numbers of one magnitude compare by it.
+    /// Returns the coefficient scaled to 38 digits, so that numbers of one magnitude compare by it.
     fn scaled(&self) -> u128 {
         let digits = self.coefficient.checked_ilog10().unwrap_or(0) + 1;
         self.coefficient * 10_u128.pow(DIGITS_MAX.saturating_sub(digits))
@@ -175,7 +184,7 @@ impl Number {
     }
 }
 
-/// ASCII text growing in a fixed buffer that is large enough.
+/// An ASCII text that grows in a fixed buffer, which is large enough.
 struct Text<'b> {
     buffer: &'b mut [u8; TEXT_BYTES_MAX],
     len: usize,
@@ -201,7 +210,9 @@ impl<'b> Text<'b> {
 
     fn finish(self) -> &'b str {
         let Self { buffer, len } = self;
-        std::str::from_utf8(&buffer[..len]).unwrap_or_default()
+        // An empty text instead would be stored as one.
+        std::str::from_utf8(&buffer[..len])
+            .unwrap_or_else(|_| unreachable!("sign, digits and point are ASCII"))
     }
 }
 
@@ -246,7 +257,8 @@ impl From<i64> for Number {
 impl FromStr for Number {
     type Err = NumberError;
 
-    /// Parses docs/dynamodb.md 4's grammar: `sign? ( digit+ ('.' digit*)? | '.' digit+ ) ( [eE] sign? digit+ )?`. Linear in the text.
+    /// Parses the grammar of docs/dynamodb.md 4: `sign? ( digit+ ('.' digit*)? | '.' digit+ ) (
+    /// [eE] sign? digit+ )?`. Takes linear time.
     fn from_str(text: &str) -> Result<Self, NumberError> {
         if text.is_empty() {
             return Err(NumberError::Empty);
@@ -258,19 +270,20 @@ impl FromStr for Number {
     }
 }
 
-/// A number as its text spells it.
+/// A number as spelled in its text.
 struct Spelled {
     negative: bool,
-    /// The digits from the first to the last that is not zero; wrong when there are more than [`DIGITS_MAX`].
+    /// The digits from the first to the last that is not zero; wrong if there are more than
+    /// [`DIGITS_MAX`].
     coefficient: u128,
-    /// How many digits those are; 0 for zero.
+    /// The count of these digits; 0 for zero.
     significant: u64,
-    /// Power of ten of the coefficient's last digit, or of the text's last digit for zero.
+    /// The power of ten of the coefficient's last digit, or of the text's last digit for zero.
     exponent: i64,
 }
 
 impl Spelled {
-    /// `None` when the text does not follow the grammar.
+    /// Parses the text; returns `None` if it does not follow the grammar.
     fn parse(text: &[u8]) -> Option<Self> {
         let (negative, rest) = sign(text);
         let (whole, rest) = digits(rest);
@@ -304,7 +317,7 @@ impl Spelled {
         Some(spelled)
     }
 
-    /// Takes the next digit; `zeros` counts the zeros since the last digit that was not zero.
+    /// Appends the next digit; `zeros` counts the zeros since the last digit that was not zero.
     fn push(&mut self, digit: u8, zeros: &mut u64) {
         if digit == 0 {
             *zeros = zeros.saturating_add(1);
@@ -320,8 +333,9 @@ impl Spelled {
         }
     }
 
-    /// The older layer's decimals have an exponent of 32 bits; where it takes 32 bits to say how many digits stand before the point,
-    /// the sum wraps, and what is far too large is told to be too small (docs/dynamodb.md 4).
+    /// Checks the exponent as the older layer does; the exponent of its decimals has 32 bits. If
+    /// the count of digits before the point takes 32 bits, its sum wraps, and a number that is far
+    /// too large is reported as too small (docs/dynamodb.md 4).
     fn check_exponent(&self, text: &str) -> Result<(), NumberError> {
         const LARGEST: i64 = i32::MAX as i64;
         match self.exponent {
@@ -375,7 +389,7 @@ fn check_range(magnitude: i64) -> Result<(), NumberError> {
     }
 }
 
-/// Is there a minus, and the rest.
+/// Splits off the sign; returns true for a minus, and the rest.
 fn sign(text: &[u8]) -> (bool, &[u8]) {
     match text.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -384,7 +398,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The leading digits, and the rest.
+/// Splits off the leading digits; returns them and the rest.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text
         .iter()
@@ -393,7 +407,7 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(end)
 }
 
-/// The power of ten after `e`; saturating, for a text may spell a power of any length.
+/// Parses the power of ten after `e`. It saturates, because a text may spell a power of any length.
 fn power(text: &[u8]) -> Option<i64> {
     let (negative, rest) = sign(text);
     let (digits, rest) = digits(rest);
@@ -408,10 +422,11 @@ fn power(text: &[u8]) -> Option<i64> {
 }
 
 impl Number {
-    /// The sum.
+    /// Returns the exact sum.
     ///
     /// # Errors
-    /// `Precision` when it needs more than 38 significant digits, and both are below 1e38; else `Overflow`. `Underflow`.
+    /// Fails with `Precision` if it needs more than 38 significant digits and both numbers are
+    /// below 1e38, otherwise with `Overflow` or `Underflow`.
     pub fn checked_add(self, other: Self) -> Result<Self, NumberError> {
         let is_large = i64::from(self.magnitude().max(other.magnitude())) >= i64::from(DIGITS_MAX);
         self.exact_sum(other).map_err(|error| {
@@ -438,7 +453,8 @@ impl Number {
         let coefficient = high.coefficient_at(low.exponent)?;
         let exponent = i64::from(low.exponent);
         if high.negative == low.negative {
-            // Unless both exponents are equal, the sum ends in a digit other than zero; and if they are, it is below 2·10^38.
+            // Unless both exponents are equal, the sum ends in a digit other than zero; if they are
+            // equal, it is below 2·10^38.
             let sum = coefficient
                 .checked_add(low.coefficient)
                 .ok_or(NumberError::Precision)?;
@@ -452,17 +468,15 @@ impl Number {
         Self::from_parts(negative, coefficient.abs_diff(low.coefficient), exponent)
     }
 
-    /// The difference.
-    ///
-    /// # Errors
-    /// As [`Self::checked_add`].
+    /// Returns the exact difference; fails as [`Self::checked_add`] does.
     pub fn checked_sub(self, other: Self) -> Result<Self, NumberError> {
         let negative = other.coefficient != 0 && !other.negative;
         self.checked_add(Self { negative, ..other })
     }
 
-    /// The coefficient for a lower exponent. One that is too large for the type has 39 digits or more, and so has every sum or
-    /// difference of it with a number of 38 digits that ends in another digit than zero.
+    /// Returns the coefficient for a lower exponent. One that is too large for the type has 39
+    /// digits or more, and so has every sum or difference of it with a number of 38 digits that
+    /// ends in a digit other than zero.
     fn coefficient_at(self, exponent: i16) -> Result<u128, NumberError> {
         let shift = u32::try_from(self.exponent - exponent).map_err(|_| NumberError::Precision)?;
         if shift > DIGITS_MAX {
@@ -557,7 +571,7 @@ mod arithmetic_tests {
     const PLACES: usize = 170;
     const GRID: usize = PLACES + 130;
 
-    /// The digits on the grid, most significant first.
+    /// Returns the digits on the grid, most significant first.
     fn digits(number: Number) -> (bool, Vec<u8>) {
         let text = number.to_string();
         let (negative, text) = text
@@ -571,7 +585,7 @@ mod arithmetic_tests {
         (negative, all.bytes().map(|digit| digit - b'0').collect())
     }
 
-    /// The sum by the method of primary school, as exact text.
+    /// Returns the sum by the method of primary school, as exact text.
     fn slow_sum(left: Number, right: Number) -> String {
         let (left, right) = (digits(left), digits(right));
         let signed = |(negative, digits): &(bool, Vec<u8>), at: usize| {

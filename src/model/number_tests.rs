@@ -194,7 +194,7 @@ fn integers_convert() {
     );
 }
 
-/// Fixed-point digits of an absolute value: 126 before and 170 after the point.
+/// Returns the fixed-point digits of the absolute value: 126 before and 170 after the point.
 fn slow_digits(number: &Number) -> String {
     let text = number.to_string();
     let text = text.trim_start_matches('-');

@@ -1,17 +1,18 @@
-//! What capacity and storage cost, as far as it can be told from units and bytes. Backups, streams, transfer and free tiers are left out.
+//! The costs of capacity and storage, as computed from units and bytes. Backups, streams, transfer
+//! and free tiers are left out.
 
 use super::layout::{Billing, Load, SourceMetrics, TableMetrics};
 
-/// Hours of a month, as bills count them.
+/// The hours of a month on a bill.
 pub const MONTH_HOURS: f64 = 730.0;
 const MONTH_SECONDS: f64 = MONTH_HOURS * 3600.0;
 const MILLION: f64 = 1e6;
 const GIGABYTE: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// Prices of one region and table class.
+/// The prices of one region and table class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceTable {
-    /// Day of which the prices are, `YYYY-MM-DD`.
+    /// The day of the prices, `YYYY-MM-DD`.
     pub date: String,
     pub region: String,
     pub currency: String,
@@ -27,7 +28,7 @@ pub struct PriceTable {
     pub gigabyte_month: f64,
 }
 
-/// Money for a month.
+/// The cost of a month.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MonthlyCost {
     pub storage: f64,
@@ -35,18 +36,18 @@ pub struct MonthlyCost {
     pub writes: f64,
 }
 
-/// What a mount spent of a service elsewhere, and what it may spend.
+/// The spending of a mount on another service, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spent {
-    /// When the mount began, milliseconds since the epoch.
+    /// The time at which the mount began, milliseconds since the epoch.
     pub since_ms: u64,
     /// Read units.
     pub read: f64,
     /// Write units.
     pub write: f64,
-    /// Requests that were throttled in the end, by the service or by the limits.
+    /// Requests that finally were throttled, by the service or by the limits.
     pub throttles: u64,
-    /// By the prices of capacity on demand.
+    /// Computed by the prices of on-demand capacity.
     pub money: f64,
     /// Read units a second.
     pub reads_max: Option<f64>,
@@ -69,8 +70,8 @@ impl MonthlyCost {
 }
 
 impl PriceTable {
-    /// A month of a table or index with these units a second. Provisioned units cost whether they are used or not; a local index
-    /// is billed with its table, and so are its units.
+    /// Returns the cost of a month of a table or index with these units a second. Provisioned units
+    /// cost whether they are used or not; a local index and its units are billed with its table.
     #[must_use]
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
         let storage = self.month_of_storage(source.billed_bytes as f64);
@@ -92,25 +93,26 @@ impl PriceTable {
         }
     }
 
-    /// A month of so many bytes.
+    /// Returns the cost of a month of this many bytes.
     #[must_use]
     pub fn month_of_storage(&self, bytes: f64) -> f64 {
         bytes / GIGABYTE * self.gigabyte_month
     }
 
-    /// Read units on demand.
+    /// Returns the cost of read units on demand.
     #[must_use]
     pub fn of_reads(&self, units: f64) -> f64 {
         units / MILLION * self.million_reads
     }
 
-    /// Write units on demand.
+    /// Returns the cost of write units on demand.
     #[must_use]
     pub fn of_writes(&self, units: f64) -> f64 {
         units / MILLION * self.million_writes
     }
 
-    /// A month of a table with all its indexes, at the rate of `per_second` of each.
+    /// Returns the cost of a month of a table with all its indexes, at the rate of `per_second` of
+    /// each.
     #[must_use]
     pub fn month_of_table(
         &self,

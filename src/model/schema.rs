@@ -1,4 +1,5 @@
-//! Table and index schemas, checked when built by [`super::api::tables`]'s operation.
+//! Table and index schemas. The operation of [`super::api::tables`] checks them when it builds
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ words! {
 }
 
 impl KeyAttributeType {
-    /// As a value type.
+    /// Returns the type as a value type.
     #[must_use]
     pub fn as_attribute_type(self) -> AttributeType {
         match self {
@@ -35,7 +36,7 @@ impl KeyAttributeType {
     }
 }
 
-/// A key attribute: name and declared type.
+/// A key attribute: its name and declared type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyAttribute {
     pub name: String,
@@ -50,19 +51,19 @@ pub struct KeySchema {
 }
 
 impl KeySchema {
-    /// The key attributes in order: partition, then sort.
+    /// Returns the key attributes in order: partition, then sort.
     pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> + Clone {
         std::iter::once(&self.partition).chain(self.sort.as_ref())
     }
 
-    /// Is `name` one of the key attributes?
+    /// True if `name` is one of the key attributes.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.attributes().any(|attribute| attribute.name == name)
     }
 }
 
-/// Global or local.
+/// The kind of a secondary index: global or local.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IndexKind {
@@ -71,7 +72,7 @@ pub enum IndexKind {
     Local,
 }
 
-/// What an index entry holds beside the table's and the index's key attributes.
+/// The attributes in an index entry beside the table's and the index's key attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Projection {
@@ -97,7 +98,7 @@ impl From<ProvisionedThroughput> for WarmThroughput {
     }
 }
 
-/// Warm throughput of an on-demand table that asked for none (docs/dynamodb.md 11.2).
+/// The warm throughput of an on-demand table that requested none (docs/dynamodb.md 11.2).
 pub const ON_DEMAND_WARM: ProvisionedThroughput = ProvisionedThroughput {
     read_capacity_units: 12_000,
     write_capacity_units: 4_000,
@@ -113,7 +114,8 @@ words! {
     }
 }
 
-/// A secondary index. `partition` has 1 to 4 attributes and `sort` 0 to 4; one and at most one for an LSI.
+/// A secondary index. `partition` has 1 to 4 attributes and `sort` 0 to 4; for a local index, one
+/// and at most one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IndexSchema {
     pub name: IndexName,
@@ -121,20 +123,20 @@ pub struct IndexSchema {
     pub partition: Vec<KeyAttribute>,
     pub sort: Vec<KeyAttribute>,
     pub projection: Projection,
-    /// Only of a GSI of a PROVISIONED table.
+    /// Only for a global index of a PROVISIONED table.
     pub throughput: Option<ProvisionedThroughput>,
-    /// Only of a GSI.
+    /// Only for a global index.
     #[serde(default)]
     pub settings: ThroughputSettings,
 }
 
 impl IndexSchema {
-    /// The index key attributes in order: partition, then sort.
+    /// Returns the index key attributes in order: partition, then sort.
     pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> + Clone {
         self.partition.iter().chain(self.sort.iter())
     }
 
-    /// Does an entry of this index hold the top-level attribute `name`?
+    /// True if an entry of this index holds the top-level attribute `name`.
     #[must_use]
     pub fn projects(&self, table: &KeySchema, name: &str) -> bool {
         match &self.projection {
@@ -151,15 +153,15 @@ impl IndexSchema {
     }
 }
 
-/// A table's definition: what CreateTable fixed and UpdateTable may change. No state, no counters.
+/// The definition of a table, as set by CreateTable and UpdateTable. No state, no counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSchema {
     pub name: TableName,
     pub key: KeySchema,
-    /// In submitted order; LSIs and GSIs each keep theirs.
+    /// In submitted order, within the local and within the global indexes.
     pub indexes: Vec<IndexSchema>,
     pub billing_mode: BillingMode,
-    /// None on PAY_PER_REQUEST.
+    /// `None` for PAY_PER_REQUEST.
     pub throughput: Option<ProvisionedThroughput>,
     pub deletion_protection: bool,
     #[serde(default)]
@@ -167,7 +169,7 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
-    /// The index of that name.
+    /// Returns the index with this name.
     #[must_use]
     pub fn index(&self, name: &str) -> Option<&IndexSchema> {
         self.indexes
@@ -175,12 +177,13 @@ impl TableSchema {
             .find(|index| index.name.as_str() == name)
     }
 
-    /// Indexes of one kind, in submitted order.
+    /// Returns the indexes of one kind, in submitted order.
     pub fn indexes_of(&self, kind: IndexKind) -> impl Iterator<Item = &IndexSchema> {
         self.indexes.iter().filter(move |index| index.kind == kind)
     }
 
-    /// The attributes of LastEvaluatedKey and ExclusiveStartKey of the table or an index of it, each once: index keys, then the table's others.
+    /// Returns the attributes of LastEvaluatedKey and ExclusiveStartKey of the table or an index of
+    /// it, each once: index keys, then the table's others.
     #[must_use]
     pub fn cursor_attributes<'a>(
         &'a self,
@@ -199,7 +202,7 @@ impl TableSchema {
         all
     }
 
-    /// On-demand maxima and warm throughput of the table, or of one of its indexes.
+    /// Returns on-demand maxima and warm throughput of the table, or of one of its indexes.
     #[must_use]
     pub fn throughput_settings(&self, index: Option<&str>) -> ThroughputSettings {
         index.map_or(self.settings.throughput, |name| {
@@ -209,7 +212,8 @@ impl TableSchema {
         })
     }
 
-    /// The same to be changed; `None` without such an index.
+    /// Returns the settings of [`Self::throughput_settings`] mutably; `None` if there is no such
+    /// index.
     pub fn throughput_settings_mut(
         &mut self,
         index: Option<&str>,
@@ -223,7 +227,8 @@ impl TableSchema {
             .map(|index| &mut index.settings)
     }
 
-    /// The warm throughput in effect: what was asked for or reached, never below what the table or index is provisioned for.
+    /// Returns the warm throughput in effect: the requested or reached one, at least the
+    /// provisioned throughput of the table or index.
     #[must_use]
     pub fn effective_warm(&self, index: Option<&str>) -> ProvisionedThroughput {
         let provisioned = index.map_or(self.throughput, |name| {
@@ -250,7 +255,8 @@ impl TableSchema {
         }
     }
 
-    /// Every key attribute of the table and its indexes once, sorted by name: `AttributeDefinitions`.
+    /// Returns every key attribute of the table and its indexes once, sorted by name:
+    /// `AttributeDefinitions`.
     #[must_use]
     pub fn attribute_definitions(&self) -> Vec<KeyAttribute> {
         let mut all: BTreeMap<&str, &KeyAttribute> = BTreeMap::new();
@@ -262,40 +268,41 @@ impl TableSchema {
     }
 }
 
-/// All of it; empty for a table that was given none.
+/// The settings of a table; empty by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableSettings {
-    /// Of the stream that is enabled.
+    /// The view type of the enabled stream.
     pub stream: Option<StreamViewType>,
-    /// Encryption with a key of KMS; `None` is the service's own.
+    /// Encryption with a key of KMS; `None` is the service's own key.
     pub encryption: Option<Encryption>,
-    /// `None` shows none, and is STANDARD.
+    /// `None` is not shown, and means STANDARD.
     pub table_class: Option<TableClass>,
-    /// Key and value, in the order in which they came.
+    /// Key and value, in the order in which they were added.
     pub tags: Vec<(String, String)>,
-    /// JSON text; kept, not enforced.
+    /// JSON text; stored, not enforced.
     pub resource_policy: Option<String>,
-    /// The table's own; those of an index are with its schema.
+    /// The settings of the table; an index has its own in its schema.
     pub throughput: ThroughputSettings,
 }
 
-/// What a table or global index has beside provisioned throughput.
+/// The throughput settings of a table or global index beside provisioned throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ThroughputSettings {
     pub on_demand: OnDemandThroughput,
-    /// Asked for or reached; what is in effect is [`effective_warm`](super::TableSchema::effective_warm).
+    /// The requested or reached value; the one in effect is
+    /// [`effective_warm`](super::TableSchema::effective_warm).
     pub warm: WarmThroughput,
 }
 
-/// Maxima on demand; each member may be absent. In UpdateTable -1 clears a member.
+/// The maxima on demand; each member may be absent. In UpdateTable -1 clears a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct OnDemandThroughput {
     pub max_read_request_units: Option<i64>,
     pub max_write_request_units: Option<i64>,
 }
 
-/// Units a second that a table or index is warmed for; each member may be absent.
+/// The units a second for which a table or index is warmed; each member may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct WarmThroughput {
     pub read_units_per_second: Option<i64>,
@@ -317,7 +324,7 @@ words! {
         StandardInfrequentAccess = "STANDARD_INFREQUENT_ACCESS",
     }
 
-    /// Which images of an item its stream records hold.
+    /// The images of an item in its stream records.
     #[derive(Hash, Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
     StreamViewType {

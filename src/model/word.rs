@@ -1,18 +1,20 @@
-//! Values that the API names by a word: each word stands once, for both directions of the wire and whatever else shows it.
+//! Enums that the API spells as a word. Each word stands once, for both directions of the wire and
+//! for every other use.
 
-/// A value that has a word.
+/// A value that the API spells as a word.
 pub trait Word: Copy {
-    /// All of them, in the order in which the service lists them.
+    /// All words, in the order in which the service lists them.
     const WORDS: &'static [&'static str];
 
-    /// As the API spells it.
+    /// Returns the word of the value.
     fn word(self) -> &'static str;
 
-    /// What the API spells so.
+    /// Returns the value of the word.
     fn of_word(word: &str) -> Option<Self>;
 }
 
-/// Declares such types: the values in the order in which the service lists them, each with its word.
+/// Declares such enums: the values in the order in which the service lists them, each with its
+/// word.
 macro_rules! words {
     ($(
         $(#[$attribute:meta])*

@@ -1,4 +1,5 @@
-//! The one place where an error becomes a body of the protocol: status, `__type` and text (docs/dynamodb.md 1.4, 24).
+//! Conversion of errors to a response body: status, `__type` and text (docs/dynamodb.md 1.4, 24).
+//! No other module does this.
 
 use super::operation::{Failure, Operation};
 use crate::codec::dynamodb_json;
@@ -9,7 +10,7 @@ use crate::model::error::exception::{INTERNAL, VALIDATION};
 use crate::model::error::{Cancellation, Layer, Throttled};
 use crate::model::{Error, Item};
 
-/// Exceptions of routing, JSON and authentication: their namespace is not DynamoDB's own.
+/// Exceptions of routing, JSON and authentication; their namespace is not that of DynamoDB.
 const OF_SERVICE: [&str; 7] = [
     "AccessDeniedException",
     "UnknownOperationException",
@@ -20,19 +21,19 @@ const OF_SERVICE: [&str; 7] = [
     "UnrecognizedClientException",
 ];
 
-/// Errors whose text is in `Message` (docs/dynamodb.md 1.4).
+/// Exceptions with their text in `Message` (docs/dynamodb.md 1.4).
 const CAPITAL_MESSAGE: [&str; 3] = [
     "SerializationException",
     "TransactionCanceledException",
     "IdempotentParameterMismatchException",
 ];
 
-/// An error as the protocol tells it.
+/// An error in the protocol's form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErrorBody<'a> {
-    /// `ValidationException`.
+    /// For example `ValidationException`.
     pub exception: &'static str,
-    /// A body that is no JSON object has none, as in the service.
+    /// `None` for a request body that is no JSON object, as in the service.
     pub text: Option<String>,
     /// The item that a failed condition returns.
     pub item: Option<&'a Item>,
@@ -41,7 +42,7 @@ pub struct ErrorBody<'a> {
 }
 
 impl ErrorBody<'_> {
-    /// An exception with a text and nothing else.
+    /// Returns an exception with a text and nothing else.
     #[must_use]
     pub fn new(exception: &'static str, text: impl Into<String>) -> Self {
         Self {
@@ -53,14 +54,14 @@ impl ErrorBody<'_> {
         }
     }
 
-    /// The HTTP status code.
+    /// Returns the HTTP status code.
     #[must_use]
     pub fn status(&self) -> u16 {
-        // SDKs send a request again after a 5xx: what only the client can mend is none.
+        // SDKs retry a request after a 5xx: a failure that only the client can mend must be a 400.
         if self.exception == INTERNAL { 500 } else { 400 }
     }
 
-    /// The value of `__type`.
+    /// Returns the value of `__type`.
     #[must_use]
     pub fn type_name(&self) -> String {
         let namespace = match self.exception {
@@ -71,7 +72,7 @@ impl ErrorBody<'_> {
         format!("{namespace}#{}", self.exception)
     }
 
-    /// The JSON body.
+    /// Returns the JSON body.
     #[must_use]
     pub fn json(&self) -> Vec<u8> {
         let mut body = Vec::new();
@@ -118,7 +119,7 @@ impl ErrorBody<'_> {
 }
 
 impl Failure {
-    /// How to tell it to the caller of `operation`, if that was known.
+    /// Returns the error for the caller of `operation`, if the operation is known.
     #[must_use]
     pub fn error_body(&self, operation: Option<&Operation>) -> ErrorBody<'_> {
         let mut body = ErrorBody {
@@ -155,7 +156,7 @@ mod tests {
     use crate::model::error::{CancellationReason, StoreError, ValueError};
     use crate::protocol::find;
 
-    /// `operation` fails with `failure`: status and body.
+    /// Checks status and body of a `failure` of `operation`.
     fn check(failure: &Failure, operation: &str, expected: (u16, Value)) {
         let told = failure.error_body(find(operation));
         let json: Value = serde_json::from_slice(&told.json()).unwrap();

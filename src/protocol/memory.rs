@@ -1,25 +1,27 @@
-//! The memory that a request may need, known from its body before anything is made of it.
+//! The memory that a request may need, computed from its body before the body is parsed.
 
 use super::operation::{Length, Operation};
 use crate::codec::json::document::REQUEST_BYTES_MAX;
 use crate::model::api::operation::Way;
 
-/// Memory for a request and what is made of it, in lengths of its body; a tree is at most four, the values more.
+/// The memory for a request and its parsed forms, in lengths of its body; a tree is at most four,
+/// the values more.
 const BODY_FACTOR: usize = 8;
-/// An inflated body is at most this many times the one that was sent: deflate's bound.
+/// The maximum length of an inflated body, in lengths of the compressed one: deflate's bound.
 const INFLATED_FACTOR: usize = 1032;
-/// An item of 400 KB as a tree of values and as text, at most: a list of empty strings takes 32 bytes and 9 characters for each of its own.
+/// The maximum for an item of 400 KB as a tree of values and as text: in a list of empty strings
+/// each takes 32 bytes and 9 characters.
 pub const ITEM_BYTES: usize = 16 * 1024 * 1024;
-/// A page of a megabyte and an item: its text, and an item as values.
+/// A page of a megabyte and an item: the page's text, and the item as values.
 const PAGE_BYTES: usize = 28 * 1024 * 1024;
-/// The text of the items of a BatchGetItem, and an item as values.
+/// The text of the items of a BatchGetItem, and one item as values.
 const ROWS_BYTES: usize = 44 * 1024 * 1024;
-/// What an item's values take, in lengths of its text as an answer.
+/// The memory of an item's values, in lengths of its text in a response.
 pub const READ_FACTOR: usize = 4;
-/// An inflated body is cut off there (docs/dynamodb.md 1.1).
+/// The length at which an inflated body is cut off (docs/dynamodb.md 1.1).
 const INFLATED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What a request with such a body may need, the body not included.
+/// Returns the memory that a request with such a body may need, in bytes, the body not included.
 #[must_use]
 pub fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
     let text = if is_coded {
@@ -32,7 +34,8 @@ pub fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
     text.saturating_mul(BODY_FACTOR).min(REQUEST_BYTES_MAX)
 }
 
-/// What a request may need until its answer is made: what is made of it, what it reads, and its answer.
+/// Returns the memory that a request may need until its response is made, in bytes: its parsed
+/// forms, the items that it reads, and its response.
 #[must_use]
 pub fn bytes_needed(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> usize {
     let read = match operation.map(|operation| (operation.length, operation.way)) {
@@ -41,15 +44,16 @@ pub fn bytes_needed(operation: Option<&Operation>, body: &[u8], is_coded: bool) 
         Some((Length::LongByRows, _)) => ROWS_BYTES,
         Some((Length::LongWithFilter, _)) => PAGE_BYTES,
         Some((Length::Short, Way::Reads)) => ITEM_BYTES,
-        // An item is only answered to who asks for it; a body that is compressed may ask.
+        // An item is only returned if the request asks for it; a compressed body may ask.
         Some((Length::Short, _)) if is_coded || may_have(body, b"ReturnValues") => ITEM_BYTES,
         Some((Length::Short, _)) => 0,
     };
-    // No request is to take more, whatever it is.
+    // The bound of every request, whatever it is.
     (bytes_of(body.len(), is_coded) + read).min(REQUEST_BYTES_MAX)
 }
 
-/// Has the body a member with that in its name, as far as its bytes tell? An escape may hide one.
+/// True if the body may have a member with `part` in its name, judged by its bytes. An escape may
+/// hide one.
 #[must_use]
 pub fn may_have(body: &[u8], part: &[u8]) -> bool {
     memchr::memchr(b'\\', body).is_some() || memchr::memmem::find(body, part).is_some()

@@ -1,13 +1,15 @@
-//! The DynamoDB JSON protocol without its transport: an operation's name and its JSON body become a call on a
-//! [`Database`], and its outcome a JSON body or an error with its `__type`, status and text.
+//! The DynamoDB JSON protocol without its transport: an operation's name and its JSON body become a
+//! call on a [`Database`], and the outcome becomes a JSON body or an error with `__type`, status
+//! and text.
 //!
 //! ```text
-//! operation   what an operation is: name, service, handler; how one is run; why it failed
-//! operations  the operations, of their rows in model::api                   memory    what one may need, before it is begun
+//! operation   an operation: its name, service and handler; running one; the reasons for failure
+//! operations  the operations, from their rows in model::api                 memory    the memory that a request may need
 //! error_body  errors to __type, status and body
 //! ```
 //!
-//! HTTP and the files of the mount that take a request are its callers. A new operation is there by its row.
+//! HTTP and the files of the mount that take a request call this module. A new operation appears
+//! here by its row.
 
 pub mod error_body;
 pub mod memory;
@@ -21,7 +23,7 @@ use crate::model::api::CallContext;
 
 pub use operation::{Answered, Context, Failure, Length, Operation, Service};
 
-/// All operations of the API, those first that are asked for most.
+/// Returns all operations of the API, the most frequent ones first.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let of_rows = operations::OF_ROWS.iter().copied().flatten();
     operations::BESIDE_ROWS
@@ -30,16 +32,17 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         .chain(operations::NEVER_USED)
 }
 
-/// The operation of that name; upper and lower case count.
+/// Returns the operation with this name, which is case-sensitive.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Operation> {
     operations().find(|operation| operation.name == name)
 }
 
-/// Runs one request and waits for its outcome. `host` is what the client calls this server; DescribeEndpoints tells it back.
+/// Runs one request and waits for its outcome. `host` is the client's name for this server;
+/// DescribeEndpoints returns it.
 ///
 /// # Errors
-/// What the request or its operation failed with.
+/// Fails if the request is malformed, or with the failure of its operation.
 pub fn call(
     name: &str,
     json: impl Into<Document>,
@@ -49,10 +52,7 @@ pub fn call(
     call_by(CallContext::default(), name, json.into(), database, host)
 }
 
-/// The same, for whom `by` says.
-///
-/// # Errors
-/// As of [`call`].
+/// Runs one request as [`call`] does, in the context `by`.
 pub fn call_by(
     by: CallContext,
     name: &str,

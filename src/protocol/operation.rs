@@ -1,7 +1,7 @@
-//! What an operation is, and how one is run.
+//! Operations and the way to run one.
 //!
-//! A handler translates, starts the call, and has the answer written. A body's tree, many times the size of its text, does not live as
-//! long as a commit takes.
+//! A handler parses the body, starts the call, and has the response written. The tree of a body is
+//! many times the size of its text, so it is dropped before the commit.
 
 use std::sync::mpsc::sync_channel;
 
@@ -15,7 +15,7 @@ use crate::model::api::operation::Way;
 use crate::model::api::{Call, CallContext, VerbatimRequest};
 use crate::model::error::{Layer, StoreError};
 
-/// Which of the two services of the API an operation belongs to.
+/// The API's service to which an operation belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
     DynamoDb,
@@ -23,7 +23,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// What stands before the point in `X-Amz-Target`.
+    /// Returns the part before the point in `X-Amz-Target`.
     #[must_use]
     pub fn target(self) -> &'static str {
         match self {
@@ -33,13 +33,13 @@ impl Service {
     }
 }
 
-/// What a handler works with beside the body.
+/// The context of a handler beside the body.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The operation's name.
     pub operation: &'static str,
     pub database: &'a dyn Database,
-    /// What the client calls this server: host and port.
+    /// The client's name for this server: host and port.
     pub host: &'a str,
 }
 
@@ -52,10 +52,12 @@ impl std::fmt::Debug for Context<'_> {
     }
 }
 
-/// Makes the answer's body of an outcome. Not run by the writer, which has better things to do, but by whoever waits for it.
+/// A function that makes the response body from an outcome. The writer thread does not run it, as
+/// other writes wait for that thread; the thread that waits for the outcome does.
 pub type Finish = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
 
-/// Hears of the outcome of a started operation, once, on whatever thread finished it.
+/// The completion of a started operation: a callback that is called once, on the thread that
+/// finished the operation.
 pub struct Answered {
     context: CallContext,
     hear: Box<dyn FnOnce(Finish) + Send>,
@@ -68,7 +70,7 @@ impl std::fmt::Debug for Answered {
 }
 
 impl Answered {
-    /// `hear` must not block.
+    /// Returns a completion that calls `hear`, which must not block.
     #[must_use]
     pub fn new(context: CallContext, hear: impl FnOnce(Finish) + Send + 'static) -> Self {
         Self {
@@ -77,7 +79,7 @@ impl Answered {
         }
     }
 
-    /// What to give to the database; `write` appends the body of a response.
+    /// Returns the completion for the database; `write` appends the body of a response.
     #[must_use]
     pub fn with<T: Send + 'static>(
         self,
@@ -93,16 +95,17 @@ impl Answered {
         })
     }
 
-    /// Tells of an answer that is there.
+    /// Completes with a finished body.
     pub fn body(self, body: Vec<u8>) {
         (self.hear)(Box::new(move || Ok(body)));
     }
 }
 
-/// Starts an operation with a body's tree. Where it fails itself, nothing was started and nobody is told.
+/// A function that starts an operation with the tree of a body. If it returns an error, nothing was
+/// started and the completion is not called.
 pub type Handler = fn(Document, &Context<'_>, Answered) -> Result<(), Failure>;
 
-/// Starts the call of a body's request, and has its answer written.
+/// Starts the call of the request in a body, and has its response written.
 pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     json: Document,
     context: &Context<'_>,
@@ -119,14 +122,15 @@ pub(super) fn begin<Q: Declared, R: wire::Body + Send + 'static>(
     Ok(())
 }
 
-/// How long an operation may take on its thread.
+/// The time that an operation may take on its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// As long as some single items.
+    /// The time of a few single items.
     Short,
-    /// A page of a megabyte is read in a few milliseconds; a filter of 300 operators may take a hundred times that.
+    /// A page of a megabyte is read in a few milliseconds; a filter of 300 operators may take a
+    /// hundred times as long.
     LongWithFilter,
-    /// Many items, each written to the answer as it is read.
+    /// Many items, each written to the response when it is read.
     LongByRows,
     Long,
 }
@@ -139,9 +143,9 @@ pub struct Operation {
     pub service: Service,
     pub way: Way,
     pub handler: Handler,
-    /// How much it may read on a thread that others wait for.
+    /// The amount that it may read on a thread for which others wait.
     pub length: Length,
-    /// Who reads its values, and so words some of its errors.
+    /// The layer that parses its values, which decides the text of some errors.
     pub layer: Layer,
 }
 
@@ -158,7 +162,7 @@ impl Operation {
         }
     }
 
-    /// The same as one that reads many items.
+    /// Returns the operation as one that reads many items.
     #[must_use]
     pub const fn long(self) -> Self {
         Self {
@@ -167,7 +171,7 @@ impl Operation {
         }
     }
 
-    /// The same as one that reads many items and writes each as it is read.
+    /// Returns the operation as one that reads many items and writes each when it is read.
     #[must_use]
     pub const fn long_by_rows(self) -> Self {
         Self {
@@ -176,7 +180,7 @@ impl Operation {
         }
     }
 
-    /// The same as one that reads a page, which takes long when much is asked of each item.
+    /// Returns the operation as one that reads a page, which takes long with a costly filter.
     #[must_use]
     pub const fn long_with_filter(self) -> Self {
         Self {
@@ -185,13 +189,13 @@ impl Operation {
         }
     }
 
-    /// The same, read by that layer.
+    /// Returns the operation as one that `layer` parses.
     #[must_use]
     pub const fn read_by(self, layer: Layer) -> Self {
         Self { layer, ..self }
     }
 
-    /// The same as one of DynamoDB Streams.
+    /// Returns the operation as one of DynamoDB Streams.
     #[must_use]
     pub const fn of_streams(self) -> Self {
         Self {
@@ -200,7 +204,7 @@ impl Operation {
         }
     }
 
-    /// The operation as that database is asked for it: another service in its caller's own words.
+    /// Returns the operation for this database: another service gets it in the caller's own words.
     #[must_use]
     pub fn on(&self, database: &dyn Database) -> Self {
         if database.is_elsewhere() {
@@ -214,19 +218,19 @@ impl Operation {
         }
     }
 
-    /// Runs it to its end, for whom `by` says.
+    /// Runs the operation to its end in the context `by`.
     ///
     /// # Errors
-    /// What the request or the operation failed with.
+    /// Fails if the request is malformed, or with the failure of the operation.
     pub fn run(
         &self,
         json: Document,
         context: &Context<'_>,
         by: CallContext,
     ) -> Result<Vec<u8>, Failure> {
-        // Room for the one message: who sends it may be the writer, which must not wait.
+        // A buffer of one message: the sender may be the writer thread, which must not wait.
         let (sender, receiver) = sync_channel(1);
-        // The receiver waits below; it cannot be gone.
+        // The receiver waits below, so it still exists.
         (self.handler)(
             json,
             context,
@@ -250,22 +254,22 @@ fn pass(json: Document, context: &Context<'_>, answered: Answered) -> Result<(),
     Ok(())
 }
 
-/// A started operation of which nothing was heard.
+/// Returns the failure of a started operation that never completed.
 #[must_use]
 pub fn closed() -> Failure {
     Failure::Operation(Error::Store(StoreError::Closed))
 }
 
-/// A tree as a body.
+/// Returns a tree as a body.
 #[must_use]
 pub fn body(json: &Value) -> Vec<u8> {
     json.to_string().into_bytes()
 }
 
-/// Why a request to the API failed.
+/// The reason for which a request to the API failed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// The name is no operation's.
+    /// No operation has the name.
     UnknownOperation,
     Wire(WireError),
     Operation(Error),
@@ -284,7 +288,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// DynamoDB's name for it.
+    /// Returns DynamoDB's exception name.
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {

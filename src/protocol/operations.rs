@@ -1,4 +1,5 @@
-//! The operations: those of the rows in `model::api`, those that give rows as they read them, and those of which there is nothing here.
+//! The operations: those from the rows in `model::api`, those that return rows while they read
+//! them, and those for features that do not exist here.
 
 use super::operation::{Answered, Context, Failure, Operation, begin, body};
 use crate::codec::json::document::Document;
@@ -9,7 +10,7 @@ use crate::model::api::resource::DescribeLimitsRequest;
 use crate::model::api::{Call, QueryRequest, ScanRequest};
 use crate::model::error::Layer;
 
-/// An operation of a row, if the API names it.
+/// Makes the operation of a row, if the API names it.
 macro_rules! served {
     ($name:ident unnamed) => { &[] };
     ($name:ident $($said:ident $what:tt),*) => {
@@ -20,18 +21,19 @@ macro_rules! served {
 
 macro_rules! operations_of_rows {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
-        /// Each by itself or, without a name of the API, none.
+        /// A slice for each row: its operation, or empty for a row without a name of the API.
         pub const OF_ROWS: &[&[Operation]] = &[$(served!($name $($($served)*)?)),*];
     };
 }
 operations!(operations_of_rows);
 
-/// The others.
+/// The operations without a row.
 pub const BESIDE_ROWS: &[Operation] = &[
     Operation::new("Query", Way::Reads, run_query)
         .long_with_filter()
         .read_by(Layer::Query),
-    // No `read_by`: unlike Query, Scan still tells of wrong values as the older layer does (docs/dynamodb.md 3.4).
+    // No `read_by`: unlike Query, Scan still reports wrong values as the older layer does
+    // (docs/dynamodb.md 3.4).
     Operation::new("Scan", Way::Reads, run_scan).long_with_filter(),
     Operation::new("BatchGetItem", Way::Reads, batch_get)
         .long_by_rows()
@@ -83,7 +85,7 @@ fn endpoints(json: Document, context: &Context<'_>, answered: Answered) -> Resul
     Ok(())
 }
 
-/// Features of which there is nothing here.
+/// The operations for features that do not exist here.
 pub const NEVER_USED: &[Operation] = &{
     let mut named = [Operation::new("", Way::Reads, never_used); resource::NEVER_USED.len()];
     let mut place = 0;

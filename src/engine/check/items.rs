@@ -1,4 +1,4 @@
-//! The items of a table, the entries of its indexes, and what is counted of both.
+//! Checks of a table's items, of the entries of its indexes, and of the counters of both.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Check<'_> {
             &Space::Entry.of(table.source),
             &place,
             |check, key, record| {
-                let item = check.item(table, (&building, &lagging), (&place, key), record)?;
+                let item = check.item(table, &building, &lagging, &place, key, record)?;
                 let partition = item.0.get(&table.schema.key.partition.name);
                 let partition =
                     partition.map(|value| (table.schema.key.partition.name.as_str(), value));
@@ -37,7 +37,8 @@ impl Check<'_> {
                         table.source,
                         &mut groups,
                         key,
-                        (record, partition.into_iter().collect()),
+                        record,
+                        &partition.into_iter().collect::<Vec<_>>(),
                         &place,
                     )
                 } else {
@@ -55,12 +56,14 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// A base item: its place, its sizes, and that each index has its entry.
+    /// Checks a base item: its address, its sizes, and that each index has its entry.
     fn item(
         &mut self,
         table: &TableEntry,
-        (building, lagging): (&Building, &Lagging),
-        (place, key): (&Place<'_>, &[u8]),
+        building: &Building,
+        lagging: &Lagging,
+        place: &Place<'_>,
+        key: &[u8],
         record: &Record<'_>,
     ) -> Result<Item, StoreError> {
         self.reporter.0.items += 1;
@@ -79,7 +82,7 @@ impl Check<'_> {
             .attributes()
             .map(|attribute| attribute.name.as_str())
             .collect();
-        self.record(record, (&item, &first), place, &text);
+        self.record(record, &item, &first, place, &text);
         if item.check_names().is_err() {
             self.reporter
                 .add(DifferenceKind::BadName, *place, text.clone());
@@ -93,7 +96,9 @@ impl Check<'_> {
             self.expected_entry(
                 &index,
                 &item,
-                (&item_key, &text, is_due),
+                &item_key,
+                &text,
+                is_due,
                 &place.index(&index.index.name),
             )?;
         }
@@ -115,7 +120,7 @@ impl Check<'_> {
             |check, key, record| {
                 check.reporter.0.index_entries += 1;
                 let entry = record.to_item()?;
-                if !check.has_base((table, lagging), index, key, &entry)? {
+                if !check.has_base(table, lagging, index, key, &entry)? {
                     let names = first_names(index.table, index.index);
                     let keys = names
                         .iter()
@@ -134,7 +139,8 @@ impl Check<'_> {
                     index.source,
                     &mut groups,
                     key,
-                    (record, partition.collect()),
+                    record,
+                    &partition.collect::<Vec<_>>(),
                     &place,
                 )
             },
@@ -142,10 +148,12 @@ impl Check<'_> {
         self.finish_source(index.source, groups, &place)
     }
 
-    /// Is there a base item whose entry lies under this key? One that cannot be read was reported, and may be.
+    /// True if a base item has its entry under this key. A base item that cannot be read was
+    /// reported already, and counts as one.
     fn has_base(
         &self,
-        (table, lagging): (&TableEntry, &Lagging),
+        table: &TableEntry,
+        lagging: &Lagging,
         index: &IndexView<'_>,
         key: &[u8],
         entry: &Item,
@@ -175,19 +183,20 @@ impl Check<'_> {
             .is_some_and(|entry| entry.address.encode() == key))
     }
 
-    /// Adds an entry to its group; a group that ended is compared with its collection.
+    /// Adds an entry to its group, and compares a group that ended with its collection.
     fn group(
         &mut self,
         source: SourceId,
         groups: &mut Groups,
         key: &[u8],
-        (record, partition): (&Record<'_>, Vec<(&str, &AttributeValue)>),
+        record: &Record<'_>,
+        partition: &[(&str, &AttributeValue)],
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
         let Some(address) = keys::EntryAddress::parse(key) else {
             return Err(StoreError::Corrupt("an entry's key"));
         };
-        if let Some(ended) = groups.count(address.digest, record, &partition) {
+        if let Some(ended) = groups.count(address.digest, record, partition) {
             self.compare_group(source, &ended, place)?;
         }
         Ok(())
@@ -217,7 +226,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The last group, collections without entries, counters.
+    /// Checks the last group, collections without entries, and counters.
     fn finish_source(
         &mut self,
         source: SourceId,
@@ -269,7 +278,27 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Sources in a key space that nobody knows.
+    /// Returns the first source of a key space from `start` on. Keys without a source are reported
+    /// and skipped: they must not hide the sources after them.
+    fn first_source(
+        &mut self,
+        space: Space,
+        start: SourceId,
+    ) -> Result<Option<SourceId>, StoreError> {
+        let mut range = space.from(start);
+        loop {
+            let first = walks::first(self.view.read(), &range, |key, _| Ok(Some(key.to_vec())))?;
+            let Some(key) = first else { return Ok(None) };
+            if let Some(source) = keys::source_of(&key) {
+                return Ok(Some(source));
+            }
+            self.reporter
+                .add(DifferenceKind::Unreadable, Place::NONE, hex(&key));
+            range = range.after(Some(key));
+        }
+    }
+
+    /// Reports sources in a key space that belong to no table.
     pub fn unknown_sources(
         &mut self,
         known: &BTreeSet<SourceId>,
@@ -277,9 +306,7 @@ impl Check<'_> {
     ) -> Result<(), Error> {
         let mut next = Some(SourceId(0));
         while let Some(start) = next {
-            let found = walks::first(self.view.read(), &space.from(start), |key, _| {
-                Ok(keys::source_of(key))
-            })?;
+            let found = self.first_source(space, start)?;
             if let Some(source) = found.filter(|source| !known.contains(source)) {
                 self.reporter.add(
                     DifferenceKind::UnknownSource,
@@ -295,11 +322,12 @@ impl Check<'_> {
     }
 }
 
-// Entries counted group by group as a walk in key order meets them.
+// Entries counted group by group while a walk in key order visits them.
 
 /// The entries of one partition key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
+    // The partition key attributes.
     pub digest: Digest,
     /// The partition key attributes.
     pub partition: Item,
@@ -310,7 +338,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Does a stored collection say this? Its time may be newer than that of any entry left.
+    /// True if a stored collection agrees with the group. Its time may be newer than that of any
+    /// remaining entry.
     pub fn is(&self, stored: &[u8]) -> Result<bool, StoreError> {
         let value = CollectionValue::parse(stored)?;
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
@@ -324,7 +353,7 @@ impl Group {
     }
 }
 
-/// The counters of a source and the group that the walk is in.
+/// The counters of a source, and the current group of the walk.
 #[derive(Debug, Default)]
 pub struct Groups {
     counters: SourceCounters,
@@ -332,7 +361,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Counts an entry; returns the group before it when it begins another.
+    /// Counts an entry; returns the previous group if it begins another.
     pub fn count(
         &mut self,
         digest: Digest,
@@ -370,14 +399,14 @@ impl Groups {
         self.current.replace(group)
     }
 
-    /// Counts an item of a table whose items are their own collections.
+    /// Counts an item of a table in which each item is a collection of its own.
     pub fn count_alone(&mut self, record: &Record<'_>) {
         self.counters.entries += 1;
         self.counters.bytes += u64::from(record.item_bytes());
         self.counters.partition_keys += 1;
     }
 
-    /// The last group.
+    /// Returns the last group.
     pub fn end(&mut self) -> Option<Group> {
         self.current.take()
     }

@@ -1,4 +1,5 @@
-//! What every change of an item writes beside its indexes: stream records and expiries; and what lies beside the items.
+//! Checks of the records that every change of an item writes beside its indexes, stream records and
+//! expiries; and of the data that lies beside the items.
 //!
 //! ```text
 //! streams    each record can be read, has a number its stream may have and the images of its view type; a record that an item's
@@ -25,7 +26,7 @@ use crate::engine::{
 use crate::model::api::{StreamEvent, StreamName};
 
 impl Check<'_> {
-    /// The stream and the list of expiries of a table.
+    /// Checks the stream and the list of expiries of a table.
     pub(super) fn lists(&mut self, table: &TableEntry) -> Result<(), Error> {
         let place = Place::table(&table.schema.name);
         let definition = self.open_stream(table)?;
@@ -40,10 +41,10 @@ impl Check<'_> {
                 &place,
                 |check, key, record| {
                     if let Some(definition) = &definition {
-                        check.has_record(definition, record, (&place, key))?;
+                        check.has_record(definition, record, &place, key)?;
                     }
                     if let Some((time_to_live, list)) = built {
-                        check.has_expiry(time_to_live, list, record, (&place, key))?;
+                        check.has_expiry(time_to_live, list, record, &place, key)?;
                     }
                     Ok(())
                 },
@@ -54,7 +55,7 @@ impl Check<'_> {
         })
     }
 
-    /// The definition of the table's stream, when it is enabled.
+    /// Returns the definition of the table's stream, if it is enabled.
     fn open_stream(&mut self, table: &TableEntry) -> Result<Option<Definition>, StoreError> {
         let Some(stream) = table.enabled_stream() else {
             return Ok(None);
@@ -83,7 +84,8 @@ impl Check<'_> {
         &mut self,
         definition: &Definition,
         record: &Record<'_>,
-        (place, key): (&Place<'_>, &[u8]),
+        place: &Place<'_>,
+        key: &[u8],
     ) -> Result<(), StoreError> {
         let version = record.version();
         if version < definition.first || version <= definition.trimmed {
@@ -106,7 +108,8 @@ impl Check<'_> {
         time_to_live: &TimeToLive,
         list: ExpiryList,
         record: &Record<'_>,
-        (place, key): (&Place<'_>, &[u8]),
+        place: &Place<'_>,
+        key: &[u8],
     ) -> Result<(), StoreError> {
         let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else {
             return Ok(());
@@ -137,7 +140,7 @@ impl Check<'_> {
                                 .is_ok_and(|it| it == Some(*ms))
                         }
                         Ok(None) => false,
-                        // The item is reported as what cannot be read.
+                        // An unreadable item is reported elsewhere.
                         Err(_) => true,
                     }
                 }
@@ -152,7 +155,7 @@ impl Check<'_> {
         })
     }
 
-    /// Every stream and its records; the ids of the streams.
+    /// Checks every stream and its records; returns the ids of the streams.
     pub(super) fn streams(&mut self) -> Result<BTreeSet<SourceId>, Error> {
         let mut all = Vec::new();
         trim::each_stream(self.view.read(), &mut |name, definition| {
@@ -181,9 +184,12 @@ impl Check<'_> {
 
     fn stream(&mut self, name: &StreamName, definition: &Definition) -> Result<(), Error> {
         let place = Place::table(&name.table_name);
-        let table = crate::engine::catalog::read_table(self.view.read(), &name.table_name)
-            .ok()
-            .flatten();
+        let table = match crate::engine::catalog::read_table(self.view.read(), &name.table_name) {
+            Ok(table) => table,
+            // Reported with the catalog.
+            Err(error) if is_damage(&error) => None,
+            Err(error) => return Err(error.into()),
+        };
         let table = table.filter(|table| {
             table
                 .enabled_stream()
@@ -250,7 +256,7 @@ impl Check<'_> {
         }
     }
 
-    /// Does the item, when this record's change was its last, hold what the record says?
+    /// True if the item agrees with the record, in case this record's change was its last.
     fn agrees(
         &self,
         table: &TableEntry,
@@ -259,11 +265,16 @@ impl Check<'_> {
         record: &StoredRecord<'_>,
     ) -> Result<bool, StoreError> {
         let address = keys::EntryAddress::of_item(table.source, key);
-        let Ok(Some(item)) = self.view.entry(&address) else {
-            return Ok(true);
+        let item = match self.view.entry(&address) {
+            Ok(Some(item)) => item,
+            Ok(None) => return Ok(true),
+            // Reported with the items.
+            Err(error) if is_damage(&error) => return Ok(true),
+            Err(error) => return Err(error),
         };
         if item.version() != version {
-            // A later change has a record of its own; after an earlier one nothing was left as it was.
+            // A later change has a record of its own; a change never leaves an item with an earlier
+            // version.
             return Ok(item.version() > version);
         }
         match record.new_image {
@@ -273,15 +284,13 @@ impl Check<'_> {
     }
 }
 
-// What lies beside the items: parked files, counts, client request tokens. What is left of no table is found with the sources.
+// Data beside the items: trashed files, counts, client request tokens. Those without a table are
+// found with the sources.
 
-/// What is wrong with an entry.
+/// The fault of an entry, if it has one.
 type Found = Result<Option<DifferenceKind>, StoreError>;
 
-/// Checks all of it, in a view.
-///
-/// # Errors
-/// Those of the store.
+/// Checks the data beside the items, in one snapshot.
 pub fn check_beside(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
     let mut wrong = |space: Space, wrong: &dyn Fn(&[u8], &[u8]) -> Found| {
         walks::each(read, &space.all(), |key, value| {

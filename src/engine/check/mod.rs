@@ -1,5 +1,5 @@
-//! The check of a whole store: everything derived is recomputed from the base items and compared, each table in one view, in bounded
-//! memory.
+//! The check of a whole store: everything derived is recomputed from the base items and compared,
+//! each table in one view, in bounded memory.
 //!
 //! ```text
 //! catalog        entries lie under their names; each source is one table's or index's
@@ -10,34 +10,38 @@
 //! online         indexes that UpdateTable makes, see `check/online.rs`
 //! lag            writes that global indexes do not show yet, see `check/online.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
-//! parked         parked files can be read and lie at their places, see `check/lists.rs`
+//! trash          trashed files can be read and lie at their places, see `check/lists.rs`
 //! counts         what was counted can be read
 //! tokens         each client request token has its expiry, each expiry its token
+//! account        backups, exports, imports, jobs and policies can be read and lie under their names, see `check/records.rs`
+//! history        old images can be read, see `check/records.rs`
+//! partitions     partition maps can be read, see `check/records.rs`
+//! keys           every key has a form of its key space, see `check/records.rs`
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
 mod items;
 mod lists;
 mod online;
+mod records;
 mod report;
 mod walk;
 
 use std::collections::BTreeSet;
 
 use super::{
-    account, purge,
+    purge,
     runtime::{batch::last_version, prelude::*},
 };
 
+use crate::codec::digest::hex;
 use report::{Place, Reporter};
 use walk::Check;
 
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 
-/// Checks the store, and every table that it has then.
-///
-/// # Errors
-/// Those of the store. Damage that can be passed over is in the report.
+/// Checks the store, and every table in it. Damage that can be skipped is in the report; only other
+/// failures of the store are errors.
 pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     let (tables, mut reporter) = check_store(engine)?;
     for name in &tables {
@@ -46,66 +50,80 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     Ok(reporter.into_report())
 }
 
-/// What is no table's; the tables.
+/// Checks the data that belongs to no table; returns the names of the tables.
 fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let view = engine.view()?;
     let mut reporter = Reporter::default();
     let last_version =
         reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
-    let (tables, known) = check_catalog(&view, &mut reporter)?;
+    let (tables, mut known) = check_catalog(&view, &mut reporter)?;
+    let kept = records::account(view.read(), &mut reporter)?;
     let mut check = Check::new(&view, last_version, reporter);
-    for space in [
-        Space::Entry,
-        Space::Collection,
-        Space::Counters,
-        Space::Expiry,
-        Space::Partitions,
-    ] {
-        check.unknown_sources(&known, space)?;
-    }
-    for space in [
-        Space::Backfill,
-        Space::Violation,
-        Space::Pending,
-        Space::Parked,
-        Space::Counted,
-    ] {
-        check.unknown_sources(&known, space)?;
+    // A damaged backup or export is reported alone: its source, which is not known, would be too.
+    if let Some(kept) = kept {
+        known.extend(kept);
+        for space in [
+            Space::Entry,
+            Space::Collection,
+            Space::Counters,
+            Space::Expiry,
+            Space::History,
+            Space::Partitions,
+        ] {
+            check.unknown_sources(&known, space)?;
+        }
+        for space in [
+            Space::Backfill,
+            Space::Violation,
+            Space::Pending,
+            Space::Parked,
+            Space::Counted,
+        ] {
+            check.unknown_sources(&known, space)?;
+        }
     }
     let streams = check.streams()?;
     check.unknown_sources(&streams, Space::StreamRecord)?;
     lists::check_beside(view.read(), &mut check.reporter)?;
+    records::partition_maps(view.read(), &mut check.reporter)?;
+    records::malformed_keys(view.read(), &mut check.reporter)?;
     Ok((tables, check.reporter))
 }
 
-/// A table, in a view of its own: pages that change while a view looks at them cannot be used again, and the data file grows by them.
+/// Checks a table in a view of its own: pages that change during a view cannot be reused, and the
+/// data file grows by them.
 fn check_table(
     engine: &Engine,
     name: &TableName,
     mut reporter: Reporter,
 ) -> Result<Reporter, Error> {
     let view = engine.view()?;
-    let last_version = last_version(view.read()).ok();
+    let last_version = match last_version(view.read()) {
+        Ok(version) => Some(version),
+        // Reported with the store.
+        Err(error) if report::is_damage(&error) => None,
+        Err(error) => return Err(error.into()),
+    };
     let table = reporter.readable(
         super::catalog::read_table(view.read(), name),
         Place::table(name),
         "",
     )?;
     let mut check = Check::new(&view, last_version, reporter);
-    // It may have been deleted meanwhile.
+    // The table may have been deleted in the meantime.
     if let Some(table) = table.flatten() {
         check.table(&table)?;
         check.lists(&table)?;
+        check.history(&table)?;
+        check.insights(&table)?;
     }
     Ok(check.reporter)
 }
 
-// The catalog held against itself: names and sources.
+// The consistency of the catalog: names and sources.
 
-/// The names of the tables that can be read, and every source that is a table's or being removed. Read past the cache.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the names of the readable tables, and every source that belongs to a table or is being
+/// removed. Reads past the cache.
 pub fn check_catalog(
     view: &View<'_>,
     reporter: &mut Reporter,
@@ -145,7 +163,6 @@ pub fn check_catalog(
         }
         tables.push(name);
     }
-    known.extend(account::kept_sources(read)?);
     Ok((tables, known))
 }
 
@@ -153,6 +170,7 @@ fn names(read: &dyn Read, reporter: &mut Reporter) -> Result<Vec<TableName>, Sto
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
         let Some(name) = keys::table_of(key) else {
+            reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
             return Ok(());
         };
         match TableName::new(name) {

@@ -1,7 +1,7 @@
-//! Indexes that UpdateTable made or is making, and indexes that lag.
+//! Checks of indexes that UpdateTable made or is making, and of indexes that lag.
 //!
 //! ```text
-//! backfill     it says how far it is exactly while it goes on; items that it has passed have their entry (items beyond may have)
+//! backfill     its progress is stored exactly while it runs; items that it has passed have their entry (items beyond may have)
 //! violations   each item that a value keeps out of an index is on its list, if the backfill has passed it; no other item is
 //! ```
 
@@ -21,12 +21,12 @@ use crate::engine::{
     prelude::*,
 };
 
-/// How far the index is that a table is making.
+/// The progress of the index that a table is making.
 #[derive(Debug, Clone, Default)]
 pub struct Building(Option<(SourceId, Progress)>);
 
 impl Building {
-    /// Must this index have what belongs to the item at a place?
+    /// True if this index must have its entry of the item at `place`.
     pub fn is_due(&self, index: SourceId, place: &[u8]) -> bool {
         match &self.0 {
             Some((building, progress)) if *building == index => progress.has_passed(place),
@@ -36,7 +36,7 @@ impl Building {
 }
 
 impl Check<'_> {
-    /// Reads how far the table's index under construction is.
+    /// Reads the progress of the table's index under construction.
     pub(super) fn building(&mut self, table: &TableEntry) -> Result<Building, StoreError> {
         let mut found = Building::default();
         for (index, source) in table.indexes() {
@@ -67,7 +67,7 @@ impl Check<'_> {
         Ok(found)
     }
 
-    /// The lists of violations of a table's indexes: what is on them.
+    /// Checks the entries of the violation lists of a table's indexes.
     pub(super) fn violations(&mut self, table: &TableEntry) -> Result<(), Error> {
         for (name, made) in &table.index_life.made {
             let Some(index) = table.schema.index(name) else {
@@ -104,7 +104,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Is there an item at a place that a value keeps out of the index? One that cannot be read was reported, and may be.
+    /// True if a value keeps the item at `place` out of the index. An item that cannot be read was
+    /// reported already, and counts as one.
     fn is_kept_out(
         &self,
         table: &TableEntry,
@@ -125,7 +126,7 @@ impl Check<'_> {
         }
     }
 
-    /// An item that a value keeps out of an index is on its list.
+    /// Checks that an item that a value keeps out of an index is on its list.
     pub(super) fn listed_violation(
         &mut self,
         table: &TableEntry,
@@ -162,24 +163,25 @@ impl Check<'_> {
     }
 }
 
-// Writes that global indexes do not show yet: what such an index should hold is the table as it was before the first of them. They are
-// gathered in memory; there are as many as fit into the delay, or were made while propagation is paused.
+// Writes that global indexes do not show yet: such an index must match the table as it was before
+// the first of them. They are kept in memory; there are as many as fit into the delay, or were made
+// while propagation is paused.
 
-/// The pending writes of a table by the place of their item: version and the item before.
+/// The pending writes of a table by the position of their item: version and the item before.
 #[derive(Debug, Default)]
 pub struct Lagging(BTreeMap<Vec<u8>, Vec<(Version, Option<Item>)>>);
 
-/// What a lagging index knows of an item.
+/// The image of an item in a lagging index.
 #[derive(Debug, Clone, Copy)]
 pub enum Image<'l> {
-    /// The item as it is.
+    /// The present item.
     Current,
-    /// Another one, or none.
+    /// An earlier image, or none.
     Earlier(Option<&'l Item>),
 }
 
 impl Lagging {
-    /// Of the item at a place, in an index.
+    /// Returns the image of the item at `place` in an index.
     pub fn image(&self, table: &TableEntry, index: &IndexView<'_>, place: &[u8]) -> Image<'_> {
         if !table.index_life.is_late(index.index) {
             return Image::Current;
@@ -192,7 +194,7 @@ impl Lagging {
         first.map_or(Image::Current, |(_, old)| Image::Earlier(old.as_ref()))
     }
 
-    /// The places of items with pending writes.
+    /// Returns the positions of items with pending writes.
     pub fn places(&self) -> impl Iterator<Item = &[u8]> {
         self.0.keys().map(Vec::as_slice)
     }
@@ -233,7 +235,7 @@ impl Check<'_> {
         Ok(found)
     }
 
-    /// Lagging indexes have the entries of items as they were.
+    /// Checks that lagging indexes have the entries of the earlier images.
     pub(super) fn earlier_entries(
         &mut self,
         table: &TableEntry,
@@ -252,7 +254,9 @@ impl Check<'_> {
                 self.expected_entry(
                     &index,
                     item,
-                    (&key, &text, true),
+                    &key,
+                    &text,
+                    true,
                     &place.index(&index.index.name),
                 )?;
             }

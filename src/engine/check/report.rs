@@ -1,11 +1,11 @@
-//! What a check found.
+//! The report of a check.
 
 use std::fmt;
 
 use crate::codec::plain_json;
 use crate::engine::prelude::*;
 
-/// Differences kept in a report; the others are only counted.
+/// The maximum of differences kept in a report; the others are only counted.
 pub const DIFFERENCES_MAX: usize = 1_000;
 
 /// The outcome of a check.
@@ -14,9 +14,9 @@ pub struct CheckReport {
     pub tables: u64,
     pub items: u64,
     pub index_entries: u64,
-    /// All differences, those beyond [`DIFFERENCES_MAX`] too.
+    /// All differences, also those beyond [`DIFFERENCES_MAX`].
     pub total: u64,
-    /// The first of them.
+    /// The first differences.
     pub differences: Vec<Difference>,
 }
 
@@ -27,13 +27,13 @@ impl CheckReport {
     }
 }
 
-/// One thing that is not as it should be.
+/// A difference between the stored and the expected state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub kind: DifferenceKind,
     pub table: Option<TableName>,
     pub index: Option<IndexName>,
-    /// The key as plain JSON, or stored bytes in hexadecimal, or what else says where.
+    /// The key as plain JSON, stored bytes in hexadecimal, or another description of the place.
     pub key: String,
 }
 
@@ -48,10 +48,10 @@ pub enum DifferenceKind {
     /// An item with an attribute or member name that is empty or too long: it can be read and deleted, but not put back.
     #[error("has an attribute name that is empty or longer than 65535 bytes")]
     BadName,
-    /// An item that does not lie where its key says.
+    /// An item that does not lie at the address of its key.
     #[error("does not lie where its key says")]
     Misplaced,
-    /// A record whose sizes or content differ from what they should be.
+    /// A record with other sizes or other content than expected.
     #[error("differs from what it should be")]
     WrongRecord,
     /// A version that was never given.
@@ -72,7 +72,7 @@ pub enum DifferenceKind {
     /// An enabled stream without its definition.
     #[error("stream is missing")]
     MissingStream,
-    /// An item that was written since its stream began, without a record of that.
+    /// An item written since its stream began, without a record of that write.
     #[error("stream record is missing")]
     MissingStreamRecord,
     /// A record that its stream cannot have, or that differs from the item it wrote.
@@ -84,27 +84,28 @@ pub enum DifferenceKind {
     /// An expiry that is not that of its item.
     #[error("expiry without its item")]
     OrphanExpiry,
-    /// A backfill that is said to go on and does not, or the other way round.
+    /// A stored progress without a running backfill, or the reverse.
     #[error("the backfill contradicts the catalog")]
     WrongBackfill,
-    /// An item that a value keeps out of an index, and that is not on its list.
+    /// An item that a value keeps out of an index, and that is not on the index's list.
     #[error("violation is not on the list")]
     MissingViolation,
-    /// An item on such a list that nothing keeps out.
+    /// An item on such a list that no value keeps out.
     #[error("violation without its item")]
     OrphanViolation,
     /// Entries, collections or counters that belong to no table.
     #[error("belongs to no table")]
     UnknownSource,
-    /// A client request token without its expiry, or the other way round.
+    /// A client request token without its expiry, or the reverse.
     #[error("client request token and its expiry differ")]
     WrongToken,
-    /// A catalog entry under another name, or with a source that is not its own alone: shared, being removed, or never given.
+    /// A catalog entry under another name, or with a source that is not its own alone: shared,
+    /// being removed, or never given.
     #[error("contradicts the rest of the catalog")]
     WrongCatalog,
 }
 
-/// `Thread/LastPostIndex {"ForumName":"S3"}: index entry is missing`
+/// Formats as `Thread/LastPostIndex {"ForumName":"S3"}: index entry is missing`.
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(table) = &self.table {
@@ -122,7 +123,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Where a difference is.
+/// The table and index of a difference.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'p> {
     table: Option<&'p TableName>,
@@ -150,12 +151,12 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Is it bytes that cannot be read, rather than a store that fails?
+/// True for bytes that cannot be read, as opposed to a failure of the store.
 pub fn is_damage(error: &StoreError) -> bool {
     matches!(error, StoreError::Corrupt(_) | StoreError::Format(_))
 }
 
-/// Gathers a report.
+/// A collector of differences.
 #[derive(Debug, Default)]
 pub struct Reporter(pub CheckReport);
 
@@ -173,10 +174,8 @@ impl Reporter {
         }
     }
 
-    /// What was read; `None`, and a difference, when it is damaged.
-    ///
-    /// # Errors
-    /// Failures of the store itself.
+    /// Returns the value, or `None` and adds a difference if its bytes are damaged. Fails for other
+    /// failures of the store.
     pub fn readable<T>(
         &mut self,
         read: Result<T, StoreError>,
@@ -198,7 +197,7 @@ impl Reporter {
     }
 }
 
-/// Key attributes as plain JSON.
+/// Returns key attributes as plain JSON.
 pub fn key_text(key: &Item) -> String {
     plain_json::line(key, &[])
 }

@@ -1,4 +1,4 @@
-//! What the parts of a check have in common: a view, the report, and walks that pass over damage.
+//! The shared part of all checks: a view, the report, and walks that skip damage.
 
 use super::report::{DifferenceKind, Place, Reporter};
 use crate::codec::{digest::hex, record};
@@ -7,7 +7,7 @@ use crate::engine::{
     runtime::prelude::*,
 };
 
-/// A check of what one view shows.
+/// A check of one view.
 pub struct Check<'c> {
     pub view: &'c View<'c>,
     pub last_version: Version,
@@ -15,7 +15,7 @@ pub struct Check<'c> {
 }
 
 impl<'c> Check<'c> {
-    /// With no last version to compare with, any may have been given.
+    /// Returns a check; without a last version to compare with, any version may have been given.
     pub fn new(view: &'c View<'c>, last_version: Option<Version>, reporter: Reporter) -> Self {
         Self {
             view,
@@ -26,11 +26,12 @@ impl<'c> Check<'c> {
 }
 
 impl Check<'_> {
-    /// The header and the content are those of an item; the version was given.
+    /// Checks that header and content are those of the item, and that the version was given.
     pub fn record(
         &mut self,
         record: &Record<'_>,
-        (item, first): (&Item, &[&str]),
+        item: &Item,
+        first: &[&str],
         place: &Place<'_>,
         text: &str,
     ) {
@@ -49,12 +50,14 @@ impl Check<'_> {
         }
     }
 
-    /// The entry that `item` should have in an index is there, if it is due, and holds its projection.
+    /// Checks that the entry of `item` in an index exists, if it is due, and holds its projection.
     pub fn expected_entry(
         &mut self,
         index: &IndexView<'_>,
         item: &Item,
-        (key, text, is_due): (&Key, &str, bool),
+        key: &Key,
+        text: &str,
+        is_due: bool,
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
         let Some(entry) = index.entry_with_key(item, key) else {
@@ -68,13 +71,13 @@ impl Check<'_> {
             None => {}
             Some(found) => {
                 let first = first_names(index.table, index.index);
-                self.record(&found, (&index.projected(item), &first), place, text);
+                self.record(&found, &index.projected(item), &first, place, text);
             }
         }
         Ok(())
     }
 
-    /// Visits records; one that cannot be read is reported and passed over.
+    /// Visits records; one that cannot be read is reported and skipped.
     pub fn walk(
         &mut self,
         range: &KeyRange,

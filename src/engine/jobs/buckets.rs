@@ -10,22 +10,17 @@ use std::{
 use crate::engine::runtime::prelude::*;
 use crate::model::error::RecoveryError;
 
-/// Directories within directories that are looked into.
+/// The maximum depth of nested directories that are searched.
 const DEPTH_MAX: usize = 64;
 
-/// The directory of buckets.
-///
-/// # Errors
-/// `Parameter` when this database has none.
+/// Returns the directory of buckets. Fails with `Parameter` if this database has none.
 pub fn root(shared: &Shared) -> Result<&Path, RecoveryError> {
     let no_directory = RecoveryError::Parameter("this database has no directory for buckets");
     shared.options.buckets.as_deref().ok_or(no_directory)
 }
 
-/// A key below a prefix as a relative path.
-///
-/// # Errors
-/// `Parameter` for a prefix that is no plain relative path.
+/// Converts a key prefix to a relative path. Fails with `Parameter` if it is no plain relative
+/// path.
 pub fn relative(prefix: &str) -> Result<PathBuf, RecoveryError> {
     let path = Path::new(prefix.trim_end_matches('/'));
     let is_plain = path
@@ -39,10 +34,8 @@ pub fn relative(prefix: &str) -> Result<PathBuf, RecoveryError> {
     Ok(path.to_owned())
 }
 
-/// The files of a bucket whose keys begin with the prefix, in order of keys; links are not followed.
-///
-/// # Errors
-/// Those of the directories.
+/// Returns the files of a bucket with keys that begin with the prefix, in order of keys; symlinks
+/// are not followed.
 pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), bucket.to_owned(), 0)];
@@ -72,13 +65,10 @@ pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> 
     Ok(found)
 }
 
-/// Writes a file whole: under another name first.
-///
-/// # Errors
-/// Those of the filesystem.
+/// Writes a whole file: under a temporary name first, then renamed.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
-    // What a run before left may be anything.
+    // A file that an earlier run left may have any content.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => ours()
@@ -90,18 +80,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(temporary, path)
 }
 
-/// Makes a directory, and those above it, for its owner alone: what is in tables is nobody else's.
-///
-/// # Errors
-/// Those of the filesystem.
+/// Makes a directory and its parents with access for the owner alone: exported items are private.
 pub fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Opens a file of its owner alone, to append to; not through a symlink.
-///
-/// # Errors
-/// Those of the filesystem.
+/// Opens a file with access for the owner alone, to append to it; not through a symlink.
 pub fn append(path: &Path) -> io::Result<File> {
     ours().create(true).append(true).open(path)
 }
@@ -114,8 +98,9 @@ fn ours() -> OpenOptions {
 
 // Threads of exports and imports.
 
-/// Runs a transfer on a thread of its own: the writer thread, on which it is begun, must not write files. One that stops is still in
-/// progress by its record, so that the next open begins it again.
+/// Runs a transfer on a thread of its own: the writer thread, on which it is started, must not
+/// write files. A transfer that stops is still in progress in its record, so that the next open
+/// starts it again.
 pub(super) fn beside(
     what: &'static str,
     arn: String,

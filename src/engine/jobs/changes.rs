@@ -1,9 +1,11 @@
-//! Gathering what changed between two moments of a table, for an incremental export.
+//! Collection of the changes between two moments of a table, for an incremental export.
 //!
-//! One walk over the table's history, forward from the window's start. A change within the window notes its item: the first one's
-//! old image is the item as it was when the window began, the last one's time is the time of the item's change. The item as it was
-//! when the window ended is the present one if that is old enough, and otherwise what the first change after the window replaced:
-//! the walk comes to it later, as each change left a record. An item still open at the end of the history was deleted.
+//! The job walks the table's history once, forward from the window's start. The first change of an
+//! item within the window has as old image the item as it was when the window began; the last one
+//! has the time of the item's change. The item as it was when the window ended is the present one,
+//! if that is old enough, and otherwise the old image of the first change after the window: the
+//! walk reaches it later, as each change left a record. An item still open at the end of the
+//! history was deleted.
 
 use crate::engine::{
     account::job::ChangesJob,
@@ -12,20 +14,20 @@ use crate::engine::{
     runtime::prelude::*,
 };
 
-/// History records of one piece.
+/// The maximum of history records in one batch.
 const RECORDS_MAX: usize = 500;
-/// Bytes of history records after which a piece ends.
+/// Bytes of history records after which a batch ends.
 const BYTES_MAX: usize = 1024 * 1024;
 
-/// One changed item as it is gathered:
+/// A changed item while it is collected, in this stored form:
 /// ```text
-/// time u64 · is settled u8 · length of old u32 · old record · new record, both empty where there was no item
+/// time u64 · is settled u8 · length of old u32 · old record · new record, both empty if there was no item
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangedItem<'b> {
-    /// Of its last change in the window; milliseconds since the epoch.
+    /// The time of its last change in the window; milliseconds since the epoch.
     pub time_ms: u64,
-    /// The new record is known.
+    /// True if the new record is known.
     is_settled: bool,
     /// The record when the window began.
     pub old: Option<&'b [u8]>,
@@ -34,8 +36,7 @@ pub struct ChangedItem<'b> {
 }
 
 impl<'b> ChangedItem<'b> {
-    /// # Errors
-    /// `Corrupt`.
+    /// Parses the stored form. Fails with `Corrupt` for any other bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
         let (time_ms, is_settled, Long(old), new): (_, u8, _, _) =
             parts_of(bytes, "a change for an export")?;
@@ -57,7 +58,7 @@ impl<'b> ChangedItem<'b> {
     }
 }
 
-/// Walks over some of the history; how far it is then, or `None` at the end.
+/// Walks a batch of the history; returns the position reached, or `None` at the end.
 pub(super) fn piece(
     transaction: &mut Transaction<'_>,
     changes: &ChangesJob,

@@ -1,4 +1,4 @@
-//! A piece of a copy.
+//! One batch of a copy.
 
 use crate::engine::{
     account::{
@@ -10,15 +10,15 @@ use crate::engine::{
     write::{self, guard::Stored},
 };
 
-/// Items of one piece.
+/// The maximum of items in one batch.
 const ITEMS_MAX: usize = 500;
-/// Bytes of records after which a piece ends.
+/// Bytes of records after which a batch ends.
 const BYTES_MAX: usize = 1024 * 1024;
 
-/// Records by the places of their items.
+/// Records with the positions of their items.
 type Items = [(Vec<u8>, Vec<u8>)];
 
-/// Copies some items; how far it is then, or `None` at the end.
+/// Copies a batch of items; returns the position reached, or `None` at the end.
 pub(super) fn piece(
     transaction: &mut Transaction<'_>,
     copy: &CopyJob,
@@ -51,12 +51,12 @@ pub(super) fn piece(
         },
     )?;
     write_items(transaction, &copy.to, &items)?;
+    let version = |key: Vec<u8>| keys::version_of(&key).ok_or(StoreError::Corrupt("a history key"));
     Ok(match (&copy.place, last) {
         (CopyPlace::Items(_), Some(last)) => Some(CopyPlace::Items(Some(last))),
         (CopyPlace::Items(_), None) => has_history.then_some(CopyPlace::History(bound)),
-        (CopyPlace::History(_), last) => {
-            last.map(|last| CopyPlace::History(keys::version_of(&last).unwrap_or(bound)))
-        }
+        // A malformed key must not start the history over: the job would never end.
+        (CopyPlace::History(_), last) => last.map(version).transpose()?.map(CopyPlace::History),
     })
 }
 
@@ -69,11 +69,11 @@ fn write_items(
         CopyTarget::Backup { source, .. } | CopyTarget::Export { source, .. } => *source,
         CopyTarget::Table { name } => return put_items(transaction, name, items),
     };
-    // Items and item bytes that came new.
+    // Items and item bytes that were not there before.
     let mut written = (0, 0);
     for (place, record) in items {
         let key = Space::Entry.at(source, place);
-        // Seen before, in the items or the history, or before a restart, it was the same.
+        // An item seen before, in the items, in the history, or before a restart, was the same.
         if transaction.batch.get(&key)?.is_none() {
             transaction.batch.put(&key, record)?;
             written.0 += 1;

@@ -1,4 +1,4 @@
-//! What follows a piece of a job or its end, and what a job holds meanwhile.
+//! The end of a job and its follow-up work, and the resources that a job holds meanwhile.
 
 use crate::engine::{
     account::{
@@ -10,23 +10,21 @@ use crate::engine::{
 };
 use crate::model::api::{backup::BackupStatus, common::Failure};
 
-/// What is left to do when a job is over.
+/// The follow-up work of a finished job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rest {
-    /// The job that came out of it.
+    /// A job to start.
     pub job: Option<u32>,
-    /// The export whose items are there to be written.
+    /// An export with copied items, to be written to files.
     pub export: Option<String>,
-    /// A marked source.
+    /// A source marked for removal.
     pub removal: Option<SourceId>,
 }
 
-// What a job does to the table that it reads: the table keeps history meanwhile, and the history goes with its last reader.
+// A job counts as a reader of its table: the table keeps history until its last reader ends.
 
-/// Adds a job, which holds what it reads from now on; it is to be started after the commit.
-///
-/// # Errors
-/// Those of the store.
+/// Adds a job, which from now on counts as a reader of its source; the caller starts it after the
+/// commit.
 pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreError> {
     match &job {
         Job::Copy(CopyJob {
@@ -35,7 +33,7 @@ pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreErro
         })
         | Job::Changes(ChangesJob { table: name, .. }) => {
             if let Some(old) = transaction.table(name)? {
-                // Readers are counted: the history goes with the last of them.
+                // Readers are counted: the history is removed with the last of them.
                 transaction.change_table(&old, |new| new.control.readers += 1)?;
             }
         }
@@ -53,10 +51,8 @@ pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreErro
     Ok(id)
 }
 
-/// A job has read a table. The job that removes the history, if nothing needs it any more.
-///
-/// # Errors
-/// Those of the store.
+/// Releases a table that a job has read. Returns the job that removes the history, if no reader is
+/// left.
 pub fn release(
     transaction: &mut Transaction<'_>,
     name: &TableName,
@@ -70,10 +66,7 @@ pub fn release(
     trim(transaction, &new)
 }
 
-/// The job that removes a table's history, unless something needs it.
-///
-/// # Errors
-/// Those of the store.
+/// Adds the job that removes a table's history, unless the history is still needed.
 pub fn trim(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -81,7 +74,7 @@ pub fn trim(
     if table.control.keeps_history() {
         return Ok(None);
     }
-    // What is noted after this has a later version.
+    // History written after this has a later version.
     let below = transaction.next_version()?;
     add(
         transaction,
@@ -93,18 +86,12 @@ pub fn trim(
     .map(Some)
 }
 
-/// The moment of a table that is now.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the version bound of the present state.
 pub fn bound_now(transaction: &Transaction<'_>) -> Result<Version, StoreError> {
     Ok(transaction.next_version()? - 1)
 }
 
-/// The version bound of a table at a time for which it has history.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the version bound of a table at a time for which it has history.
 pub fn bound_at(
     transaction: &Transaction<'_>,
     source: SourceId,
@@ -113,14 +100,15 @@ pub fn bound_at(
     history::bound_at(transaction.read(), source, time_ms, bound_now(transaction)?)
 }
 
-// A job that cannot go on: all of its end is a removal, so that it has room on a full disk, which is what stops most jobs.
+// A failed job ends with deletions only, so that it needs no space on a full disk, which is the
+// usual reason for failure.
 
 /// `FailureCode` of a job that found the disk full.
 const DISK_FULL: &str = "DiskFull";
-/// `FailureCode` of everything else.
+/// `FailureCode` of every other failure.
 const OTHER: &str = "InternalServerError";
 
-/// What is told of a job that an error ended.
+/// Returns the failure of a job that ended with `error`.
 #[must_use]
 pub fn failure_of(error: &Error) -> Failure {
     let code = if matches!(error, Error::Store(StoreError::NoSpace)) {
@@ -134,10 +122,7 @@ pub fn failure_of(error: &Error) -> Failure {
     }
 }
 
-/// Ends a job that cannot go on; `None` when it is to be tried again.
-///
-/// # Errors
-/// Those of the store.
+/// Ends a job that cannot go on; returns `None` if it must be tried again.
 pub fn give_up(
     transaction: &mut Transaction<'_>,
     id: u32,
@@ -151,10 +136,7 @@ pub fn give_up(
     }
 }
 
-/// Ends a job: it holds nothing any more, and what it was to make is there or says why not.
-///
-/// # Errors
-/// Those of the store.
+/// Ends a job: it releases its source, and its target is complete or has the failure.
 pub fn end(
     transaction: &mut Transaction<'_>,
     id: u32,
@@ -199,7 +181,7 @@ pub fn end(
     Ok(rest)
 }
 
-/// Ends what a copy was to make; what follows.
+/// Completes the target of a copy, or sets its failure; returns the follow-up work.
 fn end_target(
     transaction: &mut Transaction<'_>,
     to: CopyTarget,

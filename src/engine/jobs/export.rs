@@ -1,4 +1,5 @@
-//! The end of an export: its files written by a thread, from the items that a job copied (docs/dynamodb.md 20.3).
+//! The last phase of an export: a thread writes its files from the items that a job copied
+//! (docs/dynamodb.md 20.3).
 
 use std::{
     io::{self, Write},
@@ -52,7 +53,7 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
     };
     let (arn, source) = (arn.to_owned(), record.source);
     shared.submit_and_wait(move |transaction| {
-        // The copy goes, so that this has room on a full disk.
+        // The copy is removed, so that this needs no space on a full disk.
         transaction.removes();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {
@@ -81,12 +82,15 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
 
 /// Uncompressed bytes of a data file after which the next one begins.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Uncompressed bytes read in one view.
+/// Uncompressed bytes read in one snapshot.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
 /// `version` of a full export's manifest.
 const MANIFEST_VERSION: &str = "2020-06-30";
-/// That of an incremental one's (developer guide, "DynamoDB table export output format").
+/// `version` of an incremental export's manifest (developer guide, "DynamoDB table export output
+/// format").
 const INCREMENTAL_MANIFEST_VERSION: &str = "2023-08-01";
+
+const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
 
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -102,18 +106,18 @@ impl From<StoreError> for WriteError {
     }
 }
 
-/// What was written.
+/// The result of writing an export's files.
 #[derive(Debug)]
 pub struct Written {
-    /// Key of `manifest-summary.json`.
+    /// The key of `manifest-summary.json`.
     pub manifest: String,
     /// Lines of the data files.
     pub items: u64,
-    /// Of the items in them.
+    /// The bytes of the items in them.
     pub bytes: u64,
 }
 
-/// A data file under way.
+/// A data file being written.
 struct DataFile {
     encoder: GzEncoder<Vec<u8>>,
     items: u64,
@@ -131,17 +135,14 @@ impl DataFile {
 }
 
 /// Writes all files.
-///
-/// # Errors
-/// Those of the store and of the directories.
 pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
-    // One that an earlier version began.
+    let request: Value = serde_json::from_str(&record.export.echo).map_err(|_| DAMAGED)?;
+    // An export that an earlier version began.
     if record.export.format() == ExportFormat::Ion {
         return Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION)).into());
     }
-    let request: Value = serde_json::from_str(&record.export.echo).unwrap_or(Value::Null);
     let text = |name: &str| request.get(name).and_then(Value::as_str);
-    let id = record.export.arn.rsplit('/').next().unwrap_or_default();
+    let (_, id) = record.export.arn.rsplit_once('/').ok_or(DAMAGED)?;
     let prefix = text("S3Prefix").unwrap_or_default().trim_end_matches('/');
     let above = if prefix.is_empty() {
         "AWSDynamoDB".to_owned()
@@ -157,14 +158,14 @@ pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, Wr
     };
     let bucket = buckets::root(shared)
         .map_err(Error::from)?
-        .join(text("S3Bucket").unwrap_or_default());
+        .join(text("S3Bucket").ok_or(DAMAGED)?);
     let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
     let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
     buckets::make_directory(&directory)?;
     buckets::make_directory(&data)?;
     buckets::write(&directory.join("_started"), b"")?;
 
-    let (lines, (items, bytes)) = write_items(shared, record, (&data, &data_key))?;
+    let (lines, (items, bytes)) = write_items(shared, record, &data, &data_key)?;
     with_checksum(&directory, "manifest-files", lines.as_bytes())?;
     let mut summary = json!({
         "version": MANIFEST_VERSION,
@@ -216,11 +217,13 @@ fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 /// Lines, and bytes of the items in them.
 type Counts = (u64, u64);
 
-/// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
+/// Writes the data files into the directory with this key; returns the lines of
+/// `manifest-files.json`.
 fn write_items(
     shared: &Shared,
     record: &ExportRecord,
-    data: (&Path, &str),
+    directory: &Path,
+    key: &str,
 ) -> Result<(String, Counts), WriteError> {
     let selected = selected(record)?;
     let mut counts = (0, 0);
@@ -229,7 +232,7 @@ fn write_items(
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, (items, bytes), last) = piece(shared, (record, &selected), after.take())?;
+        let (lines, (items, bytes), last) = piece(shared, record, &selected, after.take())?;
         counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
@@ -237,7 +240,8 @@ fn write_items(
         let is_end = last.is_none();
         if (is_end && (file.items > 0 || number == 0)) || file.bytes >= FILE_BYTES_MAX {
             let full = std::mem::replace(&mut file, DataFile::new());
-            manifest.push_str(&finish(full, data, &file_name(&record.export, number))?);
+            let name = file_name(&record.export, number);
+            manifest.push_str(&finish(full, directory, key, &name)?);
             number += 1;
         }
         match last {
@@ -247,14 +251,14 @@ fn write_items(
     }
 }
 
-/// A name like the service's, the same for the same file of the same export.
+/// Returns a name like the service's, the same for the same file of the same export.
 fn file_name(export: &Export, number: u32) -> String {
     let bytes = digest::digest(format!("{}/{number}", export.arn).as_bytes());
     let hex = digest::hex(&bytes[..13]);
     format!("{hex}.json.gz")
 }
 
-fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Result<String> {
+fn finish(file: DataFile, directory: &Path, key: &str, name: &str) -> io::Result<String> {
     let bytes = file.encoder.finish()?;
     buckets::write(&directory.join(name), &bytes)?;
     let checksum = Md5::digest(&bytes);
@@ -271,9 +275,8 @@ fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Re
 /// Lines of the items after a key, their counts, and the last key, if there may be more.
 type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 
-/// What the request says of the lines.
+/// Parses the filter of the export's request.
 fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
-    const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
     let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
     let request = wire::request::<ExportRequest>(json.root()).map_err(|_| DAMAGED)?;
     Ok(Selected::parse(&request.filter)?)
@@ -281,7 +284,8 @@ fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
 
 fn piece(
     shared: &Shared,
-    (record, selected): (&ExportRecord, &Selected),
+    record: &ExportRecord,
+    selected: &Selected,
     after: Option<Vec<u8>>,
 ) -> Result<Piece, StoreError> {
     let range = Space::Entry.of(record.source).after(after);
@@ -306,13 +310,12 @@ fn piece(
     Ok((lines, counts, last))
 }
 
-// The lines of an export's data files (docs/dynamodb.md 20.3): items of a full one, changes of an incremental one, as DynamoDB JSON.
+// The lines of an export's data files (docs/dynamodb.md 20.3): items of a full export, changes of
+// an incremental one, as DynamoDB JSON.
 
 impl Selected {
-    /// `{"Item":{…}}` of a record; its item's bytes. Nothing for an item that is left out.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Writes `{"Item":{…}}` of a record and returns its item's bytes, or `None` for an item that
+    /// the filter leaves out. Fails with `Corrupt` for a damaged record.
     pub fn item(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
         let record = Record::parse(bytes)?;
         if !self.keeps(&record)? {
@@ -324,12 +327,12 @@ impl Selected {
         Ok(Some(record.item_bytes().into()))
     }
 
-    /// `{"Metadata":{"WriteTimestampMicros":{"N":"…"}},"Keys":{…},"NewImage":{…},"OldImage":{…}}` of a gathered change, without the
-    /// images that there are not or that the view leaves out; the bytes of its items. Nothing for an item that came and went in the
-    /// window, or that is left out as it was and as it is.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Writes
+    /// `{"Metadata":{"WriteTimestampMicros":{"N":"…"}},"Keys":{…},"NewImage":{…},"OldImage":{…}}`
+    /// of a collected change, without images that do not exist or that the view type leaves out,
+    /// and returns the bytes of its items. Returns `None` for an item that was added and deleted
+    /// within the window, or of which the filter leaves out both images. Fails with `Corrupt` for a
+    /// damaged record.
     pub fn change(
         &self,
         bytes: &[u8],
@@ -370,7 +373,7 @@ impl Selected {
         Ok(Some(item_bytes))
     }
 
-    /// An item, or the part of it that was asked for.
+    /// Writes an item, or the projected part of it.
     fn image(&self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         match self.part(record)? {
             None => record.write_dynamodb_json(&|_| true, out)?,
@@ -380,14 +383,15 @@ impl Selected {
     }
 }
 
-/// Begins a member whose value follows.
+/// Begins a member; its value follows.
 fn member(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(format!(",\"{name}\":").as_bytes());
 }
 
-// `FilterSpecification` of an export: which items it has, and what of each (API reference, FilterSpecification).
+// `FilterSpecification` of an export: the exported items, and their exported attributes (API
+// reference, FilterSpecification).
 
-/// What a specification says, parsed.
+/// A parsed filter specification.
 #[derive(Debug, Default)]
 pub struct Selected {
     key_condition: Option<Condition>,
@@ -396,8 +400,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// # Errors
-    /// `Expression`.
+    /// Parses a specification. Fails with `Expression` if an expression is malformed.
     pub fn parse(asked: &ExportFilter) -> Result<Self, Error> {
         let has_condition =
             asked.key_condition_expression.is_some() || asked.filter_expression.is_some();
@@ -424,10 +427,8 @@ impl Selected {
         })
     }
 
-    /// Holds it to the table's key: the key condition must be one, and beside it the filter has none of the key's attributes.
-    ///
-    /// # Errors
-    /// `Expression`, `Key`, `Query`.
+    /// Checks the specification against the table's key: the key condition must be one, and beside
+    /// it the filter has none of the key's attributes. Fails with `Expression`, `Key` or `Query`.
     pub fn check(&self, key: &KeySchema) -> Result<(), Error> {
         let Some(condition) = &self.key_condition else {
             return Ok(());
@@ -448,10 +449,7 @@ impl Selected {
         }
     }
 
-    /// Is the item in the export?
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// True if the item is in the export. Fails with `Corrupt` for a damaged record.
     pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
         if self.key_condition.is_none() && self.filter.is_none() {
             return Ok(true);
@@ -464,10 +462,8 @@ impl Selected {
             .all(|condition| condition.holds(&item)))
     }
 
-    /// The part of the item that is in the export; nothing when all of it is.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the part of the item that is in the export, or `None` if the whole item is. Fails
+    /// with `Corrupt` for a damaged record.
     pub fn part(&self, record: &Record<'_>) -> Result<Option<Item>, StoreError> {
         let Some(projection) = &self.projection else {
             return Ok(None);

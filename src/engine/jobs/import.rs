@@ -1,6 +1,10 @@
-//! An import: a new table, filled from a bucket by a thread.
+//! An import: a new table that a thread fills from a bucket.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use serde_json::json;
 
@@ -23,13 +27,13 @@ use crate::model::api::{
     transfer::{Import, ImportRequest, TransferStatus},
 };
 
-/// Items put in one transaction.
+/// The maximum of items put in one transaction.
 const ITEMS_PER_PIECE: usize = 250;
 /// Bytes of items after which a transaction ends.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
-/// `FailureCode` of a bucket that is not there.
+/// `FailureCode` of a missing bucket.
 const NO_BUCKET: &str = "S3NoSuchBucket";
-/// The directory beside the buckets' that has the logs.
+/// The directory of the logs, which lies beside the buckets.
 const LOGS: &str = "import-logs";
 
 /// Reads the files and puts their items, from the start.
@@ -40,19 +44,19 @@ pub fn run(shared: &Arc<Shared>, import: Import) {
     });
 }
 
-/// An import under way.
+/// A running import.
 struct Running<'s> {
     shared: &'s Arc<Shared>,
     table: TableName,
     import: Import,
-    /// Where the errors are written.
+    /// The file of the errors.
     log: PathBuf,
     bucket: String,
     waiting: Vec<Waiting>,
     waiting_bytes: usize,
 }
 
-/// An item to be put, and where it came from.
+/// An item to put, and its origin.
 struct Waiting {
     item: Item,
     key: String,
@@ -65,11 +69,16 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
     let request = wire::request::<ImportRequest>(json.root()).map_err(|_| DAMAGED)?;
     let schema = build_schema(request.table.clone())?;
     let root = buckets::root(shared)?.to_owned();
-    let id = import.arn.rsplit('/').next().unwrap_or_default();
-    // Beside the buckets: what the service writes to CloudWatch Logs is in nobody's bucket.
+    let (_, id) = import.arn.rsplit_once('/').ok_or(DAMAGED)?;
+    // Beside the buckets: the service writes this to CloudWatch Logs, which is in no bucket.
     let log = root.join(LOGS).join(id);
-    // An earlier run of the same import began it; that there is none is no fault.
-    let _ = fs::remove_file(log.join("error"));
+    // An earlier run of the same import may have begun it; a missing file is no error.
+    match fs::remove_file(log.join("error")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            log::warn!("cannot remove {}: {error}", log.join("error").display());
+        }
+        _ => {}
+    }
     let mut running = Running {
         shared,
         table: schema.name.clone(),
@@ -157,7 +166,7 @@ impl Running<'_> {
         }
     }
 
-    /// Notes an item that was not imported, and why.
+    /// Logs an item that was not imported, with the reason.
     fn fault(&mut self, key: &str, index: u64, message: &str) -> Result<(), Error> {
         self.import.errors += 1;
         let line = json!({
@@ -232,7 +241,7 @@ impl Running<'_> {
     }
 }
 
-/// Opens the table to everybody; nothing of it is to be purged.
+/// Makes the table ACTIVE; returns no source to remove.
 fn activate(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -242,7 +251,7 @@ fn activate(
         .map(|_| Vec::new())
 }
 
-/// Puts items; for each the text of its error, if it has one.
+/// Puts items; returns for each the text of its error, if it has one.
 fn put_all(
     transaction: &mut Transaction<'_>,
     name: &TableName,

@@ -1,4 +1,5 @@
-//! Reading the files of an import: DynamoDB JSON lines, CSV, plain or compressed (docs/dynamodb.md 20.4).
+//! Parsers of an import's files: DynamoDB JSON lines, CSV, plain or compressed (docs/dynamodb.md
+//! 20.4).
 
 use std::{
     fs::File,
@@ -22,23 +23,20 @@ use crate::model::{
     schema::KeyAttributeType,
 };
 
-/// The longest line: an item of 400 KB, its binaries in base64, its characters escaped.
+/// The maximum length of a line: an item of 400 KB, its binaries in base64, its characters escaped.
 const LINE_BYTES_MAX: u64 = 3 * 1024 * 1024;
 const LINE_TOO_LONG: &str = "The line is longer than 3 MiB; an item has at most 400 KB";
 
 /// One item of a file.
 #[derive(Debug)]
 pub struct Line {
-    /// The item, or what is wrong with it.
+    /// The item, or the fault of the line.
     pub item: Result<Item, String>,
-    /// Its length in the uncompressed file.
+    /// The length in the uncompressed file.
     pub bytes: usize,
 }
 
-/// Gives each item of a file to `take`, as long as it says to go on.
-///
-/// # Errors
-/// Those of the file.
+/// Passes each item of a file to `take` until it returns false.
 pub fn read(
     path: &Path,
     request: &ImportRequest,
@@ -53,7 +51,7 @@ pub fn read(
     };
     match request.format {
         InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), take),
-        // Of an import that an earlier version began.
+        // An import that an earlier version began.
         InputFormat::Ion => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             Error::NotSupported(ION),
@@ -93,14 +91,15 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
     }
 }
 
-/// Gives each JSON document of a line; what is no JSON is the end of its line. Whether to go on.
+/// Passes each JSON document of a line to `take`; text that is no JSON ends its line. Returns false
+/// if `take` did.
 fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
     let mut documents = serde_json::Deserializer::from_slice(line).into_iter::<Value>();
     let mut start = 0;
     while let Some(document) = documents.next() {
         let is_json = document.is_ok();
         let read = documents.byte_offset();
-        // The end of a line is its last document's.
+        // The last document of a line takes the rest of it.
         let is_last = line
             .get(read..)
             .is_none_or(|rest| rest.iter().all(u8::is_ascii_whitespace));
@@ -126,7 +125,7 @@ fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
     true
 }
 
-/// Reads to the end of the line and keeps nothing; how many bytes that were.
+/// Skips to the end of the line; returns the number of skipped bytes.
 fn skip_line(reader: &mut impl BufRead) -> io::Result<usize> {
     let mut skipped = 0;
     loop {
@@ -141,7 +140,7 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<usize> {
     }
 }
 
-/// `{"Item":{…}}`.
+/// Parses `{"Item":{…}}`.
 fn item_of(document: &Value) -> Result<Item, String> {
     let item = document.get("Item").ok_or("The line has no member Item")?;
     dynamodb_json::parse(item.to_string().as_bytes()).map_err(|error| error.to_string())
@@ -189,7 +188,8 @@ fn read_rows(
     Ok(())
 }
 
-/// Every column is a string, except key attributes, which have their types. An empty cell is no attribute.
+/// Parses a row. Every column is a string, except key attributes, which have their types. An empty
+/// cell is no attribute.
 fn item_of_row(
     header: &[String],
     row: &[&str],
@@ -230,16 +230,16 @@ fn item_of_row(
     Ok(item)
 }
 
-// CSV, row by row, in bounded memory whatever the file holds: a row that is too long is read over to its end.
+// CSV, row by row, in bounded memory for any content: a row that is too long is skipped to its end.
 
-/// The fields of a row together: an item has 400 KB, names included.
+/// The maximum bytes of a row's fields: an item has 400 KB, names included.
 pub const ROW_BYTES_MAX: usize = 1024 * 1024;
-/// Fields of a row; empty ones cost memory too.
+/// The maximum of fields in a row; empty ones take memory too.
 pub const COLUMNS_MAX: usize = 16 * 1024;
-/// What a buffer begins with.
+/// The initial length of a buffer.
 const BUFFER_BYTES: usize = 8 * 1024;
 
-/// Why a row is none.
+/// The fault of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     #[error("The row is longer than 1 MiB; an item has at most 400 KB")]
@@ -250,17 +250,17 @@ pub enum RowError {
     NotUtf8(usize),
 }
 
-/// The rows of a text.
+/// A reader of the rows of a text.
 pub struct Rows<R> {
     input: R,
     reader: Reader,
     /// The fields of the row, one after the other.
     text: Vec<u8>,
-    /// Where each field ends.
+    /// The end of each field.
     ends: Vec<usize>,
 }
 
-/// How much of the buffers the row uses, and what is wrong with it.
+/// The used part of the buffers, and the row's fault.
 #[derive(Default)]
 struct Progress {
     text: usize,
@@ -279,10 +279,11 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// The next row; `None` after the last.
+    /// Returns the next row, or `None` after the last.
     ///
     /// # Errors
-    /// Those of the file. What is wrong with the row alone is the inner error, and the rows after it can be read.
+    /// Fails if the file cannot be read. The inner error is a fault of this row alone; the rows
+    /// after it can be read.
     pub fn next(&mut self) -> io::Result<Option<Result<Vec<&str>, RowError>>> {
         let mut row = Progress::default();
         loop {
@@ -323,7 +324,8 @@ impl<R: BufRead> Rows<R> {
     fn fields(&self, count: usize) -> Result<Vec<&str>, RowError> {
         let mut start = 0;
         let field = |(column, &end): (usize, &usize)| {
-            let bytes = self.text.get(start..end).unwrap_or_default();
+            // The reader wrote these ends; a field cut short would be imported as such.
+            let bytes = &self.text[start..end];
             start = end;
             std::str::from_utf8(bytes).map_err(|_| RowError::NotUtf8(column + 1))
         };
@@ -336,8 +338,8 @@ impl<R: BufRead> Rows<R> {
     }
 }
 
-/// Doubles a buffer up to `max`. Beyond it the row is at fault, and what comes is written over what there is, so that the reader still
-/// finds where the row ends.
+/// Doubles a buffer up to `max`. Beyond it the row has a fault, and its further bytes overwrite the
+/// buffer, so that the reader still finds the end of the row.
 fn more_room<T: Clone + Default>(
     buffer: &mut Vec<T>,
     max: usize,
@@ -353,17 +355,18 @@ fn more_room<T: Clone + Default>(
     *used = 0;
 }
 
-// Zstandard (RFC 8878), frame after frame: some compressors write many, and frames to be skipped between them.
+// Zstandard (RFC 8878), frame after frame: some compressors write many frames, with skippable
+// frames between them.
 
-/// The longest piece of a text that a frame may refer back to, and so the memory that reading one takes: what `zstd -d` takes
-/// without `--memory`.
+/// The maximum window to which a frame may refer back, and so the memory for reading one: that of
+/// `zstd -d` without `--memory`.
 const WINDOW_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
-/// Reads the text of all frames.
+/// A reader of the text of all frames.
 pub struct Frames<R> {
     input: R,
     decoder: FrameDecoder,
-    /// A frame has begun and has not been read to its end.
+    /// True if a frame has begun and has not been read to its end.
     is_open: bool,
 }
 
@@ -378,7 +381,7 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Begins the next frame that has text; whether there is one.
+    /// Begins the next frame that has text; returns false if there is none.
     fn open(&mut self) -> io::Result<bool> {
         while !self.input.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.input) {
@@ -430,7 +433,7 @@ mod csv_rows_tests {
 
     use super::*;
 
-    /// Each row's fields joined by `|`, or its error.
+    /// Checks each row's fields joined by `|`, or its error.
     fn check(text: &[u8], expected: &[&str]) {
         // Every way in which the input can be cut must give the same rows.
         for piece in [1, 3, 64 * 1024] {

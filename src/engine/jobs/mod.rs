@@ -1,10 +1,13 @@
-//! Background jobs: copies of items and removal of history, piece after piece, gone on with after a restart.
+//! Background jobs: copies of items and removal of history, batch after batch, resumed after a
+//! restart.
 //!
-//! A copy reads a source **as of a version** and writes it to another source as it is (a backup, what an export reads) or to a
-//! table (a restore). It needs no long read transaction: each piece runs in a write transaction of its own, first over the items,
-//! passing over those changed since, then over the history for their old images (see `history`). An item seen twice is the same
-//! both times. Where it stands is in its record, written with each piece, so that a restart and even two processes go on right.
-//! A job that cannot go on, as on a full disk, has failed (see `ending`): it holds nothing, and what it was to make says why.
+//! A copy reads a source **as of a version** and writes it to another source unchanged (a backup,
+//! or the input of an export) or to a table (a restore). It needs no long read transaction: each
+//! batch is a write transaction of its own, first over the items, skipping those changed since,
+//! then over the history for their old images (see `history`). An item seen twice is the same both
+//! times. Its position is in its record, written with each batch, so that a job resumes correctly
+//! after a restart, and even with two processes. A job that cannot go on, as on a full disk, fails
+//! (see `ending`): it releases its source, and its target has the reason.
 
 mod buckets;
 mod changes;
@@ -33,10 +36,7 @@ pub use ending::{add, bound_at, bound_now, trim};
 pub use export::Selected;
 pub use import::run as run_import;
 
-/// Goes on with every job that an earlier process left.
-///
-/// # Errors
-/// Those of the store.
+/// Resumes every job that an earlier process left.
 pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
     for record in readable::<JobRecord>(&*shared.store.snapshot()?)? {
         start(Arc::clone(shared), record.id);
@@ -44,7 +44,7 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
     resume_transfers(shared)
 }
 
-/// Runs a job to its end, a piece at a time.
+/// Runs a job to its end, one batch at a time.
 pub fn start(shared: Arc<Shared>, id: u32) {
     let again = Arc::clone(&shared);
     let next = Done::of(move |outcome: Result<Option<Rest>, Error>| match outcome {
@@ -52,11 +52,12 @@ pub fn start(shared: Arc<Shared>, id: u32) {
         Ok(Some(rest)) => begin(&again, rest),
         Err(error) => stopped(&again, id, &error),
     });
-    // `next` starts the piece after it from the writer thread. That only queues: no recursion, and whatever waits gets in between.
+    // `next` submits the next batch from the writer thread. It only enters the queue: no recursion,
+    // and waiting writes come in between.
     shared.submit(move |transaction| piece(transaction, id), next);
 }
 
-/// Begins what is left to do when a job is over.
+/// Starts the follow-up work of a finished job.
 fn begin(shared: &Arc<Shared>, rest: Rest) {
     rest.export
         .into_iter()
@@ -67,7 +68,7 @@ fn begin(shared: &Arc<Shared>, rest: Rest) {
     purge::start_all(shared, rest.removal);
 }
 
-/// Goes on with the exports and imports that an earlier process left.
+/// Resumes the exports and imports that an earlier process left.
 fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
     if shared.options.buckets.is_none() {
         return Ok(());
@@ -94,7 +95,8 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The records there are. What cannot be read, as when a newer ddbfs wrote it, stays for the program that can.
+/// Returns the readable records. An unreadable one, such as one of a newer ddbfs, stays for the
+/// program that can read it.
 fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
     let mut found = Vec::new();
     R::each(read, |record| {
@@ -107,10 +109,10 @@ fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
     Ok(found)
 }
 
-/// Carries out some of a job; what is left to do when it is over.
+/// Runs one batch of a job; returns the follow-up work if the job is finished.
 fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Error> {
     let name = id.to_string();
-    // Another process may have ended it. Its record, written with each piece, is what decides.
+    // Another process may have ended it. Its record, written with each batch, decides.
     let Some(JobRecord { job, .. }) = JobRecord::get(transaction.read(), &name)? else {
         return Ok(Some(Rest::default()));
     };
@@ -140,7 +142,7 @@ fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Option<Rest>, Err
     }
 }
 
-/// Removes some of the history of a source; whether there may be more.
+/// Removes a batch of a source's history; returns true if there may be more.
 fn trim_piece(
     transaction: &mut Transaction<'_>,
     source: SourceId,
@@ -160,7 +162,7 @@ fn trim_piece(
     Ok(goes_on)
 }
 
-/// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
+/// Ends a job after an error. On a shutdown its record stays, and the next open resumes it.
 fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
     if matches!(
         error,
@@ -182,7 +184,7 @@ fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
         Err(Error::Store(StoreError::NoSpace)) => {
             purge::later(&again, move |shared| give_up(shared, id, failure))
         }
-        // The record is still there: the next open tries it again.
+        // The record still exists: the next open tries it again.
         Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
     });
     shared.submit(

@@ -1,4 +1,5 @@
-//! PartiQL statements carried out: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share (docs/dynamodb.md 19.3).
+//! Execution of PartiQL statements: the shared part of ExecuteStatement, BatchExecuteStatement and
+//! ExecuteTransaction (docs/dynamodb.md 19.3).
 
 pub mod select_statement;
 pub mod write_statement;
@@ -9,22 +10,23 @@ use super::prelude::*;
 use crate::codec::{digest, dynamodb_json, json::document::Document, wire::attribute_value};
 use crate::model::error::StatementError;
 
-// `NextToken`: where a SELECT goes on, for the same statement and parameters only.
+// `NextToken`: the position at which a SELECT continues, valid for the same statement and
+// parameters only.
 //
 // ```text
-// base64 of: digest 16 of statement and parameters · u16 number of the read · the key after which it goes on, DynamoDB JSON, or nothing
+// base64 of: digest 16 of statement and parameters · u16 number of the read · the key after which it continues, DynamoDB JSON, or nothing
 // ```
 
-/// A place in the reads of a statement.
+/// A position in the reads of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Position {
-    /// Of the read, from 0.
+    /// The index of the read, from 0.
     pub read: usize,
-    /// The key evaluated last in it; `None` is its beginning.
+    /// The last key evaluated in it; `None` is its beginning.
     pub after: Option<Item>,
 }
 
-/// The digest of a statement and its parameters, each with its length before it.
+/// Returns the digest of statements and their parameters, each with its length before it.
 #[must_use]
 pub fn statement_digest<'s>(
     statements: impl Iterator<Item = (&'s str, &'s [AttributeValue])>,
@@ -40,24 +42,24 @@ pub fn statement_digest<'s>(
     digest::digest(&out)
 }
 
-/// Adds a part of a request to what its digest is made of.
+/// Appends a part of a request to the input of its digest.
 pub fn part(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// Adds an item likewise.
+/// Appends an item to the input of a digest.
 pub fn part_of_item(item: &Item, out: &mut Vec<u8>) {
     let mut text = Vec::new();
     dynamodb_json::write_item(item, &mut text);
     part(&text, out);
 }
 
-/// The token of a position.
+/// Returns the token of a position.
 #[must_use]
 pub fn encode_token(digest: &Digest, position: &Position) -> String {
     let mut bytes = digest.to_vec();
-    // A statement has at most 50 reads.
+    debug_assert!(position.read <= 50, "a statement has at most 50 reads");
     bytes.extend_from_slice(
         &u16::try_from(position.read)
             .unwrap_or(u16::MAX)
@@ -69,10 +71,8 @@ pub fn encode_token(digest: &Digest, position: &Position) -> String {
     BASE64.encode(bytes)
 }
 
-/// The position of a token of this statement.
-///
-/// # Errors
-/// `NextToken`, `NextTokenMismatch`.
+/// Returns the position of a token of this statement. Fails with `NextToken` if it is no token, and
+/// with `NextTokenMismatch` if it belongs to another statement.
 pub fn decode_token(token: &str, digest: &Digest) -> Result<Position, StatementError> {
     const BAD: StatementError = StatementError::NextToken;
     let bytes = BASE64.decode(token).map_err(|_| BAD)?;

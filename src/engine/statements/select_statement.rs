@@ -1,4 +1,4 @@
-//! SELECT: one page of the reads that it becomes, or the one item that it names.
+//! SELECT: one page of the reads of a statement, or the one item that it names.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +19,13 @@ use crate::expr::partiql::{
 };
 use crate::model::error::{QueryError, StatementError};
 
-/// What a page is to be beside its statement.
+/// The options of a page beside its statement.
 #[derive(Debug, Clone, Default)]
 pub struct PageOptions {
     pub consistent: bool,
-    /// Items to evaluate.
+    /// The maximum of items to evaluate.
     pub limit: Option<u32>,
-    /// Where it goes on.
+    /// The position at which the page begins.
     pub position: Position,
 }
 
@@ -35,12 +35,13 @@ pub struct Selected {
     pub items: Vec<Item>,
     pub consumed_capacity: ConsumedCapacity,
     pub last_evaluated_key: Option<Item>,
-    /// There may be more.
+    /// The position of the next page, if there may be one.
     pub next: Option<Position>,
 }
 
-/// One range that is read.
+/// A range to read.
 struct Reading {
+    // True if it holds one item at most.
     range: KeyRange,
     /// There is at most one item in it.
     is_one_row: bool,
@@ -49,7 +50,8 @@ struct Reading {
 /// Reads one page.
 ///
 /// # Errors
-/// `ResourceNotFound`, `Statement`, `Query`, `Key`; those of the store.
+/// Fails with `ResourceNotFound`, `Statement`, `Query` or `Key` for a statement that does not fit
+/// the table.
 pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<Selected, Error> {
     let source = find(view, statement)?;
     if source.index().is_some_and(has_several_key_attributes) {
@@ -89,7 +91,8 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
     walk(view, page, &readings, asked.position)
 }
 
-/// The table or index; what names no index of the table is told without its name.
+/// Returns the table or index; the error for a name that is no index of the table does not repeat
+/// the name.
 fn find(view: &View<'_>, statement: &Select) -> Result<ReadSource, Error> {
     let Some(index) = &statement.index else {
         return ReadSource::find(view, &statement.table, None);
@@ -106,7 +109,8 @@ fn has_several_key_attributes(index: &IndexSchema) -> bool {
     index.partition.len() > 1 || index.sort.len() > 1
 }
 
-/// An index in a batch, where items are read by key alone: what is wrong with it, or `otherwise`.
+/// Returns the error for an index in a batch, in which items are read by key alone: a fault of the
+/// index, or `otherwise`.
 #[must_use]
 pub fn index_refused(table: &TableEntry, index: &str, otherwise: StatementError) -> StatementError {
     match table.schema.index(index) {
@@ -116,10 +120,10 @@ pub fn index_refused(table: &TableEntry, index: &str, otherwise: StatementError)
     }
 }
 
-/// How ORDER BY goes.
+/// The order of ORDER BY.
 #[derive(Debug, Clone, Copy)]
 struct Order {
-    /// Of several partitions, by their keys: the largest first.
+    /// For several partitions, true if their keys descend.
     partitions_descending: Option<bool>,
     backward: bool,
 }
@@ -162,7 +166,7 @@ fn check_order(
         .iter()
         .filter(|term| is_sort(&term.attribute))
         .map(|term| term.descending);
-    // Without the sort key the service goes backward, whatever the direction of the partition key.
+    // Without the sort key the service reads backward, whatever the direction of the partition key.
     let backward = sorts.next().unwrap_or(true);
     let has_mixed_sorts = sorts.any(|other| other != backward);
     let is_sort_first = has_several && terms.first().is_some_and(|term| is_sort(&term.attribute));
@@ -178,7 +182,8 @@ fn check_order(
     }))
 }
 
-/// A read by key of an index must find there what its conditions look at; one branch that does is enough.
+/// Checks that a read by the key of an index finds there the attributes of its conditions; one
+/// branch that does is enough.
 fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), QueryError> {
     let Some(index) = source.index() else {
         return Ok(());
@@ -199,7 +204,7 @@ fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), Query
     })
 }
 
-/// The ranges in the order in which they are read.
+/// Returns the ranges in the order in which they are read.
 fn readings(
     source: &ReadSource,
     reads: Option<Vec<KeyedRead>>,
@@ -215,7 +220,7 @@ fn readings(
         reads.reverse();
     }
     if let Some(descending) = order.and_then(|order| order.partitions_descending) {
-        // Stable: within a partition the order stays.
+        // A stable sort: within a partition the order stays.
         reads.sort_by(|one, other| {
             let by_value = one
                 .partition
@@ -272,7 +277,7 @@ fn walk(
             Err(error) => failed = Some(error),
         });
         let part = match part {
-            // What the reads before found is not lost.
+            // The results of the ranges before are kept.
             Err(Error::Throttled(_)) if number > start.read => {
                 selected.next = Some(Position {
                     read: number,
@@ -287,7 +292,7 @@ fn walk(
         }
         selected.consumed_capacity.add(&part.page.consumed_capacity);
         bytes = part.bytes;
-        // Of one item nothing is left once it was evaluated.
+        // Nothing is left of a single item once it was evaluated.
         if part.is_cut && (plan.restartable || part.page.scanned_count == 0) {
             selected.next = Some(Position {
                 read: number,
@@ -309,7 +314,7 @@ fn walk(
     Ok(selected)
 }
 
-/// The row's item, its values counted before they are made.
+/// Returns the row's item; its values are charged to `held` before they are made.
 fn owned(row: Row<'_>, held: &mut HeldValues) -> Result<Item, Error> {
     if let Row::Record(record) = &row {
         held.read(record)?;
@@ -317,7 +322,7 @@ fn owned(row: Row<'_>, held: &mut HeldValues) -> Result<Item, Error> {
     Ok(row.to_item()?)
 }
 
-/// What is left of a range after a key that a token named, which must lie in it.
+/// Returns the rest of a range after the key in a token, which must lie in the range.
 fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
     StartKey::new(&plan.source, key, false).map_err(|_| StatementError::NextToken)?;
     let address = plan
@@ -335,10 +340,8 @@ fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
     ))
 }
 
-/// The key of a SELECT in a batch or transaction, as written.
-///
-/// # Errors
-/// `Statement`.
+/// Returns the key of a SELECT in a batch or transaction, as written. Fails with `Statement` if it
+/// does not name one item.
 pub fn named_key(
     statement: &Select,
     table: &TableEntry,
@@ -348,32 +351,28 @@ pub fn named_key(
     named::of_read(statement.condition.as_ref(), &table.schema.key, operation)
 }
 
-/// The same as a key of the table.
-///
-/// # Errors
-/// `Key`.
+/// Checks a written key as a key of the table; fails with `Key`.
 pub fn key(named: &Item, table: &TableEntry) -> Result<Key, Error> {
     Ok(item_key::key_of_parameter(&table.schema.key, named)?)
 }
 
-/// An item by its key.
+/// An item read by its key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct One {
-    /// What the statement selects of it, if there is an item.
+    /// The selected part of the item, if there is an item.
     pub item: Option<Item>,
-    /// Of the whole item.
+    /// The bytes of the whole item.
     pub bytes: usize,
     pub consumed_capacity: ConsumedCapacity,
 }
 
-/// Reads an item by its key; `units_of` says what that consumes for the item's bytes.
-///
-/// # Errors
-/// `Throttled`; those of the store.
+/// Reads an item by its key; `units_of` returns the units that the read of these bytes consumes.
+/// Fails with `Throttled` if there are none left.
 pub fn one(
     view: &View<'_>,
     statement: &Select,
-    (table, key): (&TableEntry, &Key),
+    table: &TableEntry,
+    key: &Key,
     held: &mut HeldValues,
     units_of: impl FnOnce(usize) -> f64,
 ) -> Result<One, Error> {

@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE and EXISTS: the item that a statement is about, and what it does with it.
+//! INSERT, UPDATE, DELETE and EXISTS: the item of a statement, and its effect on the item.
 
 use crate::engine::{
     base::write_units,
@@ -18,30 +18,28 @@ use crate::model::{
     error::{StatementError, ValueError},
 };
 
-/// What a statement does with its item.
+/// The effect of a statement on its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Insert,
     Update,
     Delete,
-    /// Nothing: there is but the condition.
+    /// No effect: there is only the condition.
     Exists,
 }
 
-/// A statement that knows its item.
+/// A statement with the key of its item.
 #[derive(Debug)]
 pub struct Prepared {
     pub kind: Kind,
-    /// The item of an INSERT; else the key attributes by name, as written.
+    /// The item of an INSERT; otherwise the key attributes by name, as written.
     sent: Item,
     pub plan: Plan,
     returning: UpdateReturnValues,
 }
 
-/// Finds the item that a statement names. The key's types are still to be checked.
-///
-/// # Errors
-/// `Statement`.
+/// Finds the item that a statement names. The types of its key are not checked yet. Fails with
+/// `Statement` if it does not name one item.
 pub fn prepare(
     write: &Write,
     table: &TableEntry,
@@ -80,7 +78,7 @@ pub fn prepare(
             returning,
         } => {
             let found = named::of_write(condition.as_ref(), schema)?;
-            // What is not there meets every condition: there is nothing to delete.
+            // A missing item meets every condition: there is nothing to delete.
             let condition = found
                 .rest
                 .map(|rest| Condition::Or(vec![of_partition(Predicate::AttributeNotExists), rest]));
@@ -125,7 +123,7 @@ fn returned(returning: Option<Returning>) -> UpdateReturnValues {
 }
 
 impl Prepared {
-    /// What it does, with its item or the key of that.
+    /// Returns the action, with its item or the item's key.
     #[must_use]
     pub fn action(&self) -> Action<'_> {
         match self.kind {
@@ -136,10 +134,8 @@ impl Prepared {
         }
     }
 
-    /// The key of the item, and the checks against the table that need no item.
-    ///
-    /// # Errors
-    /// `Value`, `Key`, `Update`, `Query`.
+    /// Returns the key of the item after the checks against the table that need no item. Fails with
+    /// `Value`, `Key`, `Update` or `Query`.
     pub fn check(&self, table: &TableEntry) -> Result<Key, Error> {
         if self.kind == Kind::Insert {
             self.sent.check_limits()?;
@@ -147,11 +143,14 @@ impl Prepared {
         self.plan.key(self.action(), table)
     }
 
-    /// Carries the statement out by itself. It is refused, before anything is written, with `Statement` for an item that exists,
-    /// `ConditionalCheckFailed`, `Update`, `Key`, `ItemCollectionSizeLimitExceeded`, `Throttled`.
+    /// Runs the statement by itself.
+    ///
+    /// The outcome is an error, and nothing is written, with `Statement` for an item that exists,
+    /// `ConditionalCheckFailed`, `Update`, `Key`, `ItemCollectionSizeLimitExceeded`, or
+    /// `Throttled`.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Fails only if the store fails.
     pub fn run(
         &self,
         transaction: &mut Transaction<'_>,
@@ -182,7 +181,7 @@ impl Prepared {
             }
             Err(error @ Error::Store(_)) => Err(error),
             Err(error) => {
-                // A write that is refused costs what its item does.
+                // A refused write consumes the units of its item.
                 let units = write_units(stored.item_bytes()?);
                 if matches!(
                     error,
@@ -199,7 +198,8 @@ impl Prepared {
         }
     }
 
-    /// What RETURNING gives, and what was consumed.
+    /// Runs the statement on the stored item; returns the attributes of RETURNING, and the consumed
+    /// capacity.
     fn run_on(
         &self,
         transaction: &mut Transaction<'_>,
@@ -221,7 +221,7 @@ impl Prepared {
     }
 }
 
-/// PartiQL says less of an item that an update made too deep.
+/// Returns the error in PartiQL's words, which are fewer for an item that an update made too deep.
 #[must_use]
 pub fn without_words(error: Error) -> Error {
     match error {
@@ -230,11 +230,11 @@ pub fn without_words(error: Error) -> Error {
     }
 }
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
-    /// What RETURNING gives, if it gives anything; or why it was refused.
+    /// The attributes of RETURNING, if there are any, or the reason of a refusal.
     pub outcome: Result<Option<Item>, Error>,
-    /// Of a refused one too.
+    /// The consumed capacity, also of a refused write.
     pub consumed_capacity: ConsumedCapacity,
 }

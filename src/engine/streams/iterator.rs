@@ -1,9 +1,10 @@
-//! Shard iterators: a place in a stream that a client carries about, good for 15 minutes.
+//! Shard iterators: a position in a stream that a client holds, valid for 15 minutes.
 //!
 //! ```text
 //! base64, URL alphabet, of: u8 form 1 · u64 position · u64 time given, ms · u8 length, table name · label · digest 8 of all before
 //! ```
-//! Numbers are big-endian. The digest tells damage, it is no secret: a made-up iterator reads what its maker may read anyway.
+//! Numbers are big-endian. The digest detects damage and is no secret: a forged iterator reads
+//! nothing that its author may not read anyway.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -17,35 +18,33 @@ use crate::model::{api::StreamName, error::StreamError, limits::SHARD_ITERATOR_M
 const FORM: u8 = 1;
 const DIGEST_BYTES: usize = 8;
 
-/// The next record is the first with this sequence number or a higher one.
+/// A position in a stream: the next record is the first with this sequence number or a higher one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardIterator {
     pub stream: StreamName,
-    /// 0 is the oldest record kept, whatever was removed.
+    /// 0 is the oldest kept record, whatever was removed.
     pub position: Version,
     /// Milliseconds since the epoch.
     pub given_ms: u64,
 }
 
 impl ShardIterator {
-    /// The text for the client: at most 400 characters.
+    /// Returns the text for the client: at most 400 characters.
     #[must_use]
     pub fn encode(&self) -> String {
         let name = self.stream.table_name.as_str();
-        // A table's name has at most 255 characters.
+        debug_assert!(name.len() <= 255, "a table name has at most 255 characters");
         let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
         let mut bytes = bytes_of(&(FORM, self.position, self.given_ms, length));
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(self.stream.label.as_bytes());
         let digest = digest(&bytes);
-        bytes.extend_from_slice(digest.get(..DIGEST_BYTES).unwrap_or_default());
+        bytes.extend_from_slice(&digest[..DIGEST_BYTES]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a client's text.
-    ///
-    /// # Errors
-    /// `Iterator` when it is none, `ExpiredIterator`.
+    /// Parses the text of a client. Fails with `Iterator` if it is no iterator, and with
+    /// `ExpiredIterator` after 15 minutes.
     pub fn decode(text: &str, now_ms: u64) -> Result<Self, StreamError> {
         let bytes = URL_SAFE_NO_PAD
             .decode(text)

@@ -1,11 +1,13 @@
 //! Streams: every change of an item as a record, kept for 24 hours (docs/dynamodb.md 17).
 //!
-//! A stream is a definition under its table's name and label, and records under its id. A table's catalog entry says which stream
-//! takes its changes now; the definition outlives that, and the table. Records are written by the change itself
-//! (`record::capture`) and removed behind the horizon ([`trim`]). One shard lasts as long as its stream.
+//! A stream is a definition under its table's name and label, and records under its id. A table's
+//! catalog entry names the stream that takes its changes now; the definition outlives that, and the
+//! table. The change itself writes its record (`record::capture`), and records older than the
+//! horizon are removed ([`trim`]). One shard lasts as long as its stream.
 //!
-//! A record's sequence number is the version that the change took, so numbers rise over all streams, and a reader who saw
-//! everything up to a commit goes on behind that commit's last version.
+//! A record's sequence number is the version that the change took, so numbers ascend over all
+//! streams, and a reader that saw everything up to a commit continues after that commit's last
+//! version.
 
 pub mod iterator;
 pub mod record;
@@ -29,10 +31,8 @@ use crate::model::{
     error::StreamError,
 };
 
-/// Gives the table a new stream; the caller writes the entry. It must have none that is enabled.
-///
-/// # Errors
-/// Those of the store.
+/// Gives the table a new stream; the caller writes the catalog entry. The table must have no
+/// enabled stream.
 pub fn enable(
     transaction: &mut Transaction<'_>,
     table: &mut TableEntry,
@@ -41,7 +41,8 @@ pub fn enable(
     let id = catalog::take_source(transaction.batch)?;
     let now_ms = transaction.now_ms();
     let name = free_name(transaction.read(), table, now_ms)?;
-    // The beginning has a number of its own, which no record has: to read at it and after it is to read everything.
+    // The beginning has a number of its own, which no record has: reading at it and reading after
+    // it both read everything.
     let first = transaction.next_version()?;
     transaction.shared.batch.take_version(first);
     let definition = Definition {
@@ -65,10 +66,8 @@ pub fn enable(
     Ok(())
 }
 
-/// Ends the table's stream, which stays readable; the caller writes the entry. Without an enabled stream nothing happens.
-///
-/// # Errors
-/// Those of the store.
+/// Closes the table's stream, which stays readable; the caller writes the catalog entry. Does
+/// nothing without an enabled stream.
 pub fn disable(
     transaction: &mut Transaction<'_>,
     table: &mut TableEntry,
@@ -87,12 +86,12 @@ pub fn disable(
     };
     let next = transaction.next_version()?;
     let ending = next.saturating_sub(1).max(definition.first);
-    // The last version given, so that a reader who is behind it has seen all.
+    // The last version taken, so that a reader at it has seen everything.
     definition.closed = Some((ending, transaction.now_ms()));
     write_definition(transaction, &name, &definition)
 }
 
-/// A label that no stream of the table has: the time, moved on when needed.
+/// Returns a label that no stream of the table has: the present time, or a later one if needed.
 fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamName, StoreError> {
     let mut ms = now_ms;
     loop {
@@ -118,10 +117,7 @@ fn write_definition(
         .put(&keys::stream(name), &stored::encode(definition)?)
 }
 
-/// The definition of a stream.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the definition of a stream.
 pub fn read_definition(
     read: &dyn Read,
     name: &StreamName,
@@ -130,10 +126,7 @@ pub fn read_definition(
     read.get(&key)?.map(stored::decode).transpose()
 }
 
-/// The definition of a stream that a request names.
-///
-/// # Errors
-/// `NotFound`; those of the store.
+/// Returns the definition of a stream that a request names; fails with `NotFound` if there is none.
 pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
     match read_definition(read, name)? {
         Some(definition) => Ok(definition),
@@ -141,7 +134,7 @@ pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
     }
 }
 
-/// The id of a stream's one shard: `shardId-<time, 20 digits>-<8 hexadecimal digits>`.
+/// Returns the id of a stream's one shard: `shardId-<time, 20 digits>-<8 hexadecimal digits>`.
 #[must_use]
 pub fn shard_id(definition: &Definition) -> String {
     format!(
@@ -150,10 +143,7 @@ pub fn shard_id(definition: &Definition) -> String {
     )
 }
 
-/// Holds a shard id of a request to those of a stream.
-///
-/// # Errors
-/// `ShardNotFound`.
+/// Checks the shard id of a request; fails with `ShardNotFound` if the stream has no such shard.
 pub fn check_shard(definition: &Definition, shard: &str) -> Result<(), StreamError> {
     if shard == shard_id(definition) {
         Ok(())
@@ -162,7 +152,7 @@ pub fn check_shard(definition: &Definition, shard: &str) -> Result<(), StreamErr
     }
 }
 
-/// The id of a record: the same in every answer.
+/// Returns the id of a record: the same in every response.
 #[must_use]
 pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
     digest::hex(&digest::digest(
@@ -170,31 +160,30 @@ pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
     ))
 }
 
-/// Where a reader that saw everything of a view goes on.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the position of a reader that has seen everything in this snapshot.
 pub fn behind(read: &dyn Read) -> Result<Version, StoreError> {
     Ok(crate::engine::runtime::batch::last_version(read)? + 1)
 }
 
-// A stream's definition, which outlives its table.
+// The definition of a stream, which outlives its table.
 
-/// A stream as the store knows it.
+/// A stream as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     pub id: SourceId,
     pub view_type: StreamViewType,
     /// Milliseconds since the epoch.
     pub created_ms: u64,
-    /// Names of the table's key attributes.
+    /// The names of the table's key attributes.
     pub partition: String,
     pub sort: Option<String>,
-    /// Its beginning: records have higher sequence numbers, or this one in a stream of an older version.
+    /// The number of its beginning: records have higher sequence numbers, or this one in a stream
+    /// of an older version.
     pub first: Version,
-    /// The highest sequence number that was removed; 0 before any.
+    /// The highest removed sequence number; 0 if none was removed.
     pub trimmed: Version,
-    /// When it was disabled: the highest sequence number that a record may have, milliseconds since the epoch.
+    /// The highest sequence number that a record may have, and the time of closing, milliseconds
+    /// since the epoch; `None` while it is enabled.
     pub closed: Option<(Version, u64)>,
 }
 
@@ -202,7 +191,7 @@ impl Stored for Definition {
     const VERSION: u8 = 2;
     const WHAT: &'static str = "a stream's definition";
 
-    /// Version 1 had the key's one or two names as a list.
+    /// Upgrades version 1, which had the key's one or two names as a list.
     fn upgrade(version: u64, mut definition: Value) -> Option<Value> {
         let members = definition.as_object_mut().filter(|_| version == 1)?;
         let names = members.remove("key")?;
@@ -213,14 +202,15 @@ impl Stored for Definition {
     }
 }
 
-// The resource policies of streams: of each its own, also when the stream is disabled and when its table is gone.
+// The resource policies of streams: each has its own, also when it is disabled and when its table
+// is deleted.
 
-/// What is kept of a stream's policy.
+/// The policy of a stream as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StreamPolicy {
     /// `None` after it was removed.
     pub text: Option<String>,
-    /// Of the last policy: the time it was put, later than any before it.
+    /// The revision of the last policy: the time of its put, later than any before it.
     pub revision: u64,
 }
 
@@ -233,18 +223,12 @@ impl AccountRecord for StreamPolicy {
     const KIND: RecordKind = RecordKind::StreamPolicy;
 }
 
-/// The policy of a stream; that of one that never had any is empty.
-///
-/// # Errors
-/// `Corrupt`; those of the store.
+/// Returns the policy of a stream, an empty one if it never had any.
 pub fn policy_of(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreError> {
     Ok(StreamPolicy::get(read, &arn::stream(name))?.unwrap_or_default())
 }
 
-/// Keeps a policy.
-///
-/// # Errors
-/// Those of the store.
+/// Stores a policy.
 pub fn put_policy(
     batch: &mut dyn Write,
     name: &StreamName,
@@ -253,10 +237,7 @@ pub fn put_policy(
     policy.put(batch, &arn::stream(name))
 }
 
-/// Forgets the policy of a stream that is no more.
-///
-/// # Errors
-/// Those of the store.
+/// Deletes the policy of a removed stream.
 pub fn forget_policy(batch: &mut dyn Write, name: &StreamName) -> Result<(), StoreError> {
     StreamPolicy::delete(batch, &arn::stream(name))
 }

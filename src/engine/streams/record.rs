@@ -7,7 +7,7 @@
 //! 3   u64  time, milliseconds since the epoch, little-endian
 //! 11  keys, new image, old image: each a u32 length, little-endian, and an item record; length 0 is no image
 //! ```
-//! Images are the table's own records, as they were stored: nothing is encoded a second time.
+//! Images are the table's own records as stored: nothing is encoded a second time.
 
 use crate::codec::record;
 use crate::engine::runtime::prelude::*;
@@ -15,20 +15,20 @@ use crate::model::api::{Origin, StreamEvent};
 
 const FORMAT: u8 = 1;
 
-/// A record, its items not decoded.
+/// A record with its items not decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredRecord<'a> {
     pub event: StreamEvent,
     pub origin: Origin,
     pub created_ms: u64,
     pub keys: &'a [u8],
-    /// Those that the view type keeps.
+    /// The images that the view type keeps.
     pub new_image: Option<&'a [u8]>,
     pub old_image: Option<&'a [u8]>,
 }
 
 impl<'a> StoredRecord<'a> {
-    /// The stored bytes.
+    /// Returns the stored bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let parts =
@@ -47,15 +47,17 @@ impl<'a> StoredRecord<'a> {
         });
         out.extend_from_slice(&self.created_ms.to_le_bytes());
         for part in parts {
-            // An item record is below 1 MB.
-            out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+            // Any other length would make the stored record unreadable.
+            let length = u32::try_from(part.len())
+                .unwrap_or_else(|_| unreachable!("an item record is below 1 MB"));
+            out.extend_from_slice(&length.to_le_bytes());
             out.extend_from_slice(part);
         }
         out
     }
 
-    /// # Errors
-    /// `Corrupt` when the bytes are no record, `Format` when a newer version wrote them.
+    /// Parses stored bytes. Fails with `Corrupt` if they are no record, and with `Format` if a
+    /// newer version wrote them.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
         match bytes.first() {
             Some(&FORMAT) => Self::parse_v1(bytes).ok_or(StoreError::Corrupt("a stream record")),
@@ -92,10 +94,8 @@ impl<'a> StoredRecord<'a> {
         })
     }
 
-    /// `SizeBytes`: DynamoDB bytes of keys and images.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns `SizeBytes`: DynamoDB bytes of keys and images. Fails with `Corrupt` for a damaged
+    /// record.
     pub fn size_bytes(&self) -> Result<u64, StoreError> {
         let parts = std::iter::once(self.keys)
             .chain(self.new_image)
@@ -106,7 +106,7 @@ impl<'a> StoredRecord<'a> {
     }
 }
 
-/// A length and as many bytes.
+/// Splits off a length and as many bytes.
 fn part(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -116,7 +116,7 @@ fn part(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
 
 // The record of a change, written by the change itself.
 
-/// An item that changed: its records before and after, one of them at least.
+/// A changed item: its records before and after, at least one of them.
 #[derive(Debug, Clone, Copy)]
 pub struct CapturedChange<'c> {
     pub key: &'c Key,
@@ -129,9 +129,6 @@ pub struct CapturedChange<'c> {
 }
 
 /// Writes the record of a change, if the table's stream is enabled.
-///
-/// # Errors
-/// Those of the store.
 pub fn capture(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -144,7 +141,10 @@ pub fn capture(
         (None, Some(_)) => StreamEvent::Insert,
         (Some(_), Some(_)) => StreamEvent::Modify,
         (Some(_), None) => StreamEvent::Remove,
-        (None, None) => return Ok(()),
+        (None, None) => {
+            debug_assert!(false, "a change without an item");
+            return Ok(());
+        }
     };
     // A delete takes its version only for its record.
     transaction.shared.batch.take_version(changed.version);

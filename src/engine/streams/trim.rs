@@ -1,51 +1,56 @@
-//! Removal of records that are older than 24 hours, and of disabled streams that have none left.
+//! Removal of records that are older than 24 hours, and of disabled streams without records.
 
 use super::{Definition, record::StoredRecord};
 use crate::engine::{base::stored, runtime::prelude::*};
 use crate::model::{api::StreamName, limits::STREAM_RETENTION_MS};
 
-/// Records removed in one transaction: other writers are not to wait.
+/// The maximum of records removed in one transaction: other writers must not wait long.
 const RECORDS_PER_JOB: usize = 1_000;
 
-/// Trims every stream.
-///
-/// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Trims every stream. Fails with `Closed` if the engine ends in the meantime.
 pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
     for name in due(shared)? {
         loop {
-            let name = name.clone();
-            let goes_on = shared
-                .submit_in_background(move |transaction| Ok(trim_piece(transaction, &name)?))?;
-            if !goes_on {
-                break;
+            let of = name.clone();
+            let trimmed =
+                shared.submit_in_background(move |transaction| Ok(trim_piece(transaction, &of)?));
+            match trimmed {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Error::Store(error @ StoreError::Corrupt(_))) => {
+                    warn_of_damage(&name, &error);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
     }
     Ok(())
 }
 
-/// Streams with something to remove.
+/// Returns the streams with something to remove.
 fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
     let horizon_ms = shared.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let snapshot = shared.store.snapshot()?;
     let mut due = Vec::new();
     each_stream(&*snapshot, &mut |name, definition| {
-        // Damage is for `check` to tell; it must not keep the other streams.
+        // `check` reports damage; it must not keep the other streams from being trimmed.
         match definition.and_then(|definition| is_due(&*snapshot, &definition, horizon_ms)) {
             Ok(true) => due.push(name),
             Ok(false) => {}
-            Err(error) => log::debug!("a stream of {} is not trimmed: {error}", name.table_name),
+            Err(error) => warn_of_damage(&name, &error),
         }
         Ok(())
     })?;
     Ok(due)
 }
 
-/// Visits every stream, those of one table in the order of their time.
-///
-/// # Errors
-/// Those of the store and of `visit`.
+fn warn_of_damage(name: &StreamName, error: &StoreError) {
+    log::warn!("a stream of {} is not trimmed: {error}", name.table_name);
+}
+
+/// Visits every stream; the streams of one table in the order of their time. A malformed key is
+/// skipped: `check` reports it.
 pub fn each_stream(
     read: &dyn Read,
     visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
@@ -68,15 +73,12 @@ fn is_over(definition: &Definition, horizon_ms: u64) -> bool {
         .is_some_and(|(_, closed_ms)| closed_ms < horizon_ms)
 }
 
-/// Sequence number and time of the oldest record.
+/// Returns sequence number and time of the oldest record.
 fn oldest(read: &dyn Read, stream: SourceId) -> Result<Option<(Version, u64)>, StoreError> {
     first_at(read, stream, 0)
 }
 
-/// Sequence number and time of the first record from `position` on.
-///
-/// # Errors
-/// Those of the store.
+/// Returns sequence number and time of the first record at `position` or later.
 pub fn first_at(
     read: &dyn Read,
     stream: SourceId,
@@ -85,14 +87,18 @@ pub fn first_at(
     walks::first(
         read,
         &keys::stream_records_from(stream, position),
-        |key, value| {
-            let created = |version| Ok((version, StoredRecord::parse(value)?.created_ms));
-            keys::version_of(key).map(created).transpose()
-        },
+        |key, value| age_of(key, value).map(Some),
     )
 }
 
-/// Removes some records of a stream, or the stream; whether more is left.
+/// Returns sequence number and time of a stored record. A malformed key is damage, not the end of
+/// the stream, which would be removed.
+fn age_of(key: &[u8], value: &[u8]) -> Result<(Version, u64), StoreError> {
+    let version = keys::version_of(key).ok_or(StoreError::Corrupt("a stream record's key"))?;
+    Ok((version, StoredRecord::parse(value)?.created_ms))
+}
+
+/// Removes a batch of a stream's records, or the stream; returns true if more is left.
 fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
     transaction.removes();
     let horizon_ms = transaction.now_ms().saturating_sub(STREAM_RETENTION_MS);
@@ -100,16 +106,23 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     let Some(mut definition) = super::read_definition(read, name)? else {
         return Ok(false);
     };
+    let mut damage = Ok(());
     let doomed = walks::take_while(
         read,
         &keys::stream_records_from(definition.id, 0),
         RECORDS_PER_JOB,
-        |key, value| {
-            let is_old =
-                StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
-            keys::version_of(key).filter(|_| is_old)
+        |key, value| match age_of(key, value) {
+            Ok((version, created_ms)) => (created_ms < horizon_ms).then_some(version),
+            Err(error) => {
+                damage = Err(error);
+                None
+            }
         },
     )?;
+    // The records before a damaged one are removed first.
+    if doomed.is_empty() {
+        damage?;
+    }
     if let Some(last) = doomed.last() {
         definition.trimmed = *last;
         super::write_definition(transaction, name, &definition)?;

@@ -1,4 +1,5 @@
-//! Rules on what the load seen would cost in each billing mode, and how well what is provisioned fits it.
+//! Rules on the cost of the observed load in each billing mode, and on the fit of the provisioned
+//! units.
 
 use super::facts::{Facts, SourceTraffic, Traffic};
 use super::words::{Advice, Level};
@@ -6,21 +7,22 @@ use super::words::{minute, percent, units};
 use crate::model::layout::{Billing, Load, SourceMetrics};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 
-/// A load that was seen for less time says nothing of a month.
+/// The minimum time of observation: a shorter one allows no conclusion on a month.
 const SECONDS_MIN: f64 = 3600.0;
-/// Of what is provisioned, in the busiest minute: too little from here on, too much below.
+/// Parts of the provisioned units used in the busiest minute: from here on they are too few, below
+/// LOW too many.
 const HIGH: f64 = 0.8;
 const LOW: f64 = 0.2;
-/// Fewer provisioned units cost next to nothing.
+/// Provisioned units that cost next to nothing.
 const UNITS_MIN: u64 = 10;
-/// How much of provisioned units auto scaling would use.
+/// The target utilization of auto scaling.
 const TARGET: f64 = 0.7;
-/// The other billing mode has to cost less than this part to be worth telling.
+/// The part of the present cost below which the other billing mode is worth a hint.
 const CHEAPER: f64 = 0.7;
-/// Money a month that is worth telling.
+/// The savings a month that are worth a hint.
 const SAVED_MIN: f64 = 1.0;
 
-/// What a month costs: as it is, on demand, and provisioned for the busiest minute.
+/// The cost of a month: at present, on demand, and provisioned for the busiest minute.
 #[derive(Debug, Clone, Copy)]
 struct Months {
     now: f64,
@@ -28,10 +30,10 @@ struct Months {
     provisioned: f64,
 }
 
-/// The units at which the busiest minute is at the target.
+/// Returns the units with which the busiest minute is at the target utilization.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn fitting(peak: f64) -> u64 {
-    // A float as an integer is cut to its range, never wrapped.
+    // A cast from float to integer saturates, it never wraps.
     ((peak / TARGET).ceil() as u64).max(1)
 }
 
@@ -74,7 +76,7 @@ fn months(traffic: &Traffic) -> Months {
     }
 }
 
-/// Too many or too few units.
+/// Reports too many or too few provisioned units.
 pub fn provisioned(facts: &Facts) -> Vec<Advice> {
     let Some(traffic) = &facts.traffic else {
         return Vec::new();
@@ -147,7 +149,7 @@ fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool)
     })
 }
 
-/// The other billing mode would be cheaper.
+/// Reports that the other billing mode would be cheaper.
 pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
     let Some(traffic) = facts
         .traffic
@@ -165,7 +167,7 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
             months.provisioned,
         ),
     };
-    // Fewer units come first: they are told of by themselves.
+    // Fewer units come first: they are reported by themselves.
     let is_told = !provisioned(facts).is_empty();
     if is_told
         || traffic.load().weight() == 0.0
@@ -191,7 +193,7 @@ pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
     }]
 }
 
-/// The load and its cost as facts; `None` when nothing was asked.
+/// Returns the load and its cost as a fact; `None` if there was no load.
 pub fn load(facts: &Facts) -> Option<String> {
     let traffic = facts
         .traffic

@@ -1,5 +1,5 @@
-//! What advice rests on: how things are spread, how fast the fullest item collection of a table with local indexes comes to its limit, and
-//! what was really asked for, as far as it is remembered. Reading it consumes nothing.
+//! The facts behind advice: distributions, the growth of the fullest item collection of a table
+//! with local indexes, and the recorded load. Reading them consumes no capacity.
 
 use std::ops::ControlFlow;
 
@@ -16,68 +16,69 @@ use crate::model::prices::PriceTable;
 use crate::model::schema::ProvisionedThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, TableName};
 
-/// Collections walked of each table and index, and items whose sizes are looked at; a larger one is judged by its first ones in hash
-/// order, which are as good as any.
+/// The maximum of collections walked for each table and index, and of items measured. A larger
+/// table is judged by its first ones in hash order, which are as good as any.
 pub const WALKED_MAX: u64 = 1_000_000;
-/// Items read whole, from all over the hash range, and about how many bytes of them.
+/// The maximum of items read whole, from all over the hash range, and about how many bytes of them.
 const SAMPLE_ITEMS_MAX: u32 = 1000;
 const SAMPLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Partition key values kept to look at.
+/// The maximum of partition key values kept.
 const KEYS_MAX: usize = 1000;
-/// Largest collections and items kept.
+/// The number of largest collections and items kept.
 const LARGEST: usize = 5;
 
-/// What is known of a table.
+/// The facts of a table.
 #[derive(Debug, Clone)]
 pub struct Facts {
     pub description: TableDescription,
-    /// What it lacks, if it is not whole.
+    /// A sentence about the missing parts of an incomplete table.
     pub unfinished: Option<String>,
     pub table: SourceFacts,
-    /// In the order of the schema; those that are being made or dropped are left out.
+    /// In the order of the schema, without indexes that are being created or deleted.
     pub indexes: Vec<IndexFacts>,
     pub sizes: ItemSizes,
     pub sample: Vec<Item>,
-    /// Of a table with local indexes and items.
+    /// Present for a table with local indexes and items.
     pub growth: Option<Growth>,
-    /// `None` where nothing is counted.
+    /// `None` if the database counts no load.
     pub traffic: Option<Traffic>,
 }
 
-/// What is known of an index.
+/// The facts of an index.
 #[derive(Debug, Clone)]
 pub struct IndexFacts {
     pub schema: IndexSchema,
     pub source: SourceFacts,
-    /// Items that a value keeps out of it.
+    /// Items that the index leaves out because of a value.
     pub violations: u64,
-    /// One of them.
+    /// An example of them.
     pub violation: Option<Absence>,
 }
 
-/// What is known of a table's items or an index's entries.
+/// The facts of a table's items or an index's entries.
 #[derive(Debug, Clone)]
 pub struct SourceFacts {
     pub stats: SourceStats,
-    /// Entries of the collections walked.
+    /// Entries of each walked collection.
     pub spread: Spread,
-    /// By entries, the largest first.
+    /// Sorted by entries, the largest first.
     pub largest: Vec<Collection>,
-    /// Values of the partition key, the first in hash order, with the time of their newest change.
+    /// Values of the partition key, the first in hash order, each with the time of its newest
+    /// change.
     pub keys: Vec<(PartitionKey, u64)>,
 }
 
 /// The sizes of a table's items.
 #[derive(Debug, Clone, Default)]
 pub struct ItemSizes {
-    /// Bytes of the items walked.
+    /// Bytes of each walked item.
     pub spread: Spread,
-    /// Bytes and keys of the largest, the largest first.
+    /// Bytes and key of the largest items, the largest first.
     pub largest: Vec<(u64, EntryKey)>,
 }
 
 impl SourceFacts {
-    /// Mean bytes of an entry.
+    /// Returns the mean bytes of an entry.
     #[must_use]
     pub fn mean_bytes(&self) -> u64 {
         self.stats
@@ -88,13 +89,13 @@ impl SourceFacts {
 }
 
 impl Facts {
-    /// The table's name.
+    /// Returns the table's name.
     #[must_use]
     pub fn name(&self) -> &TableName {
         &self.description.schema.name
     }
 
-    /// What advice is on: `table Orders`, `index by-status`.
+    /// Returns the subject of advice: `table Orders`, `index by-status`.
     #[must_use]
     pub fn subject(&self, index: Option<&IndexName>) -> String {
         index.map_or_else(
@@ -103,10 +104,8 @@ impl Facts {
         )
     }
 
-    /// Reads them; `None` when there is no such table.
-    ///
-    /// # Errors
-    /// The database failed.
+    /// Reads the facts of a table; returns `None` if there is no such table. Fails if the database
+    /// fails.
     pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {
         let Some(description) = database.describe(table)? else {
             return Ok(None);
@@ -114,7 +113,7 @@ impl Facts {
         let unfinished = database.unfinished(table)?;
         let schema = &description.schema;
         let mut indexes = Vec::new();
-        // Of one that is being made or dropped nothing can be said yet, or any more.
+        // An index that is being created or deleted allows no conclusion.
         for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
             let source = Source {
                 table: table.clone(),
@@ -161,7 +160,8 @@ impl Facts {
     }
 }
 
-/// `has_collections`: a value can have more than one entry; otherwise there is nothing to count.
+/// Reads the facts of one source. If `has_collections` is false, each value has one entry, and
+/// there is nothing to count.
 fn source_facts(
     database: &dyn Browse,
     source: &Source,
@@ -234,29 +234,29 @@ fn first_violation(database: &dyn Browse, source: &Source) -> Result<Option<Abse
 }
 
 pub const DAY_MS: u64 = 86_400_000;
-/// Items of the collection looked at, the first by sort key.
+/// The maximum of items walked in the collection, the first by sort key.
 const ITEMS_MAX: u64 = 1_000_000;
-/// How far back growth is looked for: older days say less of those that come.
+/// The period by which growth is measured: older days are poorer predictors.
 const LOOKED_BACK_MS: u64 = 7 * DAY_MS;
 
-/// The fullest item collection.
+/// The fullest item collection and its growth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
     pub partition: PartitionKey,
-    /// With its local index entries, and the overhead of all.
+    /// Bytes with its local index entries, and the overhead of all.
     pub billed_bytes: u64,
     pub items: u64,
-    /// The mount's own.
+    /// The limit of this mount.
     pub bytes_max: u64,
-    /// Bytes a day of what was written in the last days; `None` when all of it was written within a day.
+    /// Bytes written a day in the last days; `None` if all of it was written within a day.
     pub bytes_a_day: Option<u64>,
-    /// Time of its oldest item, milliseconds since the epoch.
+    /// The time of its oldest item, milliseconds since the epoch.
     pub since_ms: u64,
     pub now_ms: u64,
 }
 
 impl Growth {
-    /// When it is full at its pace, milliseconds since the epoch.
+    /// Returns the time at which it is full at this pace, milliseconds since the epoch.
     #[must_use]
     pub fn full_ms(&self) -> Option<u64> {
         let left = self.bytes_max.saturating_sub(self.billed_bytes);
@@ -273,7 +273,7 @@ impl Growth {
     }
 }
 
-/// `None` without local indexes or items.
+/// Reads the growth; returns `None` without local indexes or items.
 fn read_growth(
     database: &dyn Browse,
     description: &TableDescription,
@@ -302,7 +302,7 @@ fn read_growth(
     database.entries(&source, &entries, None, &mut |_, stat, _| {
         let bytes = u64::from(stat.item_bytes) + ENTRY_OVERHEAD_BYTES;
         all += bytes;
-        // An item that was changed counts as if it were new: what it was before is not known.
+        // A changed item counts as a new one: its earlier size is not known.
         new += if stat.modified_ms + LOOKED_BACK_MS > now_ms {
             bytes
         } else {
@@ -333,43 +333,44 @@ fn read_growth(
 
 const MINUTE_MS: u64 = 60_000;
 const SECONDS_OF_MINUTE: f64 = 60.0;
-/// Hottest keys of each table and index.
+/// The number of hottest keys for each table and index.
 const HOT_KEYS: usize = 5;
 
-/// What was asked of a table, by its base and indexes.
+/// The load of a table, by its base and indexes.
 #[derive(Debug, Clone)]
 pub struct Traffic {
-    /// When the counting began, milliseconds since the epoch.
+    /// The time at which the counting began, milliseconds since the epoch.
     pub since_ms: u64,
     pub now_ms: u64,
     /// The base first, then the indexes in the schema's order.
     pub sources: Vec<SourceTraffic>,
     pub metrics: TableMetrics,
     pub prices: PriceTable,
-    /// Units a second that a partition gives.
+    /// The limits of a partition, units a second.
     pub partition: Load,
 }
 
-/// What was asked of a table's base or an index.
+/// The load of a table's base or of an index.
 #[derive(Debug, Clone)]
 pub struct SourceTraffic {
     pub index: Option<IndexName>,
     pub billing: Billing,
     pub usage: Usage,
-    /// Of the last day.
+    /// Queries in the last day.
     pub queries: Reads,
-    /// Of the last day.
+    /// Scans in the last day.
     pub scans: Reads,
     /// Units a second in the busiest minute of reads, and of writes.
     pub peak: Load,
-    /// Of the last day, with what was asked of local indexes, by partitions; nothing of a local index itself.
+    /// The load of the last day by partitions, local indexes included; empty for a local index
+    /// itself.
     pub day: Load,
-    /// Keys of that load, the hottest first.
+    /// The hottest keys of that load, the hottest first.
     pub hot: Vec<HotKey>,
 }
 
 impl SourceTraffic {
-    /// All units and throttled requests.
+    /// Returns all units and throttled requests.
     #[must_use]
     pub fn load(&self) -> Load {
         self.usage.load()
@@ -386,7 +387,7 @@ impl SourceTraffic {
 }
 
 impl Traffic {
-    /// The index's, or the base's.
+    /// Returns the load of the index, or of the base for `None`.
     #[must_use]
     pub fn of(&self, index: Option<&IndexName>) -> Option<&SourceTraffic> {
         self.sources
@@ -394,7 +395,7 @@ impl Traffic {
             .find(|source| source.index.as_ref() == index)
     }
 
-    /// Of the base and all indexes.
+    /// Returns the load of the base and all indexes.
     #[must_use]
     pub fn load(&self) -> Load {
         let mut sum = Load::default();
@@ -404,14 +405,14 @@ impl Traffic {
         sum
     }
 
-    /// How long it was counted, at least a minute.
+    /// Returns the seconds of observation, at least a minute.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.now_ms.saturating_sub(self.since_ms).max(MINUTE_MS) as f64 / 1e3
     }
 }
 
-/// `None` where nothing is counted.
+/// Reads the load; returns `None` if the database counts none.
 fn read_traffic(
     database: &dyn Browse,
     description: &TableDescription,

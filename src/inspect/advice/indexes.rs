@@ -10,10 +10,10 @@ use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
 use crate::model::schema::BillingMode;
 use crate::model::{IndexKind, Item, Key, Projection};
 
-/// An index with fewer entries than this part of the items, in percent, is called sparse.
+/// The part of the items, in percent, below which an index is called sparse.
 const SPARSE_PERCENT: u64 = 50;
 
-/// Below the mount.
+/// Returns the index's path relative to the mount.
 fn path(facts: &Facts, index: &IndexFacts) -> String {
     let kind = if index.schema.kind == IndexKind::Global {
         "gsi"
@@ -55,7 +55,7 @@ pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
     .collect()
 }
 
-/// What the copies cost and what smaller ones would.
+/// Reports the cost of the projected copies, and the saving of smaller ones.
 pub fn projection(facts: &Facts) -> Vec<Advice> {
     let mut all = Vec::new();
     for index in &facts.indexes {
@@ -102,7 +102,8 @@ fn projected(projection: &Projection) -> String {
     }
 }
 
-/// Mean bytes of the key attributes that an entry always has, over the sampled items that are in the index.
+/// Returns the mean bytes of the key attributes that an entry always has, over the sampled items
+/// that are in the index.
 fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
     let schema = &facts.description.schema;
     let in_index = |item: &&Item| {
@@ -129,7 +130,8 @@ fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
     (sizes.iter().sum::<usize>() as u64).checked_div(sizes.len() as u64)
 }
 
-/// A sparse index is a cheap list; one without entries is a mistake, unless values keep them out.
+/// Reports indexes without entries. A sparse index is a cheap list; an empty one is a mistake,
+/// unless values keep the items out.
 pub fn empty(facts: &Facts) -> Vec<Advice> {
     let items = facts.table.stats.entries;
     let is_empty =
@@ -149,7 +151,7 @@ pub fn empty(facts: &Facts) -> Vec<Advice> {
         .collect()
 }
 
-/// Items that a value keeps out.
+/// Reports items that an index leaves out because of a value.
 pub fn violations(facts: &Facts) -> Vec<Advice> {
     let mut all = Vec::new();
     for index in facts.indexes.iter().filter(|index| index.violations > 0) {
@@ -208,7 +210,8 @@ fn item_path(facts: &Facts, key: &Key) -> String {
     )
 }
 
-/// What a new item of mean size costs, arm by arm; an index costs nothing where the item does not enter it.
+/// Returns the cost of a new item of mean size for the table and each index; an index costs nothing
+/// if the item does not enter it.
 pub fn write_cost(facts: &Facts) -> Option<String> {
     let items = facts.table.stats.entries;
     if facts.indexes.is_empty() || items == 0 {
@@ -245,7 +248,7 @@ fn is_sparse(facts: &Facts, index: &IndexFacts) -> bool {
     index.source.stats.entries * 100 < facts.table.stats.entries * SPARSE_PERCENT
 }
 
-/// What is in an index, as a fact.
+/// Returns the content of an index, as a fact.
 pub fn content(facts: &Facts, index: &IndexFacts) -> String {
     let (entries, items) = (index.source.stats.entries, facts.table.stats.entries);
     let sparse = match is_sparse(facts, index) {

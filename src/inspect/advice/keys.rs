@@ -8,20 +8,22 @@ use crate::codec::file_name;
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};
 use crate::model::{AttributeValue, IndexKind};
 
-/// With fewer entries nothing is said of how they are spread.
+/// The entries below which their distribution allows no conclusion.
 const ENTRIES_MIN: u64 = 100;
-/// Distinct values for each hundred entries that are few.
+/// The distinct values for each hundred entries below which the values are few.
 const VALUES_PERCENT_MIN: u64 = 1;
-/// So few values are few whatever the entries.
+/// The values below which they are few for any number of entries.
 const VALUES_MIN: u64 = 10;
-/// The part of all entries, in percent, that makes a value dominant, if it is also so many times its even share.
+/// The part of all entries, in percent, that makes a value dominant, if it also is DOMINANT_TIMES
+/// its even share.
 const DOMINANT_PERCENT: u64 = 10;
 const DOMINANT_TIMES: u64 = 5;
-/// An index with at most so many percent of the items is a list of the few that matter: their key may be one value.
+/// The part of the items, in percent, up to which an index is a list of selected items, which may
+/// share one key value.
 const LIST_PERCENT: u64 = 10;
-/// Entries a date that make it a key that a whole day writes to.
+/// The entries for each date from which a date key concentrates the writes of a day.
 const ENTRIES_A_DATE: u64 = 5;
-/// Suffixes proposed where nothing is known of the load.
+/// The number of suffixes proposed if the load is unknown.
 const SHARDS_GUESS: u64 = 10;
 
 /// A table or global index with its partition key. Local indexes share the table's.
@@ -29,9 +31,9 @@ pub struct Keyed<'f> {
     pub index: Option<&'f IndexFacts>,
     /// `table Orders`, `index by-status`
     pub subject: String,
-    /// Its directory below the mount.
+    /// The directory relative to the mount.
     pub path: String,
-    /// The names of its partition key.
+    /// The names of the partition key's attributes.
     pub key: String,
     pub source: &'f SourceFacts,
 }
@@ -87,12 +89,12 @@ impl Keyed<'_> {
         self.source.stats.entries >= ENTRIES_MIN && are_times(&self.key, &values)
     }
 
-    /// Do many entries have one value?
+    /// True if many entries share one value.
     fn is_grouped(&self) -> bool {
         self.source.stats.entries >= self.source.stats.partition_keys * ENTRIES_A_DATE
     }
 
-    /// The largest values with their shares.
+    /// Returns the largest values with their shares.
     pub fn top(&self) -> String {
         let sum = self.source.spread.sum as f64;
         let share = |entries: u64| percent(entries as f64, sum);
@@ -108,7 +110,8 @@ impl Keyed<'_> {
         spread(&self.source.spread, "values", |entries| entries.to_string())
     }
 
-    /// How to spread the largest value, with the path that reads it back; numbers take no suffix.
+    /// Returns advice to spread the largest value, with the path that reads it back; numbers take
+    /// no suffix.
     fn suffixes(&self, facts: &Facts) -> String {
         let shards = proposed_shards(facts);
         let only = self
@@ -128,7 +131,7 @@ impl Keyed<'_> {
     }
 }
 
-/// A suffix range for the table's own write throughput, or a guess.
+/// Returns a suffix range for the table's own write throughput, or a guess.
 fn proposed_shards(facts: &Facts) -> u64 {
     let provisioned = facts
         .description
@@ -183,7 +186,7 @@ pub fn dominant_value(facts: &Facts) -> Vec<Advice> {
         let sum = source.spread.sum;
         let is_dominant = largest.entries * 100 >= sum * DOMINANT_PERCENT
             && largest.entries * source.spread.count >= sum * DOMINANT_TIMES;
-        // Few values are told of already; of two values one always has half.
+        // Few values are reported already; of two values one always has half.
         if source.stats.entries < ENTRIES_MIN
             || !is_dominant
             || is_list
@@ -214,7 +217,8 @@ pub fn dominant_value(facts: &Facts) -> Vec<Advice> {
     all
 }
 
-/// Today's date takes every write; a moment cannot be asked for.
+/// Reports keys that are dates or times: every write goes to today's date, and a moment is never
+/// requested again.
 pub fn times(facts: &Facts) -> Vec<Advice> {
     let all = keyed(facts).into_iter().filter(Keyed::is_time);
     all.map(|keyed| {
@@ -241,7 +245,7 @@ pub fn times(facts: &Facts) -> Vec<Advice> {
     .collect()
 }
 
-/// The least and greatest of the values looked at.
+/// Returns the least and greatest of the sampled values.
 fn bounds(keyed: &Keyed<'_>) -> String {
     let mut values: Vec<&[AttributeValue]> = keyed
         .source
@@ -249,7 +253,7 @@ fn bounds(keyed: &Keyed<'_>) -> String {
         .iter()
         .map(|(key, _)| key.as_slice())
         .collect();
-    // Times of one form are in the order of their text.
+    // Times of one form sort as their text.
     values.sort_by_key(|values| value(values));
     let (first, last) = (
         values.first().copied().unwrap_or_default(),
@@ -258,11 +262,11 @@ fn bounds(keyed: &Keyed<'_>) -> String {
     format!("from {} to {}", value(first), value(last))
 }
 
-/// Keys that a source database counted: nobody can ask for them.
+/// Reports keys generated by a database: requests do not know them.
 pub fn sequence(facts: &Facts) -> Vec<Advice> {
     let schema = &facts.description.schema;
     let has_global = schema.indexes_of(IndexKind::Global).next().is_some();
-    // Whoever reads the table itself knows its keys.
+    // A client that reads the table itself knows its keys.
     let base = facts.traffic.as_ref().and_then(|traffic| traffic.of(None));
     let is_asked = base.is_some_and(|base| base.hot.iter().any(|key| key.load.read > 0.0));
     if schema.key.sort.is_some() || !has_global || facts.table.keys.len() < 3 || is_asked {
@@ -287,7 +291,7 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
     }]
 }
 
-/// How many values have to be written at once to use what is provisioned.
+/// Returns the number of values that must be written at once to use the provisioned units.
 pub fn write_shards(facts: &Facts) -> Vec<Advice> {
     let schema = &facts.description.schema;
     let Some(throughput) = schema.throughput else {

@@ -1,18 +1,20 @@
-//! Advice on a table's design: what its data and what was really asked of it say about its keys and indexes, each point with its numbers
-//! and the rule it rests on (docs/requirements.md S-08 and the rules named).
+//! Advice on a table's design, derived from its data and its recorded load, about its keys and
+//! indexes. Each point has its numbers and its rule (docs/requirements.md S-08 and the rules
+//! named).
 //!
 //! ```text
-//! facts.rs    what is read of the table: definition, counters, how things are spread, a sample of items, growth, traffic
+//! facts.rs    facts read from the table: definition, counters, distributions, a sample of items, growth, traffic
 //! keys.rs     rules on partition keys: cardinality, dominant values, times, sequences
 //! indexes.rs  rules on indexes: write capacity, projection, empty ones, violations
 //! sizes.rs    rules on the sizes of items, and on item collections that grow without end
-//! traffic.rs  rules on what was asked for: hot keys, throttles, unused indexes, wasted reads
-//! cost.rs     rules on billing: what is provisioned, the mode
-//! values.rs   what key values look like
+//! traffic.rs  rules on the load: hot keys, throttles, unused indexes, wasted reads
+//! cost.rs     rules on billing: the provisioned units, the mode
+//! values.rs   classification of key values
 //! words.rs    one point of advice; numbers, values and paths in text
 //! report.rs   the advice as Markdown, and the facts that are no advice
 //! ```
-//! A rule is a function of the facts. It never changes anything, and reads a bounded part of a large table: it says how much.
+//! A rule is a function of the facts. It never changes anything. It reads a bounded part of a large
+//! table, and says how much.
 
 mod cost;
 pub mod facts;
@@ -51,7 +53,7 @@ const RULES: [Rule; 18] = [
     keys::write_shards,
 ];
 
-/// Every point that applies, the important ones first.
+/// Returns every point that applies, the important ones first.
 #[must_use]
 pub fn advise(facts: &Facts) -> Vec<Advice> {
     let mut all: Vec<Advice> = RULES.iter().flat_map(|rule| rule(facts)).collect();

@@ -8,10 +8,10 @@ use super::words::{bytes, item_stem, names, not_whole, plural, spread};
 use super::{Advice, Facts, Level, advise, cost, indexes, sizes};
 use crate::model::schema::BillingMode;
 
-/// Characters of the longest bar.
+/// The characters of the longest bar.
 const BAR_CHARS: u64 = 30;
 
-/// The report: what it is, the points, and the facts that they rest on.
+/// Returns the report: a summary, the points, and the facts behind them.
 #[must_use]
 pub fn markdown(facts: &Facts) -> String {
     let mut out = summary(facts);
@@ -96,7 +96,7 @@ fn capitalized(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What is true of any table, good or bad.
+/// Returns the facts that apply to any table, good or bad.
 fn told(facts: &Facts) -> Vec<String> {
     let schema = &facts.description.schema;
     let mut all: Vec<String> = keyed(facts).iter().filter_map(values).collect();
@@ -125,7 +125,8 @@ fn told(facts: &Facts) -> Vec<String> {
     all
 }
 
-/// How entries are spread over the values of a key, and the largest; nothing of a key with an entry each.
+/// Returns the distribution of entries over the values of a key, and the largest; nothing for a key
+/// with one entry each.
 fn values(keyed: &Keyed<'_>) -> Option<String> {
     let of = &keyed.source.spread;
     let has_groups = of.max() > 1;
@@ -141,7 +142,7 @@ fn values(keyed: &Keyed<'_>) -> Option<String> {
     })
 }
 
-/// The sizes of items, and a histogram.
+/// Returns the sizes of items, and a histogram.
 fn sizes(facts: &Facts) -> String {
     let of = &facts.sizes.spread;
     let Some((size, key)) = facts.sizes.largest.first() else {

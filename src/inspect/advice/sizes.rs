@@ -5,16 +5,17 @@ use super::words::{Advice, Level, bytes, collection, day, item_stem, plural, val
 use crate::model::IndexKind;
 use crate::model::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
-/// With fewer items there is no usual size.
+/// The items below which there is no usual size.
 const ITEMS_MIN: u64 = 20;
-/// An item of this many times the usual size, and at least so large, is an outlier, if at most so many percent are.
+/// An outlier has this many times the usual size, at least OUTLIER_BYTES_MIN, and at most
+/// OUTLIERS_PERCENT_MAX of the items are one.
 const OUTLIER_TIMES: u64 = 50;
 const OUTLIER_BYTES_MIN: u64 = 16 * 1024;
 const OUTLIERS_PERCENT_MAX: u64 = 5;
-/// The part of what an item may have, in percent, from which the next growth may be refused.
+/// The part of the item limit, in percent, from which the next growth may be refused.
 const FULL_PERCENT: u64 = 85;
 
-/// A few items much larger than the others.
+/// Reports a few items much larger than the others.
 pub fn outliers(facts: &Facts) -> Vec<Advice> {
     let (spread, largest) = (&facts.sizes.spread, facts.sizes.largest.first());
     let usual = spread.percentile(50);
@@ -68,7 +69,7 @@ fn near_limit() -> u64 {
     ITEM_BYTES_MAX as u64 * FULL_PERCENT / 100
 }
 
-/// Items that can hardly grow.
+/// Reports items that can hardly grow.
 pub fn near_full(facts: &Facts) -> Vec<Advice> {
     let count = facts.sizes.spread.at_least(near_limit());
     let Some((size, key)) = facts.sizes.largest.first().filter(|_| count > 0) else {
@@ -93,14 +94,15 @@ pub fn near_full(facts: &Facts) -> Vec<Advice> {
     }]
 }
 
-/// The part of what a collection may have, in percent, from which one should act; 8 of 10 GB (docs/requirements.md L-41).
+/// The parts of the collection limit, in percent, from which action is needed; 8 of 10 GB
+/// (docs/requirements.md L-41).
 const PERCENT_WARNING: u64 = 80;
 const PERCENT_HINT: u64 = 10;
-/// Days until it is full.
+/// The days until a collection is full.
 const DAYS_WARNING: u64 = 30;
 const DAYS_HINT: u64 = 365;
 
-/// Collections of a table with local indexes cannot grow without end.
+/// Reports collections of a table with local indexes that grow towards their limit.
 pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
     let Some(growth) = &facts.growth else {
         return Vec::new();
@@ -133,7 +135,7 @@ fn path(facts: &Facts, growth: &Growth) -> String {
         .map_or_else(String::new, |partition| collection(facts.name(), partition))
 }
 
-/// The fullest collection and its pace.
+/// Returns the fullest collection and its pace.
 pub fn fullest(facts: &Facts, growth: &Growth) -> String {
     let locals = facts
         .description

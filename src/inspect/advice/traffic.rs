@@ -1,4 +1,4 @@
-//! Rules on what was really asked for.
+//! Rules on the recorded load.
 
 use super::facts::{Facts, SourceTraffic, Traffic};
 use super::keys::{Keyed, keyed};
@@ -7,22 +7,23 @@ use super::words::{minute, percent, plural, units, value};
 use crate::model::IndexKind;
 use crate::model::layout::{HotKey, Reads};
 
-/// With less load, as Contributor Insights weighs it, nothing is said of how it is spread.
+/// The load, as Contributor Insights weighs it, below which its distribution allows no conclusion.
 const WEIGHT_MIN: f64 = 3000.0;
-/// With fewer units nothing is said of what was not read.
+/// The units below which missing reads allow no conclusion.
 const UNITS_MIN: f64 = 500.0;
-/// With fewer values one of them always has much.
+/// The values below which one of them always has a large share.
 const VALUES_MIN: u64 = 10;
-/// With fewer items evaluated nothing is said of waste.
+/// The evaluated items below which nothing is called waste.
 const EVALUATED_MIN: u64 = 1000;
-/// How many times more is evaluated than returned where it is waste.
+/// The ratio of evaluated to returned items from which reads are waste.
 const WASTE_TIMES: u64 = 10;
-/// The part of the load that makes a key hot, and one that comes near to what a partition gives.
+/// The part of the load that makes a key hot, and the part for one that comes near to the limits of
+/// a partition.
 const HOT_SHARE: f64 = 0.2;
 const NEAR_HOT_SHARE: f64 = 0.05;
-/// And how many times its part of the data that has to be.
+/// The ratio of a hot key's share of the load to its share of the data.
 const TIMES_DATA: f64 = 1.5;
-/// The part of what a partition gives from which a key is about to be throttled.
+/// The part of a partition's limits from which a key is about to be throttled.
 const NEAR_SHARE: f64 = 0.5;
 
 fn with_traffic<'f>(
@@ -41,7 +42,7 @@ fn key_name(hot: &HotKey) -> String {
         .map_or_else(|| "a key that has no items".to_owned(), |key| value(key))
 }
 
-/// Keys that take much of the load.
+/// Reports keys with a large share of the load.
 pub fn hot_keys(facts: &Facts) -> Vec<Advice> {
     with_traffic(facts)
         .filter_map(|(keyed, traffic, of)| hot_key(&keyed, traffic, of))
@@ -85,7 +86,7 @@ fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<A
     })
 }
 
-/// What a key has of all entries: as much load as data is no news.
+/// Returns the key's share of all entries: as much load as data is no news.
 fn share_of_data(keyed: &Keyed<'_>, hot: &HotKey) -> f64 {
     let found = keyed
         .source
@@ -97,7 +98,7 @@ fn share_of_data(keyed: &Keyed<'_>, hot: &HotKey) -> f64 {
     })
 }
 
-/// Requests that were refused for want of units.
+/// Reports requests that were throttled.
 pub fn throttles(facts: &Facts) -> Vec<Advice> {
     with_traffic(facts)
         .filter(|(.., of)| of.day.throttles() > 0)
@@ -151,7 +152,7 @@ fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
     }
 }
 
-/// Indexes that are written and never read, while the table is read.
+/// Reports indexes that are written and never read, while the table is read.
 pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
     let Some(traffic) = &facts.traffic else {
         return Vec::new();
@@ -194,7 +195,7 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
     unused
 }
 
-/// Queries and scans that read much and return little of it.
+/// Reports queries and scans that read much and return little of it.
 pub fn waste(facts: &Facts) -> Vec<Advice> {
     let sources = facts.traffic.iter().flat_map(|traffic| &traffic.sources);
     sources
@@ -204,11 +205,11 @@ pub fn waste(facts: &Facts) -> Vec<Advice> {
                 (source, "Scans", &source.scans),
             ]
         })
-        .filter_map(|read| wasted(facts, read))
+        .filter_map(|(source, kind, reads)| wasted(facts, source, kind, reads))
         .collect()
 }
 
-fn wasted(facts: &Facts, (source, kind, reads): (&SourceTraffic, &str, &Reads)) -> Option<Advice> {
+fn wasted(facts: &Facts, source: &SourceTraffic, kind: &str, reads: &Reads) -> Option<Advice> {
     if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_TIMES > reads.evaluated {
         return None;
     }

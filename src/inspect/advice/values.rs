@@ -1,23 +1,24 @@
-//! What key values look like: times, ids, sequences.
+//! Classification of key values: times, ids, sequences.
 
 use crate::inspect::violations::cell;
 use crate::model::AttributeValue;
 
-/// How many times sparser than a plain sequence a sequence of numbers may be.
+/// The ratio of a number sequence's range to its count up to which it counts as a sequence.
 const SEQUENCE_GAPS_MAX: u128 = 10;
-/// The part of the values, in percent, that have to look alike.
+/// The part of the values, in percent, that must be alike.
 const ALIKE_PERCENT: usize = 90;
 const DAY_MS: u64 = 86_400_000;
 /// Seconds since the epoch from 2001 to 2100: ten digits.
 const EPOCH_SECONDS: std::ops::Range<u64> = 1_000_000_000..4_102_444_800;
-/// How far a time may be from that of its item's change and still be called that.
+/// The maximum distance between a time and that of its item's change for both to count as the same.
 const NEAR_MS: u64 = 2 * DAY_MS;
-/// Parts of an attribute's name that say it is a time.
+/// Parts of an attribute's name that mark a time.
 const TIME_WORDS: [&str; 8] = [
     "time", "date", "day", "hour", "month", "epoch", "created", "updated",
 ];
 
-/// Are the values dates or times? Each comes with the time of its newest change, milliseconds since the epoch.
+/// True if the values are dates or times. Each comes with the time of its newest change,
+/// milliseconds since the epoch.
 pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_named =
@@ -35,7 +36,7 @@ pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
     !texts.is_empty() && texts.iter().filter(is_time).count() * 100 >= texts.len() * ALIKE_PERCENT
 }
 
-/// Bytes of what all begin with, `LOG#`; 0 when they do not.
+/// Returns the bytes of the common prefix, such as `LOG#`; 0 if there is none.
 fn common_start(texts: &[(String, u64)]) -> usize {
     let end = |text: &str| text.rfind('#').map_or(0, |place| place + 1);
     let Some((first, _)) = texts.first() else {
@@ -49,7 +50,7 @@ fn common_start(texts: &[(String, u64)]) -> usize {
     }
 }
 
-/// `2026`-`01`, perhaps a day, perhaps a time; or `20260102`.
+/// True for `2026`-`01`, with or without a day and a time, and for `20260102`.
 fn is_date(text: &str) -> bool {
     let number = |range: std::ops::Range<usize>| {
         text.get(range)
@@ -79,7 +80,7 @@ fn is_date(text: &str) -> bool {
     is_year && has_place && is_month(number(5..7)) && rest_fits
 }
 
-/// Seconds or milliseconds since the epoch, as milliseconds.
+/// Parses seconds or milliseconds since the epoch; returns milliseconds.
 fn epoch_ms(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     let is_seconds = EPOCH_SECONDS.contains(&number);
@@ -89,7 +90,7 @@ fn epoch_ms(text: &str) -> Option<u64> {
         .or_else(|| is_milliseconds.then_some(number))
 }
 
-/// What made the values, if it was a database or a library: `a UUID`.
+/// Returns the generator of the values, if it was a database or a library: `a UUID`.
 pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
     let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
     let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
@@ -111,7 +112,8 @@ pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
         .map(|text| text.parse().ok())
         .collect::<Option<_>>()?;
     let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
-    // A part of a long sequence in hash order is spread over all of it: only the digits can tell then.
+    // A part of a long sequence in hash order is spread over all of it: then only the digits can
+    // tell.
     let dense = (max - min) / (numbers.len() as u128) < SEQUENCE_GAPS_MAX;
     dense.then_some("a sequence number")
 }
@@ -128,12 +130,12 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Is a UUID of version 1, 6 or 7?
+/// True for a UUID of version 1, 6 or 7.
 fn grows_with_time(uuid: &str) -> bool {
     matches!(uuid.as_bytes().get(14), Some(b'1' | b'6' | b'7'))
 }
 
-/// 26 characters of Crockford's base 32, the first of which is below 8.
+/// True for 26 characters of Crockford's base 32, the first of which is below 8.
 fn is_ulid(text: &str) -> bool {
     let is_digit =
         |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(&byte);
@@ -142,7 +144,7 @@ fn is_ulid(text: &str) -> bool {
         && text.starts_with(|first| ('0'..'8').contains(&first))
 }
 
-/// 27 characters of base 62, of this decade beginning with 1, 2 or 3.
+/// True for 27 characters of base 62, which in this decade begin with 1, 2 or 3.
 fn is_ksuid(text: &str) -> bool {
     text.len() == 27
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric())

@@ -1,4 +1,4 @@
-//! One point of advice, how much it matters, and numbers, values and paths as it writes them.
+//! One point of advice with its level, and the formats of numbers, values and paths in it.
 
 use crate::codec::shown::{WORD_CHARS_MAX, markdown};
 use crate::codec::{calendar, file_name};
@@ -8,54 +8,54 @@ use crate::inspect::violations::cell;
 use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, TableName};
 
-/// How much a point matters.
+/// The importance of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It will throttle, fail or cost a multiple under load.
+    /// A cause of throttling, failure or a multiple of the cost under load.
     Warning,
-    /// Cheaper or safer another way.
+    /// A cheaper or safer alternative.
     Hint,
-    /// Good to know.
+    /// An observation.
     Note,
 }
 
-/// One point.
+/// One point of advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
     pub level: Level,
-    /// `table Orders`, `index by-status`
+    /// For example `table Orders`, `index by-status`.
     pub subject: String,
     /// A sentence or two with the numbers.
     pub finding: String,
-    /// The rule, and where DynamoDB's documentation has it.
+    /// The rule, and its place in DynamoDB's documentation.
     pub rule: &'static str,
-    /// What to do. Paths are of the mount's root.
+    /// The remedy. Paths are relative to the mount.
     pub remedy: String,
 }
 
-/// Characters of a value that are shown.
+/// The maximum of characters shown of a value.
 const VALUE_CHARS_MAX: usize = 60;
 const DATE_BYTES: usize = "2026-01-02".len();
 
-/// What is said first of a table that is not whole, as a paragraph.
+/// Returns the first paragraph on an incomplete table.
 pub fn not_whole(unfinished: &Option<String>) -> String {
     unfinished
         .as_ref()
         .map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
 }
 
-/// `1 item`, `2 items`, `2 indexes`, `2 entries`.
+/// Formats a count: `1 item`, `2 items`, `2 indexes`, `2 entries`.
 pub fn plural(count: u64, word: &str) -> String {
     match (count, word.strip_suffix('y')) {
         (1, _) => format!("1 {word}"),
-        // A vowel before it: keys.
+        // A vowel before the y: keys.
         (_, Some(stem)) if !stem.ends_with('e') => format!("{count} {stem}ies"),
         _ if word.ends_with('x') => format!("{count} {word}es"),
         _ => format!("{count} {word}s"),
     }
 }
 
-/// `120 bytes`, `2.5 KB`, `10 GB`.
+/// Formats bytes: `120 bytes`, `2.5 KB`, `10 GB`.
 pub fn bytes(bytes: u64) -> String {
     let units = ["KB", "MB", "GB", "TB"];
     let Some(power) = (bytes.checked_ilog2().unwrap_or(0) / 10).checked_sub(1) else {
@@ -69,7 +69,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {}", amount.trim_end_matches(".0"), units[place])
 }
 
-/// `62 %`; of something small `0.4 %`, and of nearly all `99.7 %`.
+/// Formats a share: `62 %`; a small one as `0.4 %`, and nearly all as `99.7 %`.
 pub fn percent(part: f64, whole: f64) -> String {
     let percent = if whole > 0.0 {
         part * 100.0 / whole
@@ -87,7 +87,7 @@ pub fn percent(part: f64, whole: f64) -> String {
     }
 }
 
-/// Units with a decimal where it matters.
+/// Formats units, with a decimal below 10.
 pub fn units(units: f64) -> String {
     if units < 10.0 && units.fract() != 0.0 {
         format!("{units:.1}")
@@ -96,13 +96,13 @@ pub fn units(units: f64) -> String {
     }
 }
 
-/// Key values between quotes, long ones cut.
+/// Formats key values in quotes; long ones are cut.
 pub fn value(values: &[AttributeValue]) -> String {
     let text = values.iter().map(cell).collect::<Vec<_>>().join(" + ");
     format!("\"{}\"", markdown(&text, VALUE_CHARS_MAX))
 }
 
-/// The name of an attribute, or several with a word between them.
+/// Returns the names of attributes, joined by `between`.
 pub fn names<'a>(attributes: impl IntoIterator<Item = &'a KeyAttribute>, between: &str) -> String {
     let names: Vec<String> = attributes
         .into_iter()
@@ -111,19 +111,19 @@ pub fn names<'a>(attributes: impl IntoIterator<Item = &'a KeyAttribute>, between
     names.join(between)
 }
 
-/// `2026-01-02`.
+/// Formats a time as `2026-01-02`.
 pub fn day(ms: u64) -> String {
     calendar::iso(ms).chars().take(DATE_BYTES).collect()
 }
 
-/// `2026-01-02T03:04Z`.
+/// Formats a time as `2026-01-02T03:04Z`.
 pub fn minute(ms: u64) -> String {
     let mut text = calendar::iso(ms);
     text.truncate("2026-01-02T03:04".len());
     text + "Z"
 }
 
-/// The spread of entries over values, or of bytes over items: never a mean.
+/// Describes the distribution of entries over values, or of bytes over items; never by a mean.
 pub fn spread(spread: &Spread, thing: &str, amount: impl Fn(u64) -> String) -> String {
     let half = format!(
         "half of the {thing} have {} or fewer",
@@ -143,7 +143,7 @@ pub fn spread(spread: &Spread, thing: &str, amount: impl Fn(u64) -> String) -> S
     )
 }
 
-/// An item's stem below the mount: `Orders/items/u1/o7`.
+/// Returns an item's path stem relative to the mount: `Orders/items/u1/o7`.
 pub fn item_stem(table: &TableName, key: &EntryKey) -> String {
     let partition = &key.base.partition;
     match &key.base.sort {
@@ -156,7 +156,7 @@ pub fn item_stem(table: &TableName, key: &EntryKey) -> String {
     }
 }
 
-/// An item collection's directory below the mount.
+/// Returns an item collection's directory relative to the mount.
 pub fn collection(table: &TableName, partition: &AttributeValue) -> String {
     format!("{table}/items/{}", file_name::collection_name(&[partition]))
 }

@@ -1,6 +1,7 @@
-//! A key as parts with separators between them, and what a part is recognised as by its form alone.
+//! Keys as parts with separators between them, and the class of a part, recognized by its form
+//! alone.
 
-/// What a part of a key looks like.
+/// The class of a part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// A key of type N.
@@ -29,12 +30,12 @@ pub enum Class {
     Phone,
     Word,
     Text,
-    /// The end of a key of too many parts.
+    /// The rest of a key with too many parts.
     Rest,
 }
 
 impl Class {
-    /// As patterns show it.
+    /// Returns the text of the class in patterns.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -63,7 +64,8 @@ impl Class {
         }
     }
 
-    /// May a few of these be many of the other by chance: digits among hex, words among identifiers?
+    /// True if a few parts of this class may be parts of the wider one by chance: digits among hex,
+    /// words among identifiers.
     #[must_use]
     pub fn may_be(self, wider: Self) -> bool {
         use Class::{Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid, Word};
@@ -79,28 +81,31 @@ impl Class {
     }
 }
 
-/// Looked at by what has no form of its own: no key is longer than that, and has one.
+/// The maximum of bytes scanned for classes without a form of their own: no key with a form is
+/// longer.
 const SCANNED_BYTES_MAX: usize = 256;
 const HEX_BYTES_MIN: usize = 8;
 const ID_BYTES_MIN: usize = 6;
 const BASE64_BYTES_MIN: usize = 16;
 
-/// Structure: a key is cut there whatever is beside it.
+/// True for a structural separator: a key is always cut there.
 #[must_use]
 fn is_strong(byte: u8) -> bool {
     byte.is_ascii_punctuation() && !is_weak(byte) && !matches!(byte, b'+' | b'\'' | b'"')
 }
 
-/// It may also be within a name: `ORDER_ITEM`, `in-progress`, `Meteor Blasters`.
+/// True for a separator that may also be within a name: `ORDER_ITEM`, `in-progress`, `Meteor
+/// Blasters`.
 #[must_use]
 fn is_weak(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.' | b' ')
 }
 
-/// Does the text begin so, and for how many bytes?
+/// A test of the first bytes of a text for one form; returns class and length.
 type Form = fn(&[u8]) -> Option<(Class, usize)>;
 
-/// What the text begins with, and its length in bytes; it ends at a separator or with the text.
+/// Returns the class of the first part of the text, and its length in bytes; the part ends at a
+/// separator or with the text.
 #[must_use]
 fn recognise(text: &str) -> Option<(Class, usize)> {
     let bytes = text.as_bytes();
@@ -116,7 +121,8 @@ fn recognise(text: &str) -> Option<(Class, usize)> {
         .find(|(_, length)| ends(*length))
 }
 
-/// Do the bytes begin like this: `d` a digit, `x` a hexadecimal one, anything else itself?
+/// True if the bytes begin with this form: `d` is a digit, `x` a hexadecimal one, any other byte
+/// itself.
 fn begins(bytes: &[u8], form: &[u8]) -> bool {
     let fits = |(byte, form): (&u8, &u8)| match form {
         b'd' => byte.is_ascii_digit(),
@@ -178,7 +184,8 @@ fn moment(bytes: &[u8]) -> Option<(Class, usize)> {
     })
 }
 
-/// Of `17:24`, `17:24:31`, `17.24.31`, with a fraction, and `Z` or an offset behind it.
+/// Returns the length of `17:24`, `17:24:31` or `17.24.31`, with a fraction, and `Z` or an offset
+/// after it.
 fn time_length(bytes: &[u8]) -> usize {
     if !(begins(bytes, b"dd:dd") || begins(bytes, b"dd.dd")) {
         return 0;
@@ -232,7 +239,8 @@ fn phone(bytes: &[u8]) -> Option<(Class, usize)> {
         .then_some((Class::Phone, digits + 1))
 }
 
-/// Random bytes in letters of both cases and digits: unlike names, they change from one to the other all the time.
+/// Recognizes random bytes as letters of both cases and digits: unlike names, they change from one
+/// kind to another all the time.
 fn base64(bytes: &[u8]) -> Option<(Class, usize)> {
     let letters = count(bytes, |byte| {
         byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte)
@@ -257,7 +265,7 @@ fn base64(bytes: &[u8]) -> Option<(Class, usize)> {
     (letters >= BASE64_BYTES_MIN && has_all && is_random).then_some((Class::Base64, length))
 }
 
-/// Letters and digits up to something else.
+/// Recognizes letters and digits up to another byte.
 fn run(bytes: &[u8]) -> Option<(Class, usize)> {
     let length = count(bytes, |byte| byte.is_ascii_alphanumeric());
     let run = &bytes[..length];
@@ -302,27 +310,28 @@ fn digits(bytes: &[u8], length: usize) -> (Class, usize) {
     (class, length)
 }
 
-/// 26 characters of Crockford's base 32, the first of them at most 7.
+/// True for 26 characters of Crockford's base 32, the first of them at most 7.
 fn is_ulid(run: &[u8]) -> bool {
     let is_one = |byte: &u8| !matches!(byte.to_ascii_uppercase(), b'I' | b'L' | b'O' | b'U');
     run.len() == 26 && matches!(run[0], b'0'..=b'7') && run.iter().all(is_one)
 }
 
-/// Behind the last part of a key.
+/// The separator after the last part of a key.
 pub const END: u8 = 0;
 
-/// A longer name is told by its kind alone, bytes.
+/// The maximum bytes of a name; a longer one is reduced to its class.
 const NAME_BYTES_MAX: usize = 64;
 
 /// A part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
     Class(Class),
-    /// What has no form: a constant, perhaps.
+    /// A text without a form: possibly a constant.
     Name(&'a str),
 }
 
-/// Calls `each` with every part and the separator behind it; what is beyond `parts_max` parts is one part.
+/// Calls `each` with every part and the separator after it; the text beyond `parts_max` parts is
+/// one part.
 pub fn parts<'a>(text: &'a str, parts_max: usize, mut each: impl FnMut(Part<'a>, u8)) {
     let mut rest = text;
     for _ in 0..parts_max {
@@ -341,7 +350,7 @@ fn first(text: &str) -> (Part<'_>, usize) {
         return (Part::Class(class), length);
     }
     let mut length = word(text);
-    // Words with weak separators between them are one name, up to something that has a form.
+    // Words with weak separators between them are one name, up to a part that has a form.
     while text
         .as_bytes()
         .get(length)
@@ -365,14 +374,15 @@ fn first(text: &str) -> (Part<'_>, usize) {
     (part, length)
 }
 
-/// Bytes up to a separator: these are ASCII, so that it ends between two characters.
+/// Returns the bytes up to a separator: separators are ASCII, so that a word ends between two
+/// characters.
 fn word(text: &str) -> usize {
     text.bytes()
         .take_while(|byte| !is_strong(*byte) && !is_weak(*byte))
         .count()
 }
 
-/// What a name is where it is no constant.
+/// Returns the class of a name that is no constant.
 pub fn kind_of_name(name: &str) -> Class {
     if name.contains(' ') {
         Class::Text
@@ -381,7 +391,7 @@ pub fn kind_of_name(name: &str) -> Class {
     }
 }
 
-/// `user` of `user17`, and nothing of a name that does not end in a number.
+/// Returns `user` of `user17`, and `None` for a name that does not end in a number.
 pub fn without_number(name: &str) -> Option<&str> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem.len() < name.len() && stem.ends_with(char::is_alphabetic)).then_some(stem)
@@ -444,7 +454,8 @@ mod tests {
         ] {
             check(name, "none");
         }
-        // Nothing is looked at twice however long it is, and what is in no alphabet is no form.
+        // Nothing is scanned twice whatever its length, and characters outside all alphabets are no
+        // form.
         check(&"é".repeat(1000), "none");
         check(&"1".repeat(1000), "none");
     }

@@ -1,4 +1,5 @@
-//! Records to shapes, and which indexes an item enters, seen by the attributes of its record.
+//! Converts records to shapes, and finds the indexes that an item enters by the attributes of its
+//! record.
 
 use super::shape::{Pattern, Shape};
 use super::tree::{KeyText, Tree};
@@ -7,12 +8,12 @@ use crate::model::error::StoreError;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeType, AttributeValue, Key, KeySchema, TableSchema};
 
-/// Names of attributes and of members kept, over all patterns.
+/// The maximum of attribute and member names kept, over all patterns.
 const NAMES_MAX: usize = 50_000;
 
 const NO_KEY: StoreError = StoreError::Corrupt("a record lacks a key attribute of its type");
 
-/// Learns the shapes of a table's items, one after the other.
+/// A learner of the shapes of a table's items, one item after the other.
 #[derive(Debug)]
 pub struct Learner {
     key: KeySchema,
@@ -35,13 +36,12 @@ impl Learner {
         }
     }
 
-    /// Items learnt.
+    /// Returns the number of items learned.
     pub fn items(&self) -> u64 {
         self.items
     }
 
-    /// # Errors
-    /// `Corrupt`
+    /// Adds an item. Fails with `Corrupt` for a damaged record.
     pub fn add(&mut self, record: &Record<'_>) -> Result<(), StoreError> {
         let mut item = Vec::with_capacity(16);
         record.each_attribute(|name, value| item.push((name, value)))?;
@@ -68,15 +68,16 @@ impl Learner {
         self.indexes.count(&item, &mut shape.indexes);
         self.items += 1;
         if self.tree.paths() < paths {
-            // Patterns became one, and their names.
+            // Patterns were merged, and their names with them.
             self.names_left = NAMES_MAX.saturating_sub(self.tree.names_kept());
         }
         Ok(())
     }
 
-    /// The items learnt and their patterns, the commonest first.
+    /// Returns the number of items learned and their patterns, the most common first.
     pub fn finish(self) -> (u64, Vec<Pattern>) {
         let patterns = self.tree.into_patterns().into_iter().map(|(keys, shape)| {
+            debug_assert!(!keys.is_empty(), "a pattern has a partition key");
             let mut keys = keys.into_iter();
             Pattern {
                 partition: keys.next().unwrap_or_default(),
@@ -122,7 +123,7 @@ struct IndexKey {
     name: String,
     kind: AttributeType,
     bytes_max: usize,
-    /// Place of the index in the schema.
+    /// The position of the index in the schema.
     index: usize,
 }
 
@@ -130,9 +131,9 @@ struct IndexKey {
 #[derive(Debug)]
 pub struct IndexKeys {
     keys: Vec<IndexKey>,
-    /// How many each index has.
+    /// The number of key attributes of each index.
     wanted: Vec<usize>,
-    /// How many of them the item has.
+    /// The number of them in the item.
     met: Vec<usize>,
 }
 
@@ -171,7 +172,8 @@ impl IndexKeys {
         }
     }
 
-    /// Counts an item in each index that it enters: it has all key attributes, of their types, neither empty nor too long.
+    /// Counts an item in each index that it enters: it has all key attributes, of their types,
+    /// neither empty nor too long.
     pub fn count(&mut self, item: &[(&str, StoredValue<'_>)], counts: &mut [u64]) {
         self.met.fill(0);
         for (name, value) in item {

@@ -1,15 +1,17 @@
-//! What the items of a table look like: their keys generalised to patterns (`USER#<n>`), and of each pair of patterns, of the partition key and of
-//! the sort key, how many items there are, how large, with which attributes, and in which indexes.
+//! The shapes of a table's items: their keys generalized to patterns (`USER#<n>`), and for each
+//! pair of patterns, of the partition key and of the sort key, the number of items, their sizes,
+//! their attributes, and their indexes.
 //!
 //! ```text
-//! class.rs    a key as parts, and what a part is by its form: a number, a date, a UUID
-//! tree.rs     which names are constants, learnt while keys are read
-//! shape.rs    what is counted of a pattern: sizes and attributes
-//! learn.rs    records to shapes, and which indexes a record enters
-//! report.rs   the answer as a text, and for programs
+//! class.rs    a key as parts, and the class of a part by its form: a number, a date, a UUID
+//! tree.rs     which names are constants, learned while keys are read
+//! shape.rs    the counters of a pattern: sizes and attributes
+//! learn.rs    records to shapes, and the indexes that a record enters
+//! report.rs   the result as text, and as JSON
 //! ```
-//! One pass over the records, which are not decoded, in bounded memory; of a large table a sample is read: strips of hash space, of equal width. It
-//! charges nothing. It sees a table that is written meanwhile as it is where it reads.
+//! One pass over the records, which are not decoded, in bounded memory. Of a large table a sample
+//! is read: strips of hash space, of equal width. It consumes no capacity. A table that is written
+//! in the meantime is seen in the state at which each part is read.
 
 mod class;
 mod learn;
@@ -29,41 +31,44 @@ use crate::model::api::Segment;
 use crate::model::{Error, Key, TableName, TableSchema};
 use learn::Learner;
 
-/// Items read in one view of the store: a write that needs a larger data file waits for the end of every view.
+/// The maximum of items read in one snapshot of the store: a write that needs a larger data file
+/// waits for the end of every snapshot.
 const VIEW_ITEMS_MAX: u64 = 20_000;
-/// Strips of hash space from which a sample is taken.
+/// The strips of hash space from which a sample is taken.
 const STRIPS: u32 = 256;
 
-/// The path of an item's file, relative to its table's directory: who shows items as files knows.
+/// A function that returns the path of an item's file, relative to its table's directory; the
+/// filesystem provides it.
 pub type PathOf = fn(&Key) -> String;
 
-/// What the items of a table look like.
+/// The shapes of a table's items.
 #[derive(Debug, Clone)]
 pub struct Shapes {
     pub schema: Arc<TableSchema>,
-    /// What it lacks, if it is not whole.
+    /// A sentence about the missing parts of an incomplete table.
     pub unfinished: Option<String>,
-    /// When reading began, milliseconds since the epoch.
+    /// The time at which reading began, milliseconds since the epoch.
     pub made_ms: u64,
-    /// Of the whole table, then.
+    /// The counters of the whole table at that time.
     pub stats: SourceStats,
     pub items_read: u64,
-    /// The commonest first.
+    /// The most common first.
     pub patterns: Vec<Pattern>,
 }
 
 impl Shapes {
-    /// Was only a part of the items read?
+    /// True if only a part of the items was read.
     #[must_use]
     pub fn is_sample(&self) -> bool {
         self.items_read < self.stats.entries
     }
 }
 
-/// Reads a table, of a larger one about `items_max` items; `None` when there is no such table.
+/// Reads a table, or about `items_max` items of a larger one; returns `None` if there is no such
+/// table.
 ///
 /// # Errors
-/// The database failed; the table was dropped meanwhile.
+/// Fails if the database fails, or if the table is deleted in the meantime.
 pub fn read(
     database: &dyn Browse,
     table: &TableName,
@@ -96,7 +101,8 @@ pub fn read(
     }))
 }
 
-/// A sample: the first items of each strip. What one strip lacks the next ones may have more.
+/// Reads a sample: the first items of each strip. The next strips make up for items that one strip
+/// lacks.
 fn read_strips(
     database: &dyn Browse,
     source: &Source,
@@ -120,7 +126,7 @@ fn read_strips(
     Ok(())
 }
 
-/// At most so many items of all or of a strip, in several views.
+/// Reads at most `items_max` items of the table or of a strip, in several snapshots.
 fn read_part(
     database: &dyn Browse,
     source: &Source,

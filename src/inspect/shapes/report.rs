@@ -1,4 +1,5 @@
-//! Shapes as Markdown: a table of the patterns, then each with its attributes; and as JSON, whose fields docs/paths.md has.
+//! Shapes as Markdown, a table of the patterns, then each with its attributes; and as JSON with the
+//! fields in docs/paths.md.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use crate::codec::shown::{self, WORD_CHARS_MAX};
 use crate::inspect::advice::{not_whole, plural};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
-/// Attributes told of a pattern, the commonest; JSON has all that are known.
+/// The attributes shown of a pattern, the most common ones; JSON has all that are known.
 const ATTRIBUTES_SHOWN: usize = 40;
 
 const LEGEND: &str = "\
@@ -20,7 +21,7 @@ the end of a very long key, and `<date>`, `<uuid>`, `<email>` and their like; wh
 with 100 for each item. Median and p99 are exact to 1/16.
 ";
 
-/// The report.
+/// Returns the report.
 #[must_use]
 pub fn markdown(shapes: &Shapes, path_of: PathOf) -> String {
     let mut out = format!(
@@ -128,7 +129,7 @@ fn details(out: &mut String, shapes: &Shapes, pattern: &Pattern, path_of: PathOf
 
 fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
     let mut all: Vec<(&str, &Attribute)> = shape.attributes.iter().collect();
-    // Keys, which are in all, stay the first; the sort keeps the order of equals.
+    // Keys, which are in all items, stay the first; the sort keeps the order of equals.
     all.sort_by_key(|(_, attribute)| std::cmp::Reverse(attribute.types.total()));
     for (name, attribute) in all.iter().take(ATTRIBUTES_SHOWN) {
         line(out, &in_cell(name), &attribute.types, items);
@@ -170,7 +171,8 @@ fn line(out: &mut String, name: &str, types: &Types, items: u64) {
     );
 }
 
-/// In percent; what is there at all is not 0, and what is not all is not 100.
+/// Formats a share in percent; a share that is not empty is not shown as 0, and one that is not all
+/// is not shown as 100.
 fn share(part: u64, whole: u64) -> String {
     let percent = percent(part, whole);
     match () {
@@ -180,17 +182,17 @@ fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// A pattern between marks that keep it as it is.
+/// Returns a pattern as Markdown code.
 fn code(text: &str) -> String {
     shown::code(text, WORD_CHARS_MAX)
 }
 
-/// A name in a cell of a table.
+/// Returns a name escaped for a table cell.
 fn in_cell(text: &str) -> String {
     shown::markdown(text, WORD_CHARS_MAX)
 }
 
-/// All that is known.
+/// Returns all shapes as JSON.
 #[must_use]
 pub fn json(shapes: &Shapes, path_of: PathOf) -> Value {
     let key = &shapes.schema.key;
@@ -215,7 +217,7 @@ pub fn json(shapes: &Shapes, path_of: PathOf) -> Value {
     out
 }
 
-/// A part of a whole in percent, with one decimal.
+/// Returns a part of a whole in percent, with one decimal.
 #[must_use]
 pub fn percent(part: u64, whole: u64) -> f64 {
     let thousandths = (u128::from(part) * 1000 + u128::from(whole) / 2)

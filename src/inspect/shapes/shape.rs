@@ -1,29 +1,31 @@
-//! What is counted of the items of a pattern, in bounded memory: how large they are, the extremes exactly, what is between them rounded up by
-//! at most 1/16, so that each pattern has a few kilobytes of it; and which attributes they have, with which types, and how often.
+//! The counters for the items of a pattern, in bounded memory: sizes, the extremes exactly, the
+//! others rounded up by at most 1/16, so that they take a few kilobytes for each pattern; and
+//! attributes, with their types, and how often they occur.
 
 use crate::codec::record::StoredValue;
 use crate::inspect::look::Spread;
 use crate::model::error::StoreError;
 use crate::model::{AttributeType, Key};
 
-/// The items whose keys look alike.
+/// The items with similar keys.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     pub partition: String,
-    /// `None` where the table has no sort key.
+    /// `None` if the table has no sort key.
     pub sort: Option<String>,
     pub shape: Shape,
 }
 
-/// What is counted of them.
+/// The counters of the items of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// DynamoDB sizes, without overhead.
     pub sizes: Sizes,
     pub attributes: Attributes,
-    /// For each index of the schema, in its order: the items that have all its key attributes with its types.
+    /// For each index of the schema, in its order: the items that have all its key attributes with
+    /// its types.
     pub indexes: Vec<u64>,
-    /// One of them.
+    /// The key of one of the items.
     pub example: Key,
 }
 
@@ -38,7 +40,7 @@ impl Shape {
         }
     }
 
-    /// The items of another pattern, too.
+    /// Adds the items of another pattern.
     pub fn merge(&mut self, other: &Self) {
         self.sizes.merge(&other.sizes);
         self.attributes.merge(&other.attributes);
@@ -49,14 +51,14 @@ impl Shape {
     }
 }
 
-/// Sizes that are told apart in each doubling.
+/// The sizes that are distinguished in each doubling.
 const STEPS: u64 = 16;
 
 /// Sizes of items, bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
     pub count: u64,
-    /// All together.
+    /// The sum of all sizes.
     pub bytes: u64,
     pub min: u64,
     pub max: u64,
@@ -66,7 +68,7 @@ pub struct Sizes {
 impl Sizes {
     pub fn add(&mut self, size: u64) {
         self.rounded.add(rounded(size));
-        self.grow(1, size, (size, size));
+        self.grow(1, size, size, size);
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -74,10 +76,10 @@ impl Sizes {
             return;
         }
         self.rounded.merge(&other.rounded);
-        self.grow(other.count, other.bytes, (other.min, other.max));
+        self.grow(other.count, other.bytes, other.min, other.max);
     }
 
-    fn grow(&mut self, count: u64, bytes: u64, (min, max): (u64, u64)) {
+    fn grow(&mut self, count: u64, bytes: u64, min: u64, max: u64) {
         self.min = if self.count == 0 {
             min
         } else {
@@ -88,24 +90,26 @@ impl Sizes {
         self.bytes += bytes;
     }
 
-    /// The size that this part of the items, in percent, does not exceed; by at most 1/16 too large.
+    /// Returns the size that `percent` of the items do not exceed, too large by at most 1/16.
     #[must_use]
     pub fn quantile(&self, percent: u64) -> u64 {
         self.rounded.percentile(percent).clamp(self.min, self.max)
     }
 }
 
-/// The largest size of the same step: below 16 each size is one, above it a doubling has 16.
+/// Returns the largest size of the same step: below 16 each size is a step, above it a doubling has
+/// 16.
 fn rounded(size: u64) -> u64 {
     let doubling = size.max(1).ilog2().saturating_sub(STEPS.ilog2());
     size | ((1 << doubling) - 1)
 }
 
-/// Attributes told apart in a pattern; of the others it is only known that there are some.
+/// The maximum of attributes distinguished in a pattern; of the others only their existence is
+/// known.
 const ATTRIBUTES_MAX: usize = 128;
-/// Members of maps told apart in an attribute.
+/// The maximum of map members distinguished in an attribute.
 const MEMBERS_MAX: usize = 32;
-/// Longer names are not told, bytes.
+/// The maximum bytes of a name; longer ones are not kept.
 const NAME_BYTES_MAX: usize = 255;
 
 /// The types, in the order in which they are counted.
@@ -122,7 +126,7 @@ const TYPES: [AttributeType; 10] = [
     AttributeType::M,
 ];
 
-/// How often values are of which type.
+/// The number of values of each type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Types([u64; TYPES.len()]);
 
@@ -131,13 +135,13 @@ impl Types {
         self.0[kind as usize] += 1;
     }
 
-    /// All of them together.
+    /// Returns the number of values.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The types that there are, the commonest first.
+    /// Returns the types that occur, the most common first.
     #[must_use]
     pub fn counted(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<_> = TYPES
@@ -154,9 +158,9 @@ impl Types {
 /// Names with their types: attributes of items, or members of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names<T, const MAX: usize> {
-    /// In the order in which they were met.
+    /// Sorted by first occurrence.
     list: Vec<(Box<str>, T)>,
-    /// Were there others?
+    /// True if there were more names than are kept.
     pub has_more: bool,
 }
 
@@ -170,8 +174,8 @@ impl<T, const MAX: usize> Default for Names<T, MAX> {
 }
 
 impl<T: Default, const MAX: usize> Names<T, MAX> {
-    /// What is kept of a name, and its place; `None` when it is one too many. Looked for from `hint` on: items of a pattern have their
-    /// attributes in one order.
+    /// Returns the position and the data of a name; `None` if there are too many names. The search
+    /// begins at `hint`: items of a pattern have their attributes in one order.
     fn of(&mut self, name: &str, hint: usize, budget: &mut usize) -> Option<(usize, &mut T)> {
         let (before, after) = self.list.split_at(hint.min(self.list.len()));
         let is_it = |(known, _): &(Box<str>, T)| **known == *name;
@@ -211,10 +215,11 @@ pub struct Attribute {
 pub type Attributes = Names<Attribute, ATTRIBUTES_MAX>;
 
 impl Attributes {
-    /// An item's attributes in stored order; `budget` is how many more names may be kept.
+    /// Adds an item's attributes in stored order; `budget` is the number of names that may still be
+    /// kept.
     ///
     /// # Errors
-    /// `Corrupt`: a map that cannot be read.
+    /// Fails with `Corrupt` for a map that cannot be parsed.
     pub fn add(
         &mut self,
         item: &[(&str, StoredValue<'_>)],
@@ -239,7 +244,7 @@ impl Attributes {
     }
 
     pub fn merge(&mut self, other: &Self) {
-        // Every name was paid for when it was first kept.
+        // Every name was charged to the budget when it was first kept.
         let mut budget = usize::MAX;
         self.has_more |= other.has_more;
         for (hint, (name, attribute)) in other.iter().enumerate() {
@@ -256,7 +261,7 @@ impl Attributes {
         }
     }
 
-    /// How many names are kept, those in maps too.
+    /// Returns the number of kept names, members of maps included.
     #[must_use]
     pub fn kept(&self) -> usize {
         self.iter()

@@ -1,12 +1,15 @@
-//! Patterns of keys, learnt while they are read.
+//! Patterns of keys, learned while they are read.
 //!
-//! A key is a path in a tree: the parts of the partition key, then those of the sort key, each with the separator behind it; at the end of
-//! the path is the [`Shape`] of the items with such keys. What has a form (a number, a date, a UUID) is its class from the beginning. Names are
-//! kept as they are, and become `<word>` where many different ones were met in one place: what is a constant is so decided for each place, `ORDER`
-//! below `USER#<n>` whatever follows elsewhere, and never before there were enough to tell.
+//! A key is a path in a tree: the parts of the partition key, then those of the sort key, each with
+//! the separator after it; at the end of the path is the [`Shape`] of the items with such keys. A
+//! part with a form (a number, a date, a UUID) is its class from the beginning. Names are kept, and
+//! become `<word>` if many different ones occur in one place. Each place so decides which names are
+//! constants: `ORDER` below `USER#<n>`, whatever follows elsewhere, and never before there are
+//! enough names to tell.
 //!
-//! The tree has at most [`PATHS_MAX`] paths: with one more it is generalised, in coarser and coarser steps, until half of them are left, and a
-//! place that became `<word>` stays it. The last step leaves one pattern, so that this ends whatever the keys are.
+//! The tree has at most [`PATHS_MAX`] paths. With one more it is generalized, in coarser and
+//! coarser steps, until half of them are left, and a place that became `<word>` stays it. The last
+//! step leaves one pattern, so that this ends for any keys.
 
 use std::collections::HashMap;
 
@@ -14,19 +17,19 @@ use super::class::Class;
 use super::class::{END, Part, kind_of_name, parts, without_number};
 use super::shape::Shape;
 
-/// Paths kept while reading.
+/// The maximum of paths kept while reading.
 pub const PATHS_MAX: usize = 512;
-/// Patterns told.
+/// The maximum of reported patterns.
 pub const PATTERNS_MAX: usize = 64;
 
-/// How much is one pattern.
+/// A step of generalization: how different the keys of one pattern may be.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Names in one place that are constants.
+    /// The number of names in one place up to which they are constants.
     few: usize,
-    /// Of many names, one with this part of the items of its place, in percent, is a constant.
+    /// The part of the items of its place, in percent, that makes one of many names a constant.
     percent: u64,
-    /// Parts of a key.
+    /// The maximum of parts of a key.
     parts: usize,
 }
 
@@ -73,10 +76,11 @@ const STEPS: [Step; 8] = [
     },
 ];
 
-/// Names that were met this often on average are constants, at the end of a key, and before a separator.
+/// The mean number of items that makes names constants, at the end of a key, and before a
+/// separator.
 const OFTEN_AT_END: u64 = 20;
 const OFTEN: u64 = 3;
-/// What is rarer than others by this factor may be of their class by chance.
+/// The factor by which a class must be rarer than another to be part of it by chance.
 const CHANCE: u64 = 4;
 
 /// A part of a pattern.
@@ -84,12 +88,12 @@ const CHANCE: u64 = 4;
 pub enum Token {
     Class(Class),
     Name(Box<str>),
-    /// A name with a number behind it: `user17`.
+    /// A name followed by a number: `user17`.
     Numbered(Box<str>),
 }
 
 impl Token {
-    /// The words of the tree's own places; a class is none.
+    /// Returns the name of the token; a class has none.
     fn name(&self) -> Option<&str> {
         match self {
             Self::Class(_) => None,
@@ -106,7 +110,7 @@ impl Token {
     }
 }
 
-/// A key attribute's value, to be generalised.
+/// The value of a key attribute, to be generalized.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyText<'a> {
     Text(&'a str),
@@ -114,18 +118,18 @@ pub enum KeyText<'a> {
     Binary,
 }
 
-/// See the module.
+/// A tree of key parts; see the module.
 #[derive(Debug, Default)]
 pub struct Tree {
     root: Node,
     paths: usize,
-    /// Place in [`STEPS`].
+    /// The index in [`STEPS`].
     step: usize,
 }
 
 #[derive(Debug, Default)]
 struct Node {
-    /// Items whose keys go through here.
+    /// Items with keys that pass through here.
     items: u64,
     edges: Vec<Edge>,
     shape: Option<Box<Shape>>,
@@ -139,10 +143,7 @@ struct Edge {
 }
 
 impl Tree {
-    /// The shape of the items with such keys; `new` makes one.
-    ///
-    /// # Errors
-    /// Those of `new`.
+    /// Returns the shape of the items with such keys; `new` makes one. Fails only if `new` fails.
     pub fn shape<E>(
         &mut self,
         key: [Option<KeyText<'_>>; 2],
@@ -166,7 +167,7 @@ impl Tree {
         })
     }
 
-    /// Makes fewer paths, until there are at most so many.
+    /// Merges paths until there are at most `paths_max`.
     fn generalise(&mut self, paths_max: usize, is_last: bool) {
         loop {
             self.root.generalise(STEPS[self.step], 0, is_last);
@@ -178,7 +179,7 @@ impl Tree {
         }
     }
 
-    /// The patterns, partition key and sort key, with their shapes.
+    /// Returns the patterns, partition key and sort key, with their shapes.
     #[must_use]
     pub fn into_patterns(mut self) -> Vec<(Vec<String>, Shape)> {
         self.generalise(PATTERNS_MAX, true);
@@ -187,7 +188,7 @@ impl Tree {
         all
     }
 
-    /// How many attribute names are kept.
+    /// Returns the number of kept attribute names.
     #[must_use]
     pub fn names_kept(&self) -> usize {
         self.root.names_kept()
@@ -205,7 +206,7 @@ impl Node {
             KeyText::Number => Class::Number,
             KeyText::Binary => Class::Binary,
             KeyText::Text(text) => {
-                // The borrow of a node goes on with the next: the path is walked by its places.
+                // The borrow of a node passes to the next one, so the path is walked by positions.
                 let mut node = self;
                 let mut path = Vec::with_capacity(8);
                 parts(text, parts_max, |part, separator| {
@@ -238,7 +239,8 @@ impl Node {
         node
     }
 
-    /// The edge that leads on: of a name itself, else what became of its like.
+    /// Returns the edge of a part: that of the name itself, otherwise the one to which such names
+    /// were generalized.
     fn place(&self, part: Part<'_>, separator: u8) -> Option<usize> {
         let mut edges = self
             .edges
@@ -289,7 +291,7 @@ impl Node {
         }
     }
 
-    /// Gives edges other tokens; those with the same are one.
+    /// Gives edges other tokens; edges with the same token are merged.
     fn rename(&mut self, token: impl Fn(&Edge) -> Option<Token>) {
         for mut edge in std::mem::take(&mut self.edges) {
             edge.token = token(&edge).unwrap_or(edge.token);
@@ -311,7 +313,7 @@ impl Node {
         }
     }
 
-    /// What is left of the key is one part.
+    /// Merges the rest of the key into one part.
     fn cut(&mut self) {
         let is_text = |edge: &Edge| !edge.token.is(Class::Number) && !edge.token.is(Class::Binary);
         if self.edges.iter().any(is_text) {
@@ -327,7 +329,7 @@ impl Node {
         }
     }
 
-    /// `user1`, `user2`: names that differ in a number.
+    /// Merges names that differ in a number: `user1`, `user2`.
     fn join_numbered(&mut self) {
         let mut counts: HashMap<(u8, Box<str>), usize> = HashMap::new();
         for edge in &self.edges {
@@ -348,7 +350,7 @@ impl Node {
         });
     }
 
-    /// `f17` among hexadecimal numbers is one of them by chance.
+    /// Merges names such as `f17` into hexadecimal numbers that they are by chance.
     fn take_for_random(&mut self) {
         let items = self.items_by(|edge| matches!(edge.token, Token::Numbered(_)));
         let random = [Class::Hex, Class::Id, Class::Base64]
@@ -368,7 +370,7 @@ impl Node {
         });
     }
 
-    /// By separator: the items of the edges that are asked for.
+    /// Returns the items of the selected edges, by separator.
     fn items_by(&self, of: impl Fn(&Edge) -> bool) -> HashMap<u8, u64> {
         let mut items = HashMap::new();
         for edge in self.edges.iter().filter(|edge| of(edge)) {
@@ -377,7 +379,8 @@ impl Node {
         items
     }
 
-    /// Names that are no constants are words. Names in capitals are told apart from others: they are types of items more often than not.
+    /// Turns names that are no constants into words. Names in capitals are treated apart from
+    /// others: most often they are types of items.
     fn join_names(&mut self, step: Step, is_last: bool) {
         let mut families: HashMap<(u8, bool), (usize, u64)> = HashMap::new();
         for edge in &self.edges {
@@ -405,7 +408,7 @@ impl Node {
         });
     }
 
-    /// A few of one class among many of a wider one are of that, by chance.
+    /// Merges a few parts of one class into many of a wider class, to which they belong by chance.
     fn join_classes(&mut self) {
         let mut counts: Vec<(u8, Class, u64)> = Vec::new();
         for edge in &self.edges {
@@ -427,7 +430,7 @@ impl Node {
                 items_of(edge.separator, Class::Word),
                 items_of(edge.separator, Class::Text),
             );
-            // Words and texts are one thing: where a part of them has spaces, text.
+            // Words and texts are one class: text if a part of them has spaces.
             match class {
                 Class::Word if text * 9 >= word && text > 0 => {
                     return Some(Token::Class(Class::Text));
@@ -471,7 +474,7 @@ impl Node {
 
     fn into_patterns(self, keys: &mut Vec<String>, all: &mut Vec<(Vec<String>, Shape)>) {
         if let Some(shape) = self.shape {
-            // The last one was begun at the end of the last key.
+            // The last key is the empty one begun at the end of the key before it.
             all.push((keys[..keys.len() - 1].to_vec(), *shape));
         }
         for edge in self.edges {
@@ -489,7 +492,7 @@ impl Node {
 }
 
 impl Edge {
-    /// All that follows the end of the key.
+    /// Merges everything after the end of the key into `rest`.
     fn into_ends(self, rest: &mut Node) {
         if self.separator == END {
             rest.merge(self.node);
@@ -516,7 +519,7 @@ impl Edge {
     }
 }
 
-/// `USER`, `ORDER_ITEM`
+/// True for `USER`, `ORDER_ITEM`.
 fn is_capital(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
         && !name.bytes().any(|byte| byte.is_ascii_lowercase())

@@ -11,7 +11,7 @@ fn shape() -> Shape {
     )
 }
 
-/// Learns keys, `partition sort` or `partition` alone, `|` between them.
+/// Learns keys, `partition|sort` or `partition` alone.
 fn learn(keys: impl IntoIterator<Item = String>) -> Tree {
     let mut tree = Tree::default();
     for key in keys {
@@ -39,7 +39,7 @@ fn check(keys: impl IntoIterator<Item = String>, expected: &[&str]) {
     assert_eq!(patterns(learn(keys)), expected);
 }
 
-/// Numbers without an order that one sees.
+/// Returns numbers without a visible order.
 fn scattered(n: u64) -> u64 {
     (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (n << 7)
 }
@@ -94,7 +94,7 @@ fn names_are_constants_where_they_are_few() {
         of(&["open", "paid", "sent"], 20),
         &["open 20", "paid 20", "sent 20"],
     );
-    // Of a few items nothing is certain, but that capitals are meant.
+    // With few items only names in capitals are certain.
     check(of(&["Dog", "Cat", "Fish"], 2), &["<word> 6"]);
     check(
         of(&["EC2", "RDS", "S3", "CONFIG"], 1),
@@ -134,7 +134,7 @@ fn names_are_words_where_they_are_many() {
         &["USER#<word> 1000"],
     );
     check((0..1000).map(|n| format!("user{n}")), &["user<n> 1000"]);
-    // One that has a tenth of all stays, the others do not hide it.
+    // A name with a tenth of all items stays, the others do not hide it.
     check(
         (0..1000).map(|n| {
             if n % 5 == 0 {
@@ -248,7 +248,7 @@ fn keys_without_end_are_bounded_and_readable() {
     }
 }
 
-/// Each once.
+/// Learns each key once.
 #[test]
 fn very_many_different_keys_are_one_pattern() {
     let letters = |n: u64| -> String {

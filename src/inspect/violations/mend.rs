@@ -1,4 +1,4 @@
-//! Finding violations by a scan of the table, and mending them as a filled-in table says.
+//! Detection of violations by a scan of the table, and their correction from a filled-in table.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -9,31 +9,33 @@ use crate::model::api::{
     ConditionParameter, DeleteItemRequest, Placeholders, ScanRequest, UpdateItemRequest,
     UpdateParameter,
 };
+use crate::model::error::StoreError;
 use crate::model::{Error, KeySchema, TableName};
 
-/// How far to look.
+/// The bounds of a detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+// The maximum of violations to find; `None` is all.
 pub struct Bounds {
     /// Violations to find; `None` is all.
+    // The maximum of items to read; `None` is all.
     pub violations_max: Option<u64>,
     /// Items to read; `None` is all.
     pub items_max: Option<u64>,
 }
 
-/// What was found.
+/// The counts of a detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Found {
     pub items: u64,
     pub violations: u64,
 }
 
-/// Reads the table and tells each violation to `found`, in the table's scan order.
-///
-/// # Errors
-/// The scan failed, or `found` did.
+/// Reads the table and passes each violation to `found`, in the table's scan order. Fails if the
+/// scan or `found` fails.
 pub fn detect<E: From<Error>>(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     bounds: Bounds,
     found: &mut dyn FnMut(&Violation) -> Result<(), E>,
@@ -42,15 +44,16 @@ pub fn detect<E: From<Error>>(
     let mut request = ScanRequest::new(table.clone());
     loop {
         let response = database.scan(&request)?;
+        debug_assert!(response.items.is_some(), "only Select COUNT has no items");
         for item in response.items.unwrap_or_default() {
             if bounds.items_max.is_some_and(|max| tally.items >= max) {
                 return Ok(tally);
             }
             tally.items += 1;
-            let Some(violation) = item
+            let key = item
                 .key(schema)
-                .and_then(|key| violation(index, key, &item))
-            else {
+                .ok_or(Error::Store(StoreError::Corrupt("an item without its key")))?;
+            let Some(violation) = violation(index, key, &item) else {
                 continue;
             };
             tally.violations += 1;
@@ -69,13 +72,15 @@ pub fn detect<E: From<Error>>(
     }
 }
 
-/// Deletes the item of a violation if its values still are the ones found. False when somebody changed it meanwhile.
+/// Deletes the item of a violation if its values still are the ones found. Returns false if the
+/// item was changed in the meantime.
 ///
 /// # Errors
-/// The delete failed for another reason.
+/// Fails if the delete fails for another reason.
 pub fn delete(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     violation: &Violation,
 ) -> Result<bool, Error> {
@@ -101,28 +106,28 @@ pub fn delete(
     }
 }
 
-/// What is done with each item that the table lists.
+/// The correction of each listed item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// A new value is written; a blank one with Y removes the attribute, without Y leaves it.
+    /// Write the new value; a blank one with Y removes the attribute, without Y leaves it.
     Update,
-    /// The item is deleted.
+    /// Delete the item.
     Delete,
 }
 
-/// What was done.
+/// The counts of a correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Corrected {
     pub corrected: u64,
-    /// Rows that ask for nothing.
+    /// Rows without a change.
     pub left: u64,
     pub failed: u64,
 }
 
-/// Why correcting could not go on.
+/// The error that ends a correction.
 #[derive(Debug, thiserror::Error)]
 pub enum CorrectError {
-    /// The input is no such table; a sentence.
+    /// A sentence about input that is no such table.
     #[error("{0}")]
     Input(String),
     #[error("the table of errors cannot be written: {0}")]
@@ -131,14 +136,15 @@ pub enum CorrectError {
     Flush(#[from] std::io::Error),
 }
 
-/// Reads a table of violations and corrects each item. A row that fails is written to `errors` with a last column that says why, and
-/// the rest goes on.
+/// Reads a table of violations and corrects each item. A row that fails is written to `errors` with
+/// its reason in a last column, and the rest goes on.
 ///
 /// # Errors
-/// The input cannot be understood, or `errors` cannot be written.
+/// Fails if the input cannot be parsed, or if `errors` cannot be written.
 pub fn correct<R: Read, W: Write>(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     action: Action,
     input: R,
@@ -150,8 +156,8 @@ pub fn correct<R: Read, W: Write>(
     let mut tally = Corrected::default();
     for (record, row) in rows {
         let done = row.and_then(|row| match action {
-            Action::Update => update(database, (table, schema), index, &row).map_err(sentence),
-            Action::Delete => delete_listed(database, (table, schema), &row)
+            Action::Update => update(database, table, schema, index, &row).map_err(sentence),
+            Action::Delete => delete_listed(database, table, schema, &row)
                 .map(|()| true)
                 .map_err(sentence),
         });
@@ -177,10 +183,11 @@ fn sentence(error: Error) -> String {
     }
 }
 
-/// False when the row asks for nothing.
+/// Updates the item of a row; returns false if the row has no change.
 fn update(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     row: &Row,
 ) -> Result<bool, Error> {
@@ -221,14 +228,15 @@ fn update(
         UpdateParameter::Expression(expression),
         placeholders,
     );
-    // An update makes an item that is not there; a correction must not.
+    // An update creates a missing item; a correction must not.
     request.condition = ConditionParameter::Expression("attribute_exists(#pk)".to_owned());
     database.update_item(request).map(|_| true)
 }
 
 fn delete_listed(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     row: &Row,
 ) -> Result<(), Error> {
     let mut request = DeleteItemRequest::new(table.clone(), row.key.to_item(schema));

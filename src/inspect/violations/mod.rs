@@ -1,8 +1,8 @@
 //! Items that an index cannot hold: a key attribute of another type, too long, or empty.
 //!
-//! An index that is being made of them goes without these items, and once it is there every write of such an item is refused. The
-//! way to find and mend them is the one of the service's Violation Detector: detect writes a CSV table (RFC 4180), a person fills in new
-//! values, correct reads it.
+//! A new index leaves these items out, and once it exists every write of such an item is refused.
+//! They are found and corrected as with the service's Violation Detector: detect writes a CSV table
+//! (RFC 4180), a person fills in new values, correct reads it.
 //!
 //! ```text
 //! Table Hash Key, [Table Range Key,]
@@ -10,8 +10,9 @@
 //!     GSI Hash Key Value, GSI Hash Key Violation Type, GSI Hash Key Violation Description, GSI Hash Key Update Value(FOR USER),
 //! Delete Blank Attributes When Updating?(Y/N)
 //! ```
-//! The names are the Violation Detector's. The second and later attributes of a part are called `Hash Key 2` and so on. A string stands as
-//! it is, a number by its digits, a binary in base64, anything else as DynamoDB JSON.
+//! The names are the Violation Detector's. The second and later attributes of a part are called
+//! `Hash Key 2` and so on. A string is written unchanged, a number by its digits, a binary in
+//! base64, any other value as DynamoDB JSON.
 
 pub mod mend;
 
@@ -29,7 +30,7 @@ use crate::model::{
     AttributeType, AttributeValue, IndexSchema, Item, Key, KeyAttribute, KeySchema,
 };
 
-/// The key attributes of an index that exists or is planned: HASH first.
+/// The key attributes of an existing or planned index: HASH first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexKey {
     pub attributes: Vec<(KeyType, KeyAttribute)>,
@@ -49,14 +50,14 @@ impl From<&IndexSchema> for IndexKey {
     }
 }
 
-/// Why a value can be no key.
+/// The reason for which a value cannot be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Type {
         expected: AttributeType,
         found: AttributeType,
     },
-    /// Bytes.
+    /// In bytes.
     Size {
         max: usize,
         found: usize,
@@ -65,7 +66,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// As the CSV's column says it.
+    /// Returns the text of the CSV's type column.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -76,7 +77,7 @@ impl Fault {
     }
 }
 
-/// The description in the CSV.
+/// Formats the description in the CSV.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,7 +88,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What is wrong with a value as this key attribute of an index; `None` is nothing (docs/dynamodb.md 9.4).
+/// Returns the fault of a value as this key attribute of an index, if any (docs/dynamodb.md 9.4).
 #[must_use]
 pub fn fault(key_type: KeyType, attribute: &KeyAttribute, value: &AttributeValue) -> Option<Fault> {
     let (expected, found) = (
@@ -111,13 +112,14 @@ pub fn fault(key_type: KeyType, attribute: &KeyAttribute, value: &AttributeValue
 /// An item that the index cannot hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Violation {
-    /// Of the item.
+    /// The key of the item.
     pub key: Key,
-    /// For each attribute of [`IndexKey`], in its order: its value and what is wrong, if anything.
+    /// For each attribute of [`IndexKey`], in its order: its value and fault, if it has one.
     pub parts: Vec<Option<(AttributeValue, Fault)>>,
 }
 
-/// What keeps `item` out of the index; `None` when nothing does. A missing attribute is none: the index is sparse.
+/// Returns the violation that keeps `item` out of the index, if any. A missing attribute is none:
+/// the index is sparse.
 #[must_use]
 pub fn violation(index: &IndexKey, key: Key, item: &Item) -> Option<Violation> {
     let part = |(key_type, attribute): &(KeyType, KeyAttribute)| {
@@ -135,7 +137,8 @@ const TABLE_HASH: &str = "Table Hash Key";
 const TABLE_RANGE: &str = "Table Range Key";
 const DELETE_BLANK: &str = "Delete Blank Attributes When Updating?(Y/N)";
 
-/// The columns of each index key attribute: value, kind and description of a violation, and the new value.
+/// Returns the columns of each index key attribute: value, type and description of a violation, and
+/// the new value.
 fn columns(index: &IndexKey) -> Vec<[String; 4]> {
     let (mut hashes, mut ranges) = (0, 0);
     let of = |(key_type, _): &(KeyType, KeyAttribute)| {
@@ -160,7 +163,7 @@ fn columns(index: &IndexKey) -> Vec<[String; 4]> {
     index.attributes.iter().map(of).collect()
 }
 
-/// A value as a cell of the table.
+/// Returns a value as a cell of the table.
 #[must_use]
 pub fn cell(value: &AttributeValue) -> String {
     match value {
@@ -175,10 +178,7 @@ pub fn cell(value: &AttributeValue) -> String {
     }
 }
 
-/// A cell as a value of this type.
-///
-/// # Errors
-/// A sentence: the cell holds no such value.
+/// Parses a cell as a value of this type. Fails with a sentence if the cell holds no such value.
 pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, String> {
     match attribute_type {
         KeyAttributeType::S => Ok(AttributeValue::S(cell.to_owned())),
@@ -194,19 +194,16 @@ pub fn value(cell: &str, attribute_type: KeyAttributeType) -> Result<AttributeVa
     }
 }
 
-/// Writes the table.
+/// A writer of the table.
 #[derive(Debug)]
 pub struct TableWriter<W: Write> {
     csv: csv::Writer<W>,
-    /// Write the values found, which may be long or private.
+    /// True to write the values found, which may be long or private.
     with_values: bool,
 }
 
 impl<W: Write> TableWriter<W> {
-    /// Writes the head.
-    ///
-    /// # Errors
-    /// The writer failed.
+    /// Writes the head; fails if `out` does.
     pub fn new(
         out: W,
         schema: &KeySchema,
@@ -222,10 +219,7 @@ impl<W: Write> TableWriter<W> {
         Ok(Self { csv, with_values })
     }
 
-    /// Writes a row; the cells for the user are empty.
-    ///
-    /// # Errors
-    /// The writer failed.
+    /// Writes a row with empty cells for the user; fails if the output does.
     pub fn row(&mut self, violation: &Violation) -> Result<(), csv::Error> {
         let mut row = vec![cell(&violation.key.partition)];
         row.extend(violation.key.sort.as_ref().map(cell));
@@ -247,16 +241,13 @@ impl<W: Write> TableWriter<W> {
         self.csv.write_record(row)
     }
 
-    /// Everything is written out.
-    ///
-    /// # Errors
-    /// The writer failed.
+    /// Flushes the output; fails if the output does.
     pub fn finish(mut self) -> std::io::Result<()> {
         self.csv.flush()
     }
 }
 
-/// What a row asks to be done to one key attribute of the index.
+/// The change that a row requests for one key attribute of the index.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Correction {
     Leave,
@@ -264,7 +255,7 @@ pub enum Correction {
     Set(AttributeValue),
 }
 
-/// A row that a person has filled in.
+/// A filled-in row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub key: Key,
@@ -272,13 +263,14 @@ pub struct Row {
     pub changes: Vec<Correction>,
 }
 
-/// A row as it stands, and what it says or why it says nothing.
+/// A row as read, and its content or the reason for which it has none.
 type ReadRow = (StringRecord, Result<Row, String>);
 
 /// Reads a table: its head, then its rows.
 ///
 /// # Errors
-/// A sentence: the head is not that of a table of violations of this index, or the file cannot be read.
+/// Fails with a sentence if the head is not that of a table of violations of this index, or if the
+/// file cannot be read.
 pub fn read<R: Read>(
     input: R,
     schema: &KeySchema,
@@ -309,7 +301,7 @@ pub fn read<R: Read>(
         .collect();
     let rows = csv.into_records().map(move |record| match record {
         Ok(record) => {
-            let row = parse(&record, (hash, range), blank, &types);
+            let row = parse(&record, hash, range, blank, &types);
             (record, row)
         }
         Err(error) => (StringRecord::new(), Err(error.to_string())),
@@ -321,7 +313,8 @@ type KeyColumn = (usize, KeyAttributeType);
 
 fn parse(
     record: &StringRecord,
-    (hash, range): (KeyColumn, Option<KeyColumn>),
+    hash: KeyColumn,
+    range: Option<KeyColumn>,
     blank: usize,
     updates: &[(usize, KeyType, KeyAttribute)],
 ) -> Result<Row, String> {

@@ -26,7 +26,7 @@ words! {
         Creating = "CREATING",
         Available = "AVAILABLE",
         Deleted = "DELETED",
-        /// Its copy could not be made; of this engine, the service has no such status.
+        /// The copy could not be made. An addition of this engine: the service has no such status.
         Failed = "FAILED",
     }
 }
@@ -39,13 +39,14 @@ pub struct Backup {
 }
 
 words! {
-    /// Of one backup USER or SYSTEM, which is made when its table is deleted; of ListBackups which are listed.
+    /// The type of a backup: USER, or SYSTEM if it was made when its table was deleted; in
+    /// ListBackups, the types to list.
     #[derive(Default)]
     BackupType {
         #[default]
         User = "USER",
         System = "SYSTEM",
-        /// Those of the service AWS Backup, of which there are none here.
+        /// Backups of the service AWS Backup; there are none here.
         AwsBackup = "AWS_BACKUP",
         All = "ALL",
     }
@@ -72,11 +73,11 @@ declare! { $ backup
         required status: BackupStatus = "BackupStatus",
         required backup_type: BackupType,
         required created_ms: u64 as Seconds = "BackupCreationDateTime",
-        /// Of one that failed.
+        /// Present for a failed backup.
         group failure: Option<Failure> as Failed,
     }
 
-    /// DescribeBackup and DeleteBackup.
+    /// The request of DescribeBackup and DeleteBackup.
     #[derive(Eq)]
     BackupRequest = "DescribeBackupInput" {
         required backup_arn: String [LengthMin(37), LengthMax(1024)],
@@ -111,11 +112,11 @@ declare! { $ backup
         required table_id: String,
     }
 
-    /// What a restored table gets in another way than its source.
+    /// The settings in which a restored table differs from its source.
     #[derive(Eq, Default)]
     RestoreOverrides {
         optional billing_mode: BillingMode = "BillingModeOverride",
-        /// `None` takes the source's; names may differ, keys and projection not.
+        /// `None` takes the source's indexes; names may differ, keys and projections may not.
         optional global_indexes: Vec<IndexDefinition> as List<GlobalIndex> = "GlobalSecondaryIndexOverride",
         optional local_indexes: Vec<IndexDefinition> as List<LocalIndex> = "LocalSecondaryIndexOverride",
         optional throughput: ProvisionedThroughput = "ProvisionedThroughputOverride",
@@ -139,7 +140,7 @@ declare! { $ backup
         group overrides: RestoreOverrides as Flat,
     }
 
-    /// Of both restores.
+    /// The response of both restore operations.
     RestoreResponse {
         required table_description: TableDescription,
     }
@@ -157,15 +158,15 @@ declare! { $ backup
         optional period_days: u32 = "RecoveryPeriodInDays" [ValueMin(1), ValueMax(35)],
     }
 
-    /// Of UpdateContinuousBackups and DescribeContinuousBackups.
+    /// The response of UpdateContinuousBackups and DescribeContinuousBackups.
     #[derive(Eq, Copy)]
     ContinuousBackups in "ContinuousBackupsDescription" {
-        /// If recovery is on.
+        /// Present if recovery is on.
         required window: Option<RecoveryWindow> as Recovery = "PointInTimeRecoveryDescription",
         + "ContinuousBackupsStatus" = |_| Some("ENABLED".to_owned()),
     }
 
-    /// Whole seconds.
+    /// The window of recovery, in whole seconds.
     #[derive(Eq, Copy)]
     RecoveryWindow {
         required period_days: u64 = "RecoveryPeriodInDays",

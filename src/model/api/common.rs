@@ -1,5 +1,6 @@
-//! Members that several operations share; among them the parameters from before expressions (docs/dynamodb.md 8): conditions by attribute,
-//! and updates by attribute. Their names are top-level attributes, dots and all.
+//! Members that several operations share. Among them are the parameters from before expressions
+//! (docs/dynamodb.md 8): conditions by attribute and updates by attribute, in which names are
+//! top-level attributes, dots included.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// Those of expressions that were written here: a member is there if it has something.
+    /// Returns the placeholders of expressions that this program wrote. A member is present if it
+    /// is not empty.
     #[must_use]
     pub fn of(names: BTreeMap<String, String>, values: BTreeMap<String, AttributeValue>) -> Self {
         Self {
@@ -31,10 +33,11 @@ impl Placeholders {
         }
     }
 
-    /// A key of a name, `sign` `#`, or of a value, `:`: the sign and a word (docs/dynamodb.md 7.2).
+    /// Checks a placeholder of a name (`sign` is `#`) or of a value (`:`): the sign and a word
+    /// (docs/dynamodb.md 7.2).
     ///
     /// # Errors
-    /// Empty, too long, other characters.
+    /// Fails if the placeholder is empty, too long, or has other characters.
     pub fn check_alias(alias: &str, sign: char) -> Result<(), AliasFault> {
         let is_of_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
         match alias.strip_prefix(sign) {
@@ -45,13 +48,13 @@ impl Placeholders {
         }
     }
 
-    /// Names and values may only come with an expression that can use them. `has_expression`: one that can use names;
-    /// `values_missing`: the parameters that could use values, when none of them is there.
-    ///
-    /// # Errors
-    /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
+    /// Checks that names and values come with an expression that can use them. `has_expression` is
+    /// true if some expression can use names; `values_missing` lists the parameters that could use
+    /// values, if none of them is present. Fails with [`ExpressionError::NamesWithoutExpression`]
+    /// or [`ExpressionError::ValuesWithoutExpression`].
     pub fn check_wanted(
-        (has_names, has_values): (bool, bool),
+        has_names: bool,
+        has_values: bool,
         has_expression: bool,
         values_missing: Option<&'static [ExpressionParameter]>,
     ) -> Result<(), ExpressionError> {
@@ -65,7 +68,7 @@ impl Placeholders {
     }
 }
 
-/// A condition on an item: of a write, or the filter of a read.
+/// A condition on an item: the condition of a write, or the filter of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub enum ConditionParameter {
     #[default]
@@ -77,7 +80,7 @@ pub enum ConditionParameter {
 }
 
 impl ConditionParameter {
-    /// The expression, if it is one.
+    /// Returns the text of the expression, or `None` for another condition.
     #[must_use]
     pub fn expression(&self) -> Option<&str> {
         match self {
@@ -96,7 +99,7 @@ words! {
         None = "NONE",
     }
 
-    /// Of PutItem and DeleteItem.
+    /// `ReturnValues` of PutItem and DeleteItem.
     #[derive(Default)]
     ReturnValues {
         #[default]
@@ -104,20 +107,20 @@ words! {
         AllOld = "ALL_OLD",
     }
 
-    /// Of UpdateItem.
+    /// `ReturnValues` of UpdateItem.
     #[derive(Default)]
     UpdateReturnValues {
         #[default]
         None = "NONE",
         AllOld = "ALL_OLD",
         AllNew = "ALL_NEW",
-        /// Of the paths updated, as they were.
+        /// The updated paths with their old values.
         UpdatedOld = "UPDATED_OLD",
-        /// Of the paths updated, as they are.
+        /// The updated paths with their new values.
         UpdatedNew = "UPDATED_NEW",
     }
 
-    /// What Query and Scan return.
+    /// `Select` of Query and Scan: which attributes are returned.
     #[derive(Hash)]
     Select {
         SpecificAttributes = "SPECIFIC_ATTRIBUTES",
@@ -127,32 +130,33 @@ words! {
     }
 }
 
-/// The number of one version of an item: larger is later, never reused, from the store's commit sequence.
+/// The number of one version of an item, taken from the store's commit sequence: a larger one is
+/// later, and none is reused.
 pub type Version = u64;
 
-/// A condition that needs no expression; the filesystem's own (O_EXCL, changed-underneath). A failed one is
-/// `ConditionalCheckFailed`.
+/// A condition that needs no expression, for the filesystem alone (O_EXCL, changed-underneath). If
+/// it fails, the error is `ConditionalCheckFailed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// The item must not exist.
     Absent,
     /// The item must exist in exactly this version.
     Version(Version),
-    /// The item must be of exactly this version, or not exist.
+    /// The item must have exactly this version, or not exist.
     VersionOrAbsent(Version),
 }
 
-/// Capacity units an operation consumed, by arm.
+/// The capacity units that an operation consumed, for the table and for each index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConsumedCapacity {
     pub table: f64,
-    /// By index name; only touched ones.
+    /// By index name; only indexes that were touched.
     pub global_indexes: BTreeMap<String, f64>,
     pub local_indexes: BTreeMap<String, f64>,
 }
 
 impl ConsumedCapacity {
-    /// Units of the table alone.
+    /// Returns units of the table alone.
     #[must_use]
     pub fn of_table(units: f64) -> Self {
         Self {
@@ -161,7 +165,7 @@ impl ConsumedCapacity {
         }
     }
 
-    /// `CapacityUnits`: the sum of all arms.
+    /// Returns `CapacityUnits`: the sum over the table and its indexes.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.table
@@ -185,29 +189,29 @@ impl ConsumedCapacity {
 }
 
 declare! { $ common
-    /// `ItemCollectionMetrics` of a write to a table with LSIs.
+    /// `ItemCollectionMetrics` of a write to a table with local indexes.
     ItemCollectionMetrics {
         /// One attribute: the partition key by name.
         required key: Item = "ItemCollectionKey",
-        /// Lower and upper bound.
+        /// The lower and the upper bound.
         required size_estimate_range_gb: [f64; 2] = "SizeEstimateRangeGB",
     }
 }
 
-/// What a page of Query or Scan says beside its items.
+/// The members of a Query or Scan response beside its items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     pub table_name: TableName,
     pub count: u64,
     pub scanned_count: u64,
-    /// DynamoDB bytes of what was evaluated, fetched items included.
+    /// DynamoDB bytes of the evaluated items, fetched ones included.
     pub scanned_bytes: u64,
     pub last_evaluated_key: Option<Item>,
     pub consumed_capacity: ConsumedCapacity,
 }
 
 impl Page {
-    /// Of a table in which there is nothing to read.
+    /// Returns the page of a table in which there is nothing to read.
     #[must_use]
     pub fn nothing(table_name: TableName) -> Self {
         let consumed_capacity = ConsumedCapacity::default();
@@ -230,7 +234,7 @@ pub struct Failure {
 }
 
 words! {
-    /// How an attribute is compared.
+    /// The comparison of an attribute with values.
     #[derive(Hash)]
     ComparisonOperator {
         In = "IN",
@@ -248,7 +252,7 @@ words! {
         Contains = "CONTAINS",
     }
 
-    /// What joins several conditions.
+    /// The operator that joins several conditions.
     #[derive(Default, Hash)]
     ConditionalOperator {
         Or = "OR",
@@ -260,14 +264,14 @@ words! {
 /// `Expected`, `QueryFilter` or `ScanFilter`, with `ConditionalOperator`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct LegacyConditions {
-    /// In the order sent.
+    /// In the order of the request.
     pub conditions: Vec<LegacyCondition>,
     /// `None` is an absent member.
     pub operator: Option<ConditionalOperator>,
 }
 
 words! {
-    /// What AttributeUpdates does to an attribute.
+    /// The action of AttributeUpdates on an attribute.
     #[derive(Default)]
     AttributeAction {
         Add = "ADD",
@@ -284,13 +288,13 @@ declare! { $ legacy
         local attribute: String,
         optional attribute_value_list: Vec<AttributeValue>,
         optional comparison_operator: ComparisonOperator,
-        /// Only of Expected.
+        /// Only in Expected.
         optional exists: bool,
-        /// Only of Expected.
+        /// Only in Expected.
         optional value: AttributeValue,
     }
 
-    /// One entry of AttributeUpdates.
+    /// An entry of AttributeUpdates.
     #[derive(Eq, Default)]
     AttributeUpdate = "AttributeValueUpdate" {
         local attribute: String,

@@ -1,10 +1,10 @@
-//! How the structures of the API are declared: each member in one line. The type is made of it here; `codec::wire::declared` makes its wire
-//! form of the same lines, both ways.
+//! Declarations of the API's structures, one line for each member. This module makes the type from
+//! the lines; `codec::wire::declared` makes its wire form from the same lines, in both directions.
 //!
 //! ```text
 //! declare! { $ list_streams                       // the name by which `codec::wire` finds the declarations of this file
 //!     #[derive(Eq, Default)]                      // beside Debug, Clone and PartialEq
-//!     ListStreamsRequest = "ListStreamsInput" {   // the service's name of a request or a structure of one, which errors tell
+//!     ListStreamsRequest = "ListStreamsInput" {   // the service's name of the request or structure, for errors
 //!         /// 1 to 100; default 100.
 //!         optional limit: u32 [ValueMin(1)],      // `Limit`; its constraints
 //!         optional start: StreamName as Arn = "ExclusiveStartStreamArn",   // a wire form that is not the type's own; another name
@@ -13,23 +13,26 @@
 //! }
 //! ```
 //!
-//! A member's name on the wire is its own in PascalCase, unless said. The lines stand in the order in which the service checks members, and
-//! answers are written in it. How a member is there:
+//! A member's name on the wire is its own in PascalCase, unless another is given. The lines stand
+//! in the order in which the service checks members, and responses are written in that order. The
+//! first word of a line says how a member is present:
 //!
 //! ```text
-//! required  is there           optional  may be absent: an `Option`       default  absent, it is the type's default, and the other way
+//! required  is present         optional  may be absent: an `Option`        default  absent if it is the type's default, and the reverse
 //! always    as default, but it is written too            control, data    the table, checked before all else, by the text of that family
-//! early     optional, and checked before all else        group            of several members, which its form lists
-//! later     a group whose members stand elsewhere        local            not on the wire
+//! early     optional, and checked before all else        group            made of several members, which its form lists
+//! later     a group with members that stand elsewhere    local            not on the wire
 //! ```
 //!
-//! Behind a member, `..MEMBERS` are those that are checked there and have no field of their own, and `+ "TableArn" = |it| Some(…)` is one that
-//! answers have and that follows from others. `by check` names the function in `codec::wire` that checks a request between its types and its
-//! values, where that has an order of its own. `fn new(…)` makes a constructor: it takes the members that are required, the others are as where
-//! they are absent.
+//! After a member, `..MEMBERS` are members that are checked at this place and have no field of
+//! their own, and `+ "TableArn" = |it| Some(…)` is a member of responses that follows from others.
+//! `by check` names the function in `codec::wire` that checks a request between its types and its
+//! values, if the request has an order of its own. `fn new(…)` makes a constructor: it takes the
+//! required members, the others are set as if they were absent.
 
-/// Declares the operations of a family, a row each, as a macro of that name. It hands its rows with those before them to the macro of the next
-/// family, the last one to the macro that takes all; [`operation`](super::operation) says what a row is.
+/// Declares the operations of a family, one row each, as a macro with the family's name. The macro
+/// passes its rows, with those before them, to the macro of the next family; the last one passes
+/// all rows to the macro that uses them. [`operation`](super::operation) describes a row.
 macro_rules! rows {
     ($sign:tt $family:ident $($row:tt)*) => {
         macro_rules! $family {
@@ -104,7 +107,7 @@ macro_rules! constructor {
         $(+ $told_name:literal = $told:expr,)*
     )* }) => {
         impl $name {
-            /// One with these members; the others are as where they are absent.
+            /// Returns a value with these members; the others are set as if they were absent.
             #[must_use]
             pub fn $constructor($($given: $type),*) -> Self {
                 Self { $($field: $crate::model::api::declare::new_member!($how $field)),* }

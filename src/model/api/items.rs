@@ -1,4 +1,4 @@
-//! Items one by one, in batches and in transactions (docs/dynamodb.md 12, 14, 15).
+//! Operations on single items, in batches and in transactions (docs/dynamodb.md 12, 14, 15).
 
 use super::common::{
     AttributeUpdate, ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders,
@@ -19,20 +19,20 @@ rows! { $ item_operations
         [read_by(Layer::Transaction)];
 }
 
-/// What is to be changed.
+/// The changes of an update.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum UpdateParameter {
-    /// Nothing: an item that is not there is made of its key alone.
+    /// No change: an item that does not exist is made of its key alone.
     #[default]
     None,
     /// `UpdateExpression`.
     Expression(String),
-    /// In the order sent.
+    /// In the order of the request.
     AttributeUpdates(Vec<AttributeUpdate>),
 }
 
 impl UpdateParameter {
-    /// The expression, if it is one.
+    /// Returns the text of the expression, or `None` for other changes.
     #[must_use]
     pub fn expression(&self) -> Option<&str> {
         match self {
@@ -47,7 +47,8 @@ declare! { $ items
         default return_consumed_capacity: ReturnConsumedCapacity,
         ..&[ATTRIBUTES_TO_GET],
         data table_name: TableName,
-        /// The key attributes by name, as sent; checked against the table's schema by the operation.
+        /// The key attributes by name, as sent; the operation checks them against the table's
+        /// schema.
         required key: Item,
         default consistent_read: bool,
         optional projection_expression: String,
@@ -57,7 +58,7 @@ declare! { $ items
     }
 
     GetItemResponse {
-        /// `None` when there is no such item; an empty item when the projection selects nothing.
+        /// `None` if there is no such item; an empty item if the projection selects nothing.
         optional item: Item,
         always consumed_capacity: ConsumedCapacity as Consumed,
     }
@@ -66,7 +67,8 @@ declare! { $ items
         default return_consumed_capacity: ReturnConsumedCapacity,
         data table_name: TableName,
         required item: Item,
-        // After the item: a bad value in it is told before a ReturnValues that only UpdateItem takes.
+        // After the item: a bad value in it is reported before a ReturnValues that only UpdateItem
+        // takes.
         group return_values: ReturnValues as OldValues,
         /// `ReturnItemCollectionMetrics` is SIZE.
         default return_item_collection_metrics: bool as Size,
@@ -74,16 +76,16 @@ declare! { $ items
         default return_old_on_condition_failure: bool as AllOld = "ReturnValuesOnConditionCheckFailure",
         group condition: ConditionParameter as Condition,
         group placeholders: Placeholders as NamesAndValues,
-        // Another service has no place for it: who has one makes a condition of it.
+        // Not on the wire: a client of another service sends it as a condition.
         local precondition: Option<Precondition>,
     }
 
     PutItemResponse {
-        /// The old item, for ALL_OLD, when there was one.
+        /// The old item, for ALL_OLD, if there was one.
         optional attributes: Item,
         always consumed_capacity: ConsumedCapacity as Consumed,
         optional item_collection_metrics: ItemCollectionMetrics,
-        /// The version now stored; the old one when the put changed nothing.
+        /// The version that is now stored; the old one if the put changed nothing.
         local version: Version,
     }
 
@@ -104,11 +106,11 @@ declare! { $ items
     }
 
     DeleteItemResponse {
-        /// The old item, for ALL_OLD, when there was one.
+        /// The old item, for ALL_OLD, if there was one.
         optional attributes: Item,
         always consumed_capacity: ConsumedCapacity as Consumed,
         optional item_collection_metrics: ItemCollectionMetrics,
-        /// Whether there was an item.
+        /// True if there was an item.
         later existed: bool as Existed,
     }
 
@@ -131,17 +133,18 @@ declare! { $ items
     }
 
     UpdateItemResponse {
-        /// What `ReturnValues` asked for, where there is any.
+        /// The attributes that `ReturnValues` asked for, if there are any.
         optional attributes: Item,
         always consumed_capacity: ConsumedCapacity as Consumed,
         optional item_collection_metrics: ItemCollectionMetrics,
-        /// The version now stored, the old one when nothing changed; `None` when there is no item.
+        /// The version that is now stored, the old one if nothing changed; `None` if there is no
+        /// item.
         local version: Option<Version>,
     }
 }
 
 impl UpdateItemRequest {
-    /// A plain update: no condition, nothing returned.
+    /// Returns a plain update: no condition, no returned values.
     #[must_use]
     pub fn new(
         table_name: TableName,
@@ -157,11 +160,11 @@ impl UpdateItemRequest {
     }
 }
 
-/// The items wanted of one table: `KeysAndAttributes`.
+/// The items to read from one table: `KeysAndAttributes`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableKeys {
     pub table_name: TableName,
-    /// The key attributes by name, as sent; no two are the same as written.
+    /// The key attributes by name, as sent; no two are spelled the same.
     pub keys: Vec<Item>,
     pub consistent_read: bool,
     pub projection_expression: Option<String>,
@@ -171,7 +174,7 @@ pub struct TableKeys {
 }
 
 impl TableKeys {
-    /// Whole items.
+    /// Returns a read of whole items.
     #[must_use]
     pub fn new(table_name: TableName, keys: Vec<Item>) -> Self {
         Self {
@@ -189,7 +192,7 @@ declare! { $ batches
     BatchGetItemRequest = "BatchGetItemInput" by check_get {
         /// By table, in the order sent; at most 100 keys in all.
         group request_items: Vec<TableKeys> as Gets,
-        /// What is wrong with the keys: told when the expressions were checked.
+        /// The fault of the keys, if any: reported after the expressions were checked.
         later fault: Option<Box<Error>> as Duplicates,
         default return_consumed_capacity: ReturnConsumedCapacity,
     }
@@ -203,7 +206,7 @@ declare! { $ batches
     }
 }
 
-/// What there is to say of a batch beside its items. Each list has one element for each of `request_items`.
+/// The response of a batch beside its items. Each list has one element for each of `request_items`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchGetItemPage {
     /// Keys that were not read.
@@ -213,7 +216,7 @@ pub struct BatchGetItemPage {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchGetItemResponse {
-    /// The items found, a list for each of `request_items`.
+    /// The items that were found, a list for each of `request_items`.
     pub responses: Vec<Vec<Item>>,
     pub page: BatchGetItemPage,
 }
@@ -233,13 +236,13 @@ pub struct TableWrites {
     pub requests: Vec<WriteRequest>,
 }
 
-/// Each list has one element for each of `request_items`.
+/// The response of BatchWriteItem. Each list has one element for each of `request_items`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchWriteItemResponse {
     pub consumed_capacity: Vec<ConsumedCapacity>,
-    /// What there was no capacity for; only where throttling is simulated.
+    /// The requests for which there was no capacity; only if throttling is simulated.
     pub unprocessed_items: Vec<Vec<WriteRequest>>,
-    /// Of each item collection written to, when asked for.
+    /// One for each item collection written to, if the request asks for them.
     pub item_collection_metrics: Vec<Vec<ItemCollectionMetrics>>,
 }
 
@@ -256,7 +259,8 @@ declare! { $ transactions
     TransactGetItemsResponse {
         /// By table, in the order of first use.
         always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as ReadUnits,
-        /// For each of `transact_items`; `None` when there is no such item or the projection selects nothing of it.
+        /// One for each of `transact_items`; `None` if there is no such item or the projection
+        /// selects nothing of it.
         always responses: Vec<Option<Item>> as List<Found>,
     }
 }
@@ -265,12 +269,13 @@ declare! { $ transactions
 pub struct TransactGetItemsRequest {
     /// 1 to 100.
     pub transact_items: Vec<TransactGet>,
-    /// What is wrong with the values of the read behind those of `transact_items`: told when they were checked.
+    /// The fault in the values of the read after the last of `transact_items`: reported after those
+    /// were checked.
     pub fault: Option<Box<Error>>,
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
-/// What is done with one item. A key is the key attributes by name, as sent.
+/// An action on one item. A key is the key attributes by name, as sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransactAction {
     ConditionCheck {
@@ -294,7 +299,7 @@ pub struct TransactWrite {
     pub table_name: TableName,
     pub action: TransactAction,
     pub precondition: Option<Precondition>,
-    /// Held against the item before the transaction; a ConditionCheck has one.
+    /// Evaluated against the item before the transaction; a ConditionCheck has one.
     pub condition: ConditionParameter,
     pub placeholders: Placeholders,
     /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
@@ -302,7 +307,7 @@ pub struct TransactWrite {
 }
 
 impl TransactWrite {
-    /// An action without a condition.
+    /// Returns an action without a condition.
     #[must_use]
     pub fn new(table_name: TableName, action: TransactAction) -> Self {
         Self {
@@ -320,9 +325,10 @@ impl TransactWrite {
 pub struct TransactWriteItemsRequest {
     /// 1 to 100.
     pub transact_items: Vec<TransactWrite>,
-    /// What is wrong with the values of the action behind those of `transact_items`: told when they were checked.
+    /// The fault in the values of the action after the last of `transact_items`: reported after
+    /// those were checked.
     pub fault: Option<Box<Error>>,
-    /// The same token with the same items is carried out once within ten minutes.
+    /// A token: the same items with the same token are written once within ten minutes.
     pub client_request_token: Option<String>,
     pub return_consumed_capacity: ReturnConsumedCapacity,
     /// `ReturnItemCollectionMetrics` is SIZE.
@@ -333,8 +339,8 @@ pub struct TransactWriteItemsRequest {
 pub struct TransactWriteItemsResponse {
     /// By table, in the order of first use.
     pub consumed_capacity: Vec<(TableName, ConsumedCapacity)>,
-    /// Of each item collection written to, by table, when asked for.
+    /// By table, one for each item collection written to, if the request asks for them.
     pub item_collection_metrics: Vec<(TableName, Vec<ItemCollectionMetrics>)>,
-    /// The token had been used: nothing was done, and the units are those of reads.
+    /// True if the token had been used: nothing was written, and the units are those of reads.
     pub is_replay: bool,
 }

@@ -1,7 +1,9 @@
-//! Typed requests and responses, a file for each family of operations, named as in the DynamoDB API. `declare` says how they are declared.
+//! Typed requests and responses, one file for each family of operations, named as in the DynamoDB
+//! API. `declare` describes the form of the declarations.
 //!
-//! The HTTP front end, the filesystem and any remote client all speak these. Shape checks (types, enums, ranges, names)
-//! are done where a request is built from a wire form, see `codec::wire`; a request of these types is well formed.
+//! The HTTP front end, the filesystem and remote clients all use these types. Shape checks (types,
+//! enums, ranges, names) take place where a request is built from a wire form, see `codec::wire`; a
+//! request of these types is well formed.
 
 pub mod backup;
 pub mod common;

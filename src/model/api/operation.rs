@@ -1,5 +1,6 @@
-//! The operations of the API, each declared once, in a row: what follows from it for every one is made of the rows. And what is said of an
-//! operation beside its request: who hears of its outcome and of what it writes, and how long each may be let wait.
+//! The operations of the API. Each is declared once, in a row; code for all operations is generated
+//! from the rows. Also the context of an operation beside its request: its completion callback, its
+//! listener for writes, and how long each may block.
 
 use std::sync::Arc;
 
@@ -10,20 +11,21 @@ use super::transfer::*;
 use super::{Version, *};
 use crate::model::{Error, Key, TableName};
 
-/// What an operation does, and when who asked hears of its outcome.
+/// The class of an operation: its effect, and when its outcome is reported to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// It leaves everything as it is; its outcome is told before its start returns.
+    /// Changes nothing; the outcome is reported before its start returns.
     Reads,
-    /// It waits for commits and files; its outcome is told before its start returns.
+    /// Waits for commits and files; the outcome is reported before its start returns.
     Controls,
-    /// It goes to another service as it is; its outcome is told before its start returns.
+    /// Goes to another service unchanged; the outcome is reported before its start returns.
     Passes,
-    /// Its outcome is told after the commit. A statement that only reads is one of these: what it does is in its text.
+    /// Reports its outcome after the commit. A statement that only reads belongs here too: its
+    /// effect is known from its text alone.
     Writes,
 }
 
-/// `$with!` is given the rows of all operations, which stand in the files of their families:
+/// Calls `$with!` with the rows of all operations, which stand in the files of their families:
 ///
 /// ```text
 /// way    elsewhere  name     method    request            answer             how it is served
@@ -32,12 +34,12 @@ pub enum Way {
 ///
 /// - A [`Way`].
 /// - How a client asks another service for it: `Asked` as it is declared, `Charged` the same with `ReturnConsumedCapacity`, `Own` by the
-///   function of the method's name in `database::remote::client::requests`, `Unasked` not at all.
+/// function of the method's name in `database::remote::client::requests`, `Unasked` not at all.
 /// - The API's name of it, and the name of the method that every `Database` and the engine have for it.
 /// - If it has any, the properties with which `protocol` serves it: methods of its `Operation` such as `long()`, or `unnamed`, which is not served
-///   under this name.
+/// under this name.
 ///
-/// Query, Scan and BatchGetItem are not here: they give rows as they read them.
+/// Query, Scan and BatchGetItem have no row: they return rows while they read them.
 macro_rules! operations {
     ($with:ident) => {
         $crate::model::api::items::item_operations! { [
@@ -55,15 +57,16 @@ macro_rules! operations {
 pub(crate) use operations;
 
 rows! { $ other_operations
-    // Of features that there are none of: what a request names must exist, the answer is empty.
+    // Features that do not exist here: the resource that a request names must exist, the response
+    // is empty.
     Reads Unasked NeverUsed never_used(NeverUsedRequest) -> () [unnamed];
-    // Any operation in its caller's own words; the body of the answer.
+    // Any operation in the caller's own words; the response is the body.
     Passes Own Verbatim pass(VerbatimRequest) -> Vec<u8> [unnamed];
 }
 
 macro_rules! call {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
-        /// An operation that is asked for: its request, and who hears of its outcome.
+        /// An operation to run: its request and its completion callback.
         #[allow(missing_debug_implementations)]
         pub enum Call {
             $($name($request, Done<$response>),)*
@@ -75,24 +78,25 @@ macro_rules! call {
         }
 
         impl Call {
-            /// The API's name of the operation.
+            /// Returns the API's name of the operation.
             #[must_use]
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$name(..) => stringify!($name),)* }
             }
 
-            /// What it does.
+            /// Returns the class of the operation.
             #[must_use]
             pub fn way(&self) -> Way {
                 match self { $(Self::$name(..) => Way::$way,)* }
             }
 
-            /// Tells who asked that it is not done.
+            /// Reports to the caller that the operation is refused.
             pub fn refuse(self, error: Error) {
                 match self { $(Self::$name(_, done) => done.tell(Err(error)),)* }
             }
 
-            /// The same call; `hear` is told of its failure, if it fails, before who asked hears of the outcome.
+            /// Returns the same call with an observer: `hear` gets the error, if the call fails,
+            /// before the caller gets the outcome.
             #[must_use]
             pub fn heard(self, hear: impl FnOnce(Option<&Error>) + Send + 'static) -> Self {
                 match self {
@@ -110,14 +114,15 @@ macro_rules! call {
 }
 operations!(call);
 
-/// For whom an operation is started. It is passed down to the commit, from layer to layer with [`Done`].
+/// The context in which an operation is started. It is passed down to the commit, from layer to
+/// layer with [`Done`].
 #[derive(Clone, Default)]
 pub struct CallContext {
-    /// Hears of the items that the operation writes.
+    /// The listener for the items that the operation writes.
     pub listener: Option<Arc<dyn WriteListener>>,
-    /// How long who waits may be let wait for the observers of the commit.
+    /// The limit on the caller's wait for the observers of the commit.
     pub wait: WaitPolicy,
-    /// How the thread that starts the operation commits it itself, if it may: see [`CommitInline`].
+    /// Permission for the starting thread to run the commit itself: see [`CommitInline`].
     pub commit_inline: Option<CommitInline>,
 }
 
@@ -130,7 +135,8 @@ impl std::fmt::Debug for CallContext {
 }
 
 impl CallContext {
-    /// The same, of a thread that has nothing else to do until the operation has ended.
+    /// Returns the context of a thread that blocks until the operation has ended, and so may commit
+    /// inline.
     #[must_use]
     pub fn waited(self) -> Self {
         Self {
@@ -140,30 +146,32 @@ impl CallContext {
     }
 }
 
-/// Runs a commit, which may wait for the disk, on the thread that submits it: taken while nobody else writes. That thread must not hold a
-/// lock that the end of the operation takes.
+/// Permission to run a commit, which may wait for the disk, on the thread that submits it, if no
+/// other write is pending. That thread must not hold a lock that the end of the operation takes.
 #[derive(Debug, Clone, Copy)]
 pub enum CommitInline {
     Here,
-    /// Within a function, which is given the commit.
+    /// Inside a function, which is given the commit.
     Within(fn(&mut dyn FnMut())),
 }
 
-/// How long who waits for an operation may be let wait for its observers.
+/// The limit on how long an operation's caller waits for the commit's observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WaitPolicy {
-    /// As long as it takes: it holds nothing that an observer may wait for.
+    /// No limit: the caller holds nothing that an observer may wait for.
     #[default]
     Long,
-    /// A moment: it may hold something.
+    /// A moment: the caller may hold such a thing.
     Short,
-    /// Not at all: it does hold something.
+    /// No wait: the caller does hold such a thing.
     None,
-    /// Not at all, and there is nothing to wait for: the kernel knows of the change, which it asked for, and of its effects.
+    /// No wait, and nothing to wait for: the kernel asked for the change, and knows of it and of
+    /// its effects.
     Settled,
 }
 
-/// Who waits for an operation. It is told the outcome once, on whatever thread the operation ends.
+/// The completion of an operation: a callback that gets the outcome once, on the thread on which
+/// the operation ends.
 pub struct Done<T> {
     pub context: CallContext,
     hear: Box<dyn FnOnce(Result<T, Error>) + Send>,
@@ -176,7 +184,7 @@ impl<T> std::fmt::Debug for Done<T> {
 }
 
 impl<T> Done<T> {
-    /// `hear` must not block.
+    /// Returns a completion that calls `hear`, which must not block.
     pub fn new(context: CallContext, hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
         Self {
             context,
@@ -184,7 +192,7 @@ impl<T> Done<T> {
         }
     }
 
-    /// Nobody in particular waits, and nobody hears of what is written.
+    /// Returns a completion without a listener for writes and with the default context.
     pub fn of(hear: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
         Self::new(CallContext::default(), hear)
     }
@@ -195,7 +203,7 @@ impl<T> Done<T> {
 }
 
 impl<T: 'static> Done<T> {
-    /// The same who waits, for an operation whose outcome is made into this one's before it is told.
+    /// Returns the completion of an inner operation: `make` maps the inner outcome to this one's.
     #[must_use]
     pub fn after<U>(
         self,
@@ -205,50 +213,52 @@ impl<T: 'static> Done<T> {
     }
 }
 
-/// Hears of the items that an operation wrote, whatever the operation: a batch, a transaction, a statement of PartiQL. It is told after
-/// the commit, before who waits.
+/// A listener for the items that an operation wrote, whatever its kind: a batch, a transaction, a
+/// statement of PartiQL. It is called after the commit and before the completion.
 pub trait WriteListener: Send + Sync {
-    /// The item is now of that version, which it may have been before; `None`: it is gone. Must not block.
+    /// Reports that the item now has this version, which it may have had before, or `None` if it
+    /// was deleted. Must not block.
     fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>);
 }
 
-/// An item that was written.
+/// A written item.
 #[derive(Debug)]
 pub struct Written {
     pub table: TableName,
     pub key: Key,
-    /// What it is now of, which it may have been before; `None`: it is gone.
+    /// The item's version now, which it may have had before; `None` if it was deleted.
     pub version: Option<Version>,
 }
 
-/// What a commit changed, for one operation.
+/// The changes of one operation in a commit.
 #[derive(Debug)]
 pub struct Committed {
     pub items: Vec<Written>,
-    /// Gone, or going: nothing of them can be read any more.
+    /// Tables that were deleted or are being deleted: nothing of them can be read any more.
     pub tables: Vec<TableName>,
     pub wait: WaitPolicy,
 }
 
-/// The rest of an operation.
+/// The rest of an operation after its commit.
 pub type Then = Box<dyn FnOnce() + Send>;
 
-/// Hears of all commits, also of what time to live deletes. Must not block.
+/// An observer of all commits, also of deletions by time to live. Must not block.
 pub trait CommitObserver: Send + Sync {
-    /// This is committed. `then` is to be called once, by whom and when the observer likes: it tells who waits.
+    /// Reports a commit. The observer calls `then` once, from any thread and at any time: it
+    /// completes the operation.
     fn committed(&self, committed: &Arc<Committed>, then: Then);
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NeverUsedRequest {
-    /// Anything that would begin to use a feature: its name.
+    /// The name of an operation that would begin to use a feature.
     Begin(&'static str),
-    /// DescribeGlobalTable, UpdateGlobalTable, and the same of their settings.
+    /// DescribeGlobalTable, UpdateGlobalTable, and the operations on their settings.
     GlobalTable(String),
     ListGlobalTables,
     DescribeTableReplicaAutoScaling(TableName),
     DescribeKinesisStreamingDestination(TableName),
-    /// Disable or update; `action` is the word for it.
+    /// Disable or update; `action` is the word for error texts.
     ChangeKinesisStreamingDestination {
         table: TableName,
         stream_arn: String,
@@ -259,7 +269,7 @@ pub enum NeverUsedRequest {
     ListBulkOperations,
 }
 
-/// The request of an operation as it was written.
+/// A request in the text of its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerbatimRequest {
     /// `GetItem`

@@ -20,9 +20,10 @@ declare! { $ pages
         /// Items to evaluate, at least 1.
         optional limit: u32 [ValueMin(1)],
         group exclusive_start_key: Option<Item> as StartKey,
-        /// What is wrong with the values of ExclusiveStartKey; told after what is wrong with the expressions.
+        /// The fault in the values of ExclusiveStartKey, if any; reported after those of the
+        /// expressions.
         later start_key_fault: Option<ValueError> as StartKeyFault,
-        /// Not beside a KeyConditionExpression.
+        /// Not together with a KeyConditionExpression.
         optional key_conditions: Vec<LegacyCondition> as Conditions,
         default return_consumed_capacity: ReturnConsumedCapacity,
         later filter: ConditionParameter as QueryFilter,
@@ -45,10 +46,11 @@ declare! { $ pages
         /// Items to evaluate, at least 1.
         optional limit: u32 [ValueMin(1)],
         group segment: Option<Segment> as OneSegment,
-        /// One of the two numbers of a segment is missing; told last.
+        /// The fault of a segment that lacks one of its two numbers; reported last.
         later segment_fault: Option<QueryError> as SegmentFault,
         group exclusive_start_key: Option<Item> as StartKey,
-        /// What is wrong with the values of ExclusiveStartKey; told after what is wrong with the expressions.
+        /// The fault in the values of ExclusiveStartKey, if any; reported after those of the
+        /// expressions.
         later start_key_fault: Option<ValueError> as StartKeyFault,
         default return_consumed_capacity: ReturnConsumedCapacity,
         later filter: ConditionParameter as ScanFilter,
@@ -72,11 +74,11 @@ pub struct QueryResponse {
     pub page: Page,
 }
 
-/// The answer to a Scan is as the one to a Query.
+/// The response of Scan, which is the same as that of Query.
 pub type ScanResponse = QueryResponse;
 
 impl QueryRequest {
-    /// A query by key condition, ascending, from its start.
+    /// Returns a query by key condition, ascending, from the start.
     #[must_use]
     pub fn new(
         table_name: TableName,

@@ -1,4 +1,5 @@
-//! Tags, resource policies, limits, contributor insights: the small operations on a table as a resource (docs/dynamodb.md 18, 23.2).
+//! Operations on a table as a resource: tags, resource policies, limits, contributor insights
+//! (docs/dynamodb.md 18, 23.2).
 
 use super::StreamName;
 use super::declare::{declare, rows};
@@ -20,12 +21,12 @@ rows! { $ resource_operations
     Reads Unasked ListContributorInsights list_insights(ListInsightsRequest) -> ListInsightsResponse;
 }
 
-/// A resource named by its ARN, which is kept, as errors repeat it.
+/// A resource given by its ARN. The ARN is kept because errors repeat it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableResource {
     pub arn: String,
     pub table_name: TableName,
-    /// The ARN is that of a stream of the table.
+    /// The stream, if the ARN is that of a stream of the table.
     pub stream: Option<StreamName>,
 }
 
@@ -38,7 +39,7 @@ declare! { $ resource
         required tags: Vec<(String, String)>,
     }
 
-    /// Keys without a tag are passed over.
+    /// Keys without a tag are skipped.
     #[derive(Eq)]
     UntagResourceRequest = "UntagResourceInput" by check_untag {
         required resource: TableResource = "ResourceArn",
@@ -53,7 +54,7 @@ declare! { $ resource
 
     #[derive(Eq)]
     ListTagsResponse {
-        /// All of them, key and value, in the order in which they came.
+        /// All tags, key and value, in the order in which they were added.
         always tags: Vec<(String, String)>,
     }
 
@@ -62,7 +63,7 @@ declare! { $ resource
         required resource: TableResource = "ResourceArn",
         /// JSON text, within its limit.
         required policy: String,
-        /// The revision to be replaced; `NO_POLICY` when there must be none.
+        /// The revision to be replaced; `NO_POLICY` if there must be none.
         optional expected_revision_id: String [LengthMin(1), LengthMax(255)],
         ..&[Member::new("ConfirmRemoveSelfResourceAccess", Shape::Boolean)],
     }
@@ -86,7 +87,7 @@ declare! { $ resource
 
     #[derive(Eq)]
     DeletePolicyResponse {
-        /// The one that it had, if there was a policy.
+        /// The revision of the removed policy, if there was one.
         optional revision_id: String,
     }
 
@@ -136,47 +137,48 @@ declare! { $ insights
     #[derive(Eq)]
     UpdateInsightsRequest = "UpdateContributorInsightsInput" by check_update {
         group target: InsightsTarget as Flat,
-        /// ENABLE.
+        /// True for ENABLE.
         required enable: bool as Enable = "ContributorInsightsAction",
-        /// Stays as it is when absent; ACCESSED_AND_THROTTLED_KEYS at first.
+        /// Unchanged if absent; at first ACCESSED_AND_THROTTLED_KEYS.
         optional mode: InsightsMode = "ContributorInsightsMode",
     }
 
-    /// The answer is one page: a token leads nowhere.
+    /// The request of ListContributorInsights. The response is one page: its token is ignored.
     #[derive(Eq)]
     ListInsightsRequest = "ListContributorInsightsInput" {
-        /// The table to which the list is confined.
+        /// The only table to list.
         early table: TableName = "TableName",
         ..&[Member::new("NextToken", Shape::String), Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)])],
     }
 
     #[derive(Eq)]
     ListInsightsResponse {
-        /// Those that are enabled, without their rules.
+        /// Enabled ones, without their rules.
         always summaries: Vec<ToldInsights> = "ContributorInsightsSummaries",
     }
 
-    /// What is told of one table or index; members that an answer has not are absent.
+    /// The insights of one table or index in a response; members that a response does not have are
+    /// absent.
     #[derive(Eq)]
     ToldInsights {
         group target: InsightsTarget as Flat,
         optional rules: Vec<String> = "ContributorInsightsRuleList",
         required status: InsightsStatus = "ContributorInsightsStatus",
-        /// When they were enabled or disabled last, milliseconds since the epoch.
+        /// The last time they were enabled or disabled, milliseconds since the epoch.
         optional changed_ms: u64 as Seconds = "LastUpdateDateTime",
         optional mode: InsightsMode = "ContributorInsightsMode",
     }
 }
 
-/// What is known of one table or index.
+/// The state of the insights of one table or index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insights {
     pub target: InsightsTarget,
-    /// There are rules of single items.
+    /// True if there are rules for single items.
     pub has_sort_key: bool,
     pub is_enabled: bool,
-    /// `None` when they never were enabled.
+    /// `None` if they never were enabled.
     pub mode: Option<InsightsMode>,
-    /// When they were enabled or disabled last, milliseconds since the epoch.
+    /// The last time they were enabled or disabled, milliseconds since the epoch.
     pub changed_ms: Option<u64>,
 }

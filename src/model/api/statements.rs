@@ -17,7 +17,7 @@ declare! { $ statements
         /// One for each `?`.
         default parameters: Vec<AttributeValue> [LengthMin(1)],
         default consistent_read: bool,
-        /// Of the answer to the same statement with the same parameters.
+        /// The token of the response to the same statement with the same parameters.
         optional next_token: String [LengthMin(1), LengthMax(STATEMENT_TOKEN_CHARS_MAX)],
         default return_consumed_capacity: ReturnConsumedCapacity,
         /// Items to evaluate, at least 1.
@@ -27,12 +27,12 @@ declare! { $ statements
     }
 
     ExecuteStatementResponse {
-        /// What SELECT or RETURNING gives; empty for other writes.
+        /// The items of SELECT or RETURNING; empty for other writes.
         always items: Vec<Item>,
-        /// There may be more.
+        /// Present if there may be more.
         optional next_token: String,
         optional last_evaluated_key: Item,
-        /// The one that the text is about.
+        /// The table of the statement.
         later table_name: TableName as Charged,
         later consumed_capacity: ConsumedCapacity as Charged,
         + "ConsumedCapacity" = |it| Some((it.table_name.clone(), it.consumed_capacity.clone())),
@@ -47,7 +47,7 @@ declare! { $ statements
     /// One statement.
     BatchStatement = "BatchStatementRequest" {
         required statement: String [LengthMin(1), LengthMax(STATEMENT_CHARS_MAX)],
-        /// One for each `?`; a bad one is the statement's own failure, and is not to be sent.
+        /// One for each `?`; a bad one is a failure of the statement alone, and is never sent.
         group parameters: Result<Vec<AttributeValue>, ValueError> as Parameters,
         default consistent_read: bool,
         /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
@@ -55,7 +55,7 @@ declare! { $ statements
     }
 
     BatchExecuteStatementResponse {
-        /// For each of the statements.
+        /// One for each statement.
         always responses: Vec<BatchStatementResponse>,
         /// By table, in the order of first use.
         always consumed_capacity: Vec<(TableName, ConsumedCapacity)> as PlainUnits,
@@ -64,7 +64,7 @@ declare! { $ statements
     ExecuteTransactionRequest = "ExecuteTransactionInput" by check {
         /// 1 to 100.
         required statements: Vec<TransactStatement> = "TransactStatements" [LengthMin(1), LengthMax(TRANSACTION_ITEMS_MAX)],
-        /// The same token with the same statements is carried out once within ten minutes.
+        /// A token: the same statements with the same token are run once within ten minutes.
         optional client_request_token: String [LengthMin(1), LengthMax(CLIENT_TOKEN_CHARS_MAX)],
         default return_consumed_capacity: ReturnConsumedCapacity,
     }
@@ -81,25 +81,25 @@ declare! { $ statements
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecuteTransactionResponse {
-    /// For each of the statements; `None` for a write and where there is no such item.
+    /// One for each statement; `None` for a write, and if there is no such item.
     pub responses: Vec<Option<Item>>,
     /// By table, in the order of first use.
     pub consumed_capacity: Vec<(TableName, ConsumedCapacity)>,
-    /// The units are those of reads: the statements read, or their token had been used.
+    /// True if the units are those of reads: the statements read, or their token had been used.
     pub is_read: bool,
 }
 
-/// What became of one statement.
+/// The outcome of one statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchStatementResponse {
-    /// Where the statement could be read.
+    /// Known if the statement could be parsed.
     pub table_name: Option<TableName>,
-    /// The item read, or what RETURNING gives.
+    /// The item that was read, or that RETURNING returns.
     pub outcome: Result<Option<Item>, Error>,
 }
 
 impl ExecuteStatementRequest {
-    /// A statement without parameters.
+    /// Returns a statement without parameters.
     #[must_use]
     pub fn new(statement: impl Into<String>) -> Self {
         Self::of(statement.into())

@@ -16,20 +16,21 @@ rows! { $ stream_operations
     Reads Own ListStreams list_streams(ListStreamsRequest) -> ListStreamsResponse [of_streams()];
 }
 
-/// A stream: what its ARN says. A table has a new one each time its stream is enabled.
+/// A stream, as its ARN identifies it. A table has a new one each time its stream is enabled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamName {
     pub table_name: TableName,
-    /// The time it was enabled: `2026-01-02T03:04:05.678`.
+    /// The time at which it was enabled: `2026-01-02T03:04:05.678`.
     pub label: String,
 }
 
-/// The place of a record in its stream. Printed as 21 digits or more, so that texts of one length have the order of numbers. Ours are the
-/// version that the change gave its item, behind a 1; those of other services are any of up to 38 digits.
+/// The position of a record in its stream. Its text has 21 digits or more, so that texts of one
+/// length sort as their numbers. Numbers of this engine are a 1 followed by the version that the
+/// change gave its item; numbers of other services have up to 38 digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceNumber(u128);
 
-/// What is before the 20 digits of any version.
+/// The digits before the 20 digits of any version.
 const SEQUENCE_LEAD: u128 = 100_000_000_000_000_000_000;
 
 impl SequenceNumber {
@@ -39,13 +40,14 @@ impl SequenceNumber {
         Self(SEQUENCE_LEAD + version as u128)
     }
 
-    /// The version that it is of; of numbers that no record here can have, the nearest.
+    /// Returns the version of the number, or the nearest version for a number that no record of
+    /// this engine can have.
     #[must_use]
     pub fn version(self) -> Version {
         Version::try_from(self.0.saturating_sub(SEQUENCE_LEAD)).unwrap_or(Version::MAX)
     }
 
-    /// The number of a text of 21 to 40 digits; `None` when it is none.
+    /// Parses a text of 21 to 40 digits; returns `None` for any other text.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         if text.len() < 21 {
@@ -55,7 +57,7 @@ impl SequenceNumber {
         }
     }
 
-    /// The same of any number of digits; numbers that nobody can have become the nearest.
+    /// Parses a text of any number of digits; a number out of range becomes the nearest one.
     #[must_use]
     pub fn of_digits(text: &str) -> Option<Self> {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -70,7 +72,7 @@ impl fmt::Display for SequenceNumber {
 }
 
 words! {
-    /// What happened to the item of a record.
+    /// The change of a record's item.
     #[derive(Hash)]
     StreamEvent {
         Insert = "INSERT",
@@ -79,17 +81,17 @@ words! {
     }
 }
 
-/// Who changed an item.
+/// The origin of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Origin {
     /// A request.
     #[default]
     Client,
-    /// The item's time to live was over: `userIdentity` is the service.
+    /// Expiry by time to live: `userIdentity` is the service.
     TimeToLive,
 }
 
-/// One change of one item.
+/// A record of one change of one item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRecord {
     /// `eventID`: 32 hexadecimal digits.
@@ -108,7 +110,7 @@ pub struct StreamRecord {
 }
 
 words! {
-    /// The other two of the API are passed within a commit.
+    /// The API's other two states last no longer than a commit.
     #[derive(Default)]
     StreamStatus {
         #[default]
@@ -120,9 +122,9 @@ words! {
 /// `ShardIteratorType` with what belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardPosition {
-    /// The oldest record that is kept.
+    /// The oldest kept record.
     TrimHorizon,
-    /// Behind the newest record.
+    /// The position after the newest record.
     Latest,
     AtSequenceNumber(SequenceNumber),
     AfterSequenceNumber(SequenceNumber),
@@ -143,7 +145,7 @@ declare! { $ streams
 
     #[derive(Eq)]
     ListStreamsResponse {
-        /// By table name, then by label.
+        /// Sorted by table name, then by label.
         always streams: Vec<StreamName>,
         /// Present exactly when more remain.
         optional last_evaluated: StreamName as Arn = "LastEvaluatedStreamArn",
@@ -169,7 +171,7 @@ declare! { $ streams
         /// Milliseconds since the epoch.
         always created_ms: u64 as Seconds = "CreationRequestDateTime",
         + "TableName" = |it| Some(it.stream.table_name.clone()),
-        /// The table's, also after the table is gone.
+        /// The table's keys, also after the table is deleted.
         always key_schema: Vec<KeySchemaElement>,
         always shards: Vec<Shard>,
         /// Present exactly when more remain.
@@ -180,7 +182,7 @@ declare! { $ streams
     #[derive(Eq)]
     Shard {
         required shard_id: String,
-        /// The one that it goes on with, if that is still told of; ours have none.
+        /// The shard that it continues, if it is still described; shards of this engine have none.
         optional parent_shard_id: String,
         required range: ShardRange = "SequenceNumberRange",
     }
@@ -189,7 +191,7 @@ declare! { $ streams
     #[derive(Copy, Eq)]
     ShardRange {
         required starting: SequenceNumber = "StartingSequenceNumber",
-        /// `None` while it is open.
+        /// `None` while the shard is open.
         optional ending: SequenceNumber = "EndingSequenceNumber",
     }
 
@@ -202,13 +204,13 @@ declare! { $ streams
 
     #[derive(Eq)]
     GetShardIteratorResponse {
-        /// Of the service's own making.
+        /// An opaque text of the service.
         required shard_iterator: String,
     }
 
     #[derive(Eq)]
     GetRecordsRequest = "GetRecordsInput" {
-        /// From GetShardIterator or from the last GetRecords.
+        /// The iterator of GetShardIterator or of the last GetRecords.
         required shard_iterator: String [LengthMin(1), LengthMax(2048)],
         /// 1 to 1000; default 1000.
         optional limit: u32 [ValueMin(1), ValueMax(STREAM_RECORDS_MAX as i64)],

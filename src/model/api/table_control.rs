@@ -1,5 +1,6 @@
-//! What is kept of a table beside its definition and its items: what the control operations changed, saved queries, and parked files,
-//! which were items and were moved to a name that is no item's. The last two are not of the DynamoDB API. All of it is gone with the table.
+//! The state of a table beside its definition and its items: the effects of control operations,
+//! saved queries, and trashed files, which were items and were moved to a name that is no item's.
+//! The last two are not in the DynamoDB API. All of it is deleted with the table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,39 +12,42 @@ use super::common::Failure;
 use crate::model::limits::SAVED_QUERIES_MAX;
 use crate::model::{AttributeValue, TableName};
 
-/// Milliseconds of a day.
+/// The milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// All of it; empty for a table that was only created.
+/// The control state of a table; empty if the table was only created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableControl {
     pub throughput: ThroughputHistory,
-    /// Of global indexes, by name.
+    /// Global indexes by name.
     pub indexes: BTreeMap<String, ThroughputHistory>,
-    /// Last change to PAY_PER_REQUEST, also when it was changed back; `None` when CreateTable said it, or never.
+    /// The last change to PAY_PER_REQUEST, even if it was reverted since; `None` if CreateTable
+    /// chose it, or never.
     pub on_demand_since_ms: Option<u64>,
     pub class_changed_ms: Option<u64>,
-    /// Last change of anything that the definition shows; `None` since CreateTable.
+    /// The last change of anything that the definition shows; `None` if there was none since
+    /// CreateTable.
     pub changed_ms: Option<u64>,
-    /// Number of the resource policy put last, also when it was removed; `None` when CreateTable said it, or never.
+    /// The number of the last resource policy put, even if it was removed since; `None` if
+    /// CreateTable set it, or never.
     pub policy_revision: Option<u64>,
     pub recovery: Option<PointInTimeRecovery>,
     pub restored: Option<RestoreSummary>,
-    /// Jobs that read the table.
+    /// The number of jobs that read the table.
     pub readers: u64,
     #[serde(rename = "queries")]
     pub saved_queries: Arc<SavedQueries>,
 }
 
 impl TableControl {
-    /// Does every change leave the old item behind?
+    /// True if every change keeps the old item in the history.
     #[must_use]
     pub fn keeps_history(&self) -> bool {
         self.recovery.is_some() || self.readers > 0
     }
 
-    /// Is it of a table whose restore ended too early?
+    /// True if the table's restore failed.
     #[must_use]
     pub fn is_failed_restore(&self) -> bool {
         self.restored
@@ -52,17 +56,17 @@ impl TableControl {
     }
 }
 
-/// When provisioned throughput went up and down.
+/// The times at which provisioned throughput was raised and lowered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ThroughputHistory {
     pub last_increase_ms: Option<u64>,
     pub last_decrease_ms: Option<u64>,
-    /// Decreases in the UTC day of the last one.
+    /// The number of decreases in the UTC day of the last one.
     pub decreases: u64,
 }
 
 impl ThroughputHistory {
-    /// `NumberOfDecreasesToday`.
+    /// Returns `NumberOfDecreasesToday`.
     #[must_use]
     pub fn decreases_today(&self, now_ms: u64) -> u64 {
         match self.last_decrease_ms {
@@ -72,36 +76,36 @@ impl ThroughputHistory {
     }
 }
 
-/// Point-in-time recovery that is on.
+/// The settings of enabled point-in-time recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PointInTimeRecovery {
     pub since_ms: u64,
     pub period_days: u64,
 }
 
-/// Where a restored table came from.
+/// The source of a restored table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreSummary {
     pub source_backup_arn: Option<String>,
     pub source_table_arn: String,
     pub restore_ms: u64,
     pub is_in_progress: bool,
-    /// Why it ended too early: the table stays CREATING and can only be deleted.
+    /// The failure of the restore: the table stays CREATING and can only be deleted.
     pub failure: Option<Failure>,
 }
 
-/// By name.
+/// Saved queries by name.
 pub type SavedQueries = BTreeMap<String, SavedQuery>;
 
-/// A query under a name.
+/// A named query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedQuery {
     pub form: SavedForm,
-    /// When it was saved, milliseconds since the epoch.
+    /// The time at which it was saved, milliseconds since the epoch.
     pub modified_ms: u64,
 }
 
-/// How a query is written down.
+/// The form in which a query is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SavedForm {
@@ -114,7 +118,7 @@ pub enum SavedForm {
 /// One change of a table's saved queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SavedQueryChange {
-    /// Saves under a name; one that is there is replaced only if said so.
+    /// Saves a query under a name; an existing one is replaced only if `replace` is set.
     Put {
         name: String,
         form: SavedForm,
@@ -123,7 +127,7 @@ pub enum SavedQueryChange {
     Remove {
         name: String,
     },
-    /// Gives another name; a query that is there is replaced only if said so.
+    /// Renames a query; an existing one is replaced only if `replace` is set.
     Rename {
         from: String,
         to: String,
@@ -131,20 +135,20 @@ pub enum SavedQueryChange {
     },
 }
 
-/// How a change ended.
+/// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SavedQueryOutcome {
     Done,
     /// There is no query of that name.
     Absent,
-    /// There is one, and it was not to be replaced.
+    /// There is a query of that name, and it must not be replaced.
     Exists,
-    /// There are as many as there may be.
+    /// The limit of saved queries is reached.
     Full,
 }
 
 impl SavedQueryChange {
-    /// Carries the change out.
+    /// Applies the change to `saved`.
     pub fn apply(&self, saved: &mut SavedQueries, now_ms: u64) -> SavedQueryOutcome {
         match self {
             SavedQueryChange::Put {
@@ -186,33 +190,35 @@ impl SavedQueryChange {
     }
 }
 
-/// How long a parked file is kept.
+/// The time for which a trashed file is kept, milliseconds.
 pub const PARKED_KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
-/// Where a parked file is: one at a place.
+/// The identity of a trashed file: its table, folder and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ParkedPlace {
     pub table: TableName,
-    /// The partition key of the item collection that it is in; `None` of one that is in no collection's folder.
+    /// The partition key of the item collection in which it lies; `None` for a file in no
+    /// collection's folder.
     pub folder: Option<AttributeValue>,
-    /// Its file name.
+    /// The file name.
     pub name: String,
 }
 
-/// What is known of a parked file.
+/// The attributes of a trashed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParkedStat {
     pub place: ParkedPlace,
-    /// Bytes of its content.
+    /// The bytes of its content.
     pub bytes: u64,
-    /// When it was parked, milliseconds since the epoch.
+    /// The time at which it was trashed, milliseconds since the epoch.
     pub parked_ms: u64,
-    /// Is its folder there still? One whose folder was removed is listed, and no longer in any folder.
+    /// True if its folder still exists. A file of a removed folder is listed, but is in no folder
+    /// any more.
     pub is_placed: bool,
 }
 
 impl ParkedStat {
-    /// When it is dropped, milliseconds since the epoch.
+    /// Returns the time at which it is deleted, milliseconds since the epoch.
     #[must_use]
     pub fn until_ms(&self) -> u64 {
         self.parked_ms.saturating_add(PARKED_KEPT_MS)
@@ -220,6 +226,7 @@ impl ParkedStat {
 }
 
 /// Deletes an item and parks its text, both or neither.
+// A request to delete an item and to trash its text, both or neither.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParkRequest {
     pub delete: DeleteItemRequest,
@@ -227,16 +234,17 @@ pub struct ParkRequest {
     pub content: Vec<u8>,
 }
 
-/// One change of parked files.
+/// A change of trashed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParkedChange {
     Remove(ParkedPlace),
-    /// To another place; what is parked there goes.
+    /// Moves a file; a trashed file at the destination is replaced.
     Move {
         from: ParkedPlace,
         to: ParkedPlace,
     },
-    /// The folder of a collection, or all places in no folder, of a table is removed: its files are in no folder any more.
+    /// Detaches the files of a removed folder: that of a collection, or `None` for all files of the
+    /// table in no folder.
     Leave {
         table: TableName,
         folder: Option<AttributeValue>,

@@ -1,5 +1,6 @@
-//! Tables: CreateTable, UpdateTable, DeleteTable, DescribeTable, ListTables and time to live, as requested and as they are told of
-//! (docs/dynamodb.md 11, 16). A request is as sent: the engine's operation checks it and builds a `TableSchema` from it.
+//! Tables: CreateTable, UpdateTable, DeleteTable, DescribeTable, ListTables and time to live, as
+//! requested and as described (docs/dynamodb.md 11, 16). A request is kept as sent: the engine's
+//! operation checks it and builds a `TableSchema` from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +36,7 @@ declare! { $ tables
     ListTablesResponse {
         /// Present exactly when more remain.
         optional last_evaluated_table_name: String,
-        /// In byte order.
+        /// Sorted by bytes.
         required table_names: Vec<String> as List<Named>,
     }
 
@@ -51,7 +52,8 @@ declare! { $ tables
     #[derive(Eq)]
     DeleteTableRequest = "DeleteTableInput" fn new(table_name: TableName) {
         control table_name: TableName,
-        /// Refuse with `InUseError::HasItems` unless the table is empty in the deleting transaction itself; the filesystem's rmdir.
+        /// Refuse with `InUseError::HasItems` unless the table is empty in the deleting transaction
+        /// itself; for the filesystem's rmdir.
         local only_if_empty: bool,
     }
 
@@ -72,7 +74,7 @@ words! {
     }
 }
 
-/// A table's definition with its state and counters.
+/// The definition of a table with its state and counters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDescription {
     pub schema: TableSchema,
@@ -86,30 +88,31 @@ pub struct TableDescription {
     pub table_size_bytes: u64,
     /// One per index of the schema, in the schema's order.
     pub indexes: Vec<IndexDescription>,
-    /// Of the newest stream, also when it is disabled.
+    /// The label of the newest stream, also if it is disabled.
     pub latest_stream_label: Option<String>,
     pub control: TableControl,
-    /// Of its global indexes; `None` while they show every write.
+    /// The lag of its global indexes; `None` while they show every write.
     pub index_lag: Option<IndexLag>,
-    /// When it was described, milliseconds since the epoch.
+    /// The time of the description, milliseconds since the epoch.
     pub at_ms: u64,
 }
 
-/// How far the backfill of an index is.
+/// The progress of an index backfill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexProgress {
-    /// Items of the table looked at.
+    /// Items of the table that were visited.
     pub done: u64,
-    /// Items that the table had when the backfill began.
+    /// Items in the table when the backfill began.
     pub total: u64,
-    /// Entries that the backfill wrote; those of other writes are not counted.
+    /// Entries that the backfill wrote; entries of other writes are not counted.
     pub written: u64,
     /// Write units of these entries: `OnlineIndexConsumedWriteCapacity`.
     pub write_units: u64,
 }
 
 impl IndexProgress {
-    /// `OnlineIndexPercentageProgress`, 0 to 100. The table may have grown meanwhile; where it was empty, nothing is done yet.
+    /// Returns `OnlineIndexPercentageProgress`, 0 to 100. The table may have grown since the
+    /// backfill began; for a table that was empty then, it is 0.
     #[must_use]
     pub fn percent(&self) -> u64 {
         (self.done.min(self.total) * 100)
@@ -118,31 +121,31 @@ impl IndexProgress {
     }
 }
 
-/// Writes that the global indexes of a table do not show yet.
+/// The writes that the global indexes of a table do not show yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexLag {
     pub is_paused: bool,
-    /// Writes.
+    /// The number of writes.
     pub pending: u64,
-    /// Age of the oldest, milliseconds.
+    /// The age of the oldest one, milliseconds.
     pub lag_ms: u64,
 }
 
-/// State and counters of one index.
+/// The state and counters of one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDescription {
-    /// CREATING, UPDATING, DELETING or ACTIVE; an LSI has the table's.
+    /// CREATING, UPDATING, DELETING or ACTIVE; a local index has the table's status.
     pub status: TableStatus,
-    /// `None` for an index that no UpdateTable is making.
+    /// `None` for an index that UpdateTable is not creating.
     pub backfilling: Option<bool>,
-    /// `None` unless it is being made.
+    /// `None` unless it is being created.
     pub progress: Option<IndexProgress>,
-    /// Items that are kept out by a value that cannot be the key of this index.
+    /// Items left out of this index because a value cannot be its key.
     pub violations: u64,
     pub item_count: u64,
     /// Entry bytes plus 100 bytes an entry.
     pub index_size_bytes: u64,
-    /// Distinct partition key values.
+    /// The number of distinct partition key values.
     pub partition_keys: u64,
 }
 
@@ -203,30 +206,31 @@ declare! { $ create_table
     }
 }
 
-/// What making an index would come to, told from the items that are there.
+/// An estimate of the size and cost of a new index, computed from the existing items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexForecast {
     pub index: IndexSchema,
-    /// Of the table.
+    /// The items in the table.
     pub items: u64,
-    /// The items that all figures below are of: all, or the first in hash order of a very large table.
+    /// The number of items from which all figures below are computed: all items, or the first ones
+    /// in hash order of a very large table.
     pub looked_at: u64,
-    /// Write units of putting them, without any index.
+    /// Write units to put these items, without any index.
     pub put_units: f64,
-    /// Items that have all key attributes, of the right types.
+    /// Items that have all key attributes with the right types.
     pub entries: u64,
     /// DynamoDB bytes of these entries, without overhead.
     pub entry_bytes: u64,
     /// Write units of these entries.
     pub write_units: f64,
-    /// Items that a value keeps out.
+    /// Items left out because of a value.
     pub violations: u64,
-    /// The first of them.
+    /// The first of these items.
     pub examples: Vec<Absence>,
 }
 
 impl UpdateTableRequest {
-    /// The indexes to be created.
+    /// Returns the definitions of the indexes to create.
     pub fn index_creations(&self) -> impl Iterator<Item = &IndexDefinition> {
         self.index_updates
             .iter()
@@ -234,7 +238,7 @@ impl UpdateTableRequest {
             .filter_map(|update| update.create.as_deref())
     }
 
-    /// The changes of indexes that stay.
+    /// Returns the changes of existing indexes.
     pub fn index_changes(&self) -> impl Iterator<Item = &IndexChange> + Clone {
         self.index_updates
             .iter()
@@ -246,7 +250,7 @@ impl UpdateTableRequest {
 declare! { $ update_table
     #[derive(Eq)]
     UpdateTableRequest = "UpdateTableInput" by check_update fn new(table_name: TableName) {
-        /// Types of the keys of a created index; `None` is an absent member.
+        /// The types of a created index's keys; `None` is an absent member.
         optional attribute_definitions: Vec<KeyAttribute>,
         control table_name: TableName,
         optional billing_mode: BillingMode,
@@ -255,7 +259,7 @@ declare! { $ update_table
         optional index_updates: Vec<IndexUpdate> = "GlobalSecondaryIndexUpdates",
         optional stream: StreamSpecification as WholeStream = "StreamSpecification",
         optional encryption: Encryption = "SSESpecification",
-        /// `ReplicaUpdates` is there; refused after the checks of combinations.
+        /// True if `ReplicaUpdates` is present; refused after the checks of combinations.
         group has_replicas: bool as Replicas,
         optional table_class: TableClass as KnownClass,
         optional deletion_protection: bool = "DeletionProtectionEnabled",
@@ -265,7 +269,8 @@ declare! { $ update_table
         ..UPDATE_REFUSED,
     }
 
-    /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of them.
+    /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of
+    /// these members.
     #[derive(Eq, Default)]
     IndexUpdate = "GlobalSecondaryIndexUpdate" {
         optional update: IndexChange,
@@ -282,16 +287,16 @@ declare! { $ update_table
         optional warm: WarmThroughput = "WarmThroughput",
     }
 
-    /// As sent.
+    /// `StreamSpecification` as sent.
     #[derive(Eq)]
     StreamSpecification = "StreamSpecification" {
         required enabled: bool = "StreamEnabled",
-        /// There exactly when it is enabled.
+        /// Present exactly if the stream is enabled.
         optional view_type: StreamViewType = "StreamViewType",
     }
 
     UpdateTableResponse {
-        /// The new definition with the old throughput; what changes has status UPDATING.
+        /// The new definition with the old throughput; the parts that change have status UPDATING.
         required table_description: TableDescription,
     }
 }
@@ -314,7 +319,7 @@ declare! { $ time_to_live
         required specification: TimeToLiveSpecification = "TimeToLiveSpecification",
     }
 
-    /// Echoed by UpdateTimeToLive.
+    /// Repeated in the response of UpdateTimeToLive.
     #[derive(Eq)]
     TimeToLiveSpecification = "TimeToLiveSpecification" {
         required enabled: bool,
@@ -335,12 +340,12 @@ declare! { $ time_to_live
     #[derive(Eq)]
     DescribeTimeToLiveResponse in "TimeToLiveDescription" {
         always status: TimeToLiveStatus = "TimeToLiveStatus",
-        /// `None` when disabled.
+        /// `None` if disabled.
         optional attribute_name: String,
     }
 }
 
-/// An item of the table without an entry in the index asked about.
+/// An item of the table without an entry in a given index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absence {
     pub key: Key,
@@ -349,11 +354,11 @@ pub struct Absence {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AbsenceReason {
-    /// The item lacks these key attributes of the index: it is sparse.
+    /// The item lacks these key attributes of the index: the index is sparse.
     Lacks(Vec<String>),
     /// A value cannot be a key of the index.
     Refused(KeyViolation),
-    /// The entry comes: the index is being made, or lags.
+    /// The entry is not written yet: the index is being created, or lags.
     NotYet,
 }
 
@@ -361,8 +366,8 @@ pub enum AbsenceReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyViolation {
     pub attribute: String,
-    /// As in `S` or `S of 1 to 2048 bytes`.
+    /// For example `S` or `S of 1 to 2048 bytes`.
     pub expected: String,
-    /// As in `N` or `S of 0 bytes`.
+    /// For example `N` or `S of 0 bytes`.
     pub found: String,
 }

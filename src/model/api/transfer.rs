@@ -28,14 +28,15 @@ declare! { $ transfer
         optional prefix: String as NotEmpty = "S3Prefix" [LengthMax(1024)],
         ..&[SSE_ALGORITHM, Member::new("S3SseKmsKeyId", Shape::String)],
         default format: ExportFormat = "ExportFormat",
-        /// Of INCREMENTAL_EXPORT: what changed in a window, not the table as of a time.
+        /// The window of an INCREMENTAL_EXPORT, which has the changes of a window instead of the
+        /// table at one time.
         group window: Option<WindowRequest> as Window,
         default filter: ExportFilter = "FilterSpecification",
         /// The request's JSON text: descriptions repeat members of it.
         later echo: String as Whole,
     }
 
-    /// `FilterSpecification`: which items an export has, and what of each.
+    /// `FilterSpecification`: the exported items, and their exported attributes.
     #[derive(Eq, Default)]
     ExportFilter = "FilterSpecification" {
         optional filter_expression: String,
@@ -58,7 +59,7 @@ declare! { $ transfer
     #[derive(Eq)]
     ImportRequest = "ImportTableInput" {
         optional client_token: String,
-        // Before the rest: what is wrong with it is told first.
+        // First, because its faults are reported first.
         later table: CreateTableRequest as NewTable,
         required source: ImportSource = "S3BucketSource",
         required format: InputFormat = "InputFormat",
@@ -83,20 +84,20 @@ declare! { $ transfer
 
     #[derive(Eq, Default)]
     CsvOptions = "CsvOptions" {
-        /// A comma, unless said.
+        /// A comma by default.
         optional delimiter: u8 as Delimiter,
-        /// `None` takes the first line of each file.
+        /// `None` uses the first line of each file.
         optional header: Vec<String> as List<Header> = "HeaderList" [LengthMin(1), LengthMax(255)],
     }
 
-    /// ListExports and ListImports.
+    /// The request of ListExports and ListImports.
     #[derive(Eq, Default)]
     ListTransfersRequest = "ListExportsInput" {
-        /// Only of this table.
+        /// The only table to list.
         optional table_arn: String [LengthMin(1), LengthMax(1024)],
         /// 1 to 25.
         group limit: Option<u32> as PageLimit,
-        /// Arns after this one.
+        /// The list begins after this ARN.
         optional after: String as Token = "NextToken",
     }
 }
@@ -113,7 +114,7 @@ pub struct WindowRequest {
 /// The window of an incremental export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportWindow {
-    /// Its first millisecond since the epoch.
+    /// The first millisecond since the epoch.
     pub from_ms: u64,
     /// The first millisecond after it.
     pub to_ms: u64,
@@ -124,7 +125,7 @@ pub struct ExportWindow {
 }
 
 words! {
-    /// `ExportViewType`: which images of a changed item are written.
+    /// `ExportViewType`: the images of a changed item that are written.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
     ExportView {
@@ -133,11 +134,11 @@ words! {
     }
 }
 
-/// What is not supported when a request names that format.
+/// The name of the unsupported format in the error for a request that asks for it.
 pub const ION: &str = "the format ION";
 
 words! {
-    /// `ExportFormat`; ION is of exports that an earlier version made.
+    /// `ExportFormat`; ION is the format of some exports by an earlier version.
     #[derive(Default)]
     ExportFormat {
         #[default]
@@ -154,7 +155,7 @@ words! {
     }
 }
 
-/// An export as it is.
+/// The state of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     pub arn: String,
@@ -162,9 +163,9 @@ pub struct Export {
     pub status: TransferStatus,
     pub start_ms: u64,
     pub end_ms: Option<u64>,
-    /// The moment of a full export; the end of an incremental one's window.
+    /// The time of a full export; the end of an incremental one's window.
     pub time_ms: u64,
-    /// Of an incremental export.
+    /// The window of an incremental export.
     pub window: Option<ExportWindow>,
     pub items: u64,
     pub bytes: u64,
@@ -192,7 +193,7 @@ words! {
 }
 
 impl Export {
-    /// `ExportFormat`, of which the request alone tells.
+    /// Returns `ExportFormat`, which only the request holds.
     #[must_use]
     pub fn format(&self) -> ExportFormat {
         let request: serde_json::Value = serde_json::from_str(&self.echo).unwrap_or_default();
@@ -203,7 +204,7 @@ impl Export {
         }
     }
 
-    /// `ExportType`.
+    /// Returns `ExportType`.
     #[must_use]
     pub fn type_text(&self) -> &'static str {
         if self.window.is_some() {
@@ -214,7 +215,7 @@ impl Export {
     }
 }
 
-/// An import as it is.
+/// The state of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     pub arn: String,
@@ -234,6 +235,6 @@ pub struct Import {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListTransfersResponse<T> {
     pub transfers: Vec<T>,
-    /// The last one's ARN, when more remain.
+    /// The ARN of the last one, if more remain.
     pub next: Option<String>,
 }

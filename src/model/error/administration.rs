@@ -1,9 +1,10 @@
-//! What the operations beside tables and items refuse: tags, policies, backups, recovery, export, import, streams, time to live, and
-//! families of operations for which there is nothing (docs/dynamodb.md 16, 17, 18, 20, 21).
+//! Errors of the operations beside tables and items: tags, policies, backups, recovery, export,
+//! import, streams, time to live, and families of operations for features that do not exist here
+//! (docs/dynamodb.md 16, 17, 18, 20, 21).
 
 use super::value::INVALID;
 
-/// Of tags and resource ARNs: ValidationException where nothing else is said.
+/// An error of tags or resource ARNs: ValidationException unless another is given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
     #[error("Atleast one Tag needs to be provided as Input.")]
@@ -16,7 +17,7 @@ pub enum ResourceError {
     TagValue(String),
     #[error("{INVALID}ARNs must start with 'arn:': {0}")]
     NotAnArn(String),
-    /// Of another account or service: AccessDeniedException.
+    /// An ARN of another account or service: AccessDeniedException.
     #[error("User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn}", account = crate::model::arn::ACCOUNT)]
     Denied {
         operation: &'static str,
@@ -36,7 +37,8 @@ pub enum ResourceError {
     NextToken,
 }
 
-/// Of backups, recovery, export, import and policies; each variant says its exception.
+/// An error of backups, recovery, export, import or policies; the exception stands with each
+/// variant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecoveryError {
     /// TableNotFoundException.
@@ -96,7 +98,7 @@ pub enum RecoveryError {
         "Resource-based policy not found for the provided ResourceArn: Requested policy update expecting none to be present for {target}, but a policy exists with revision id {there}."
     )]
     PolicyExists { target: String, there: String },
-    /// PolicyNotFoundException; the sentence is our own.
+    /// PolicyNotFoundException; the sentence is not the service's.
     #[error(
         "Resource-based policy not found for the provided ResourceArn: Requested update for policy with revision id {expected}, but no policy is associated to target {target}."
     )]
@@ -131,22 +133,22 @@ pub enum StreamError {
     /// ValidationException.
     #[error("Invalid SequenceNumber")]
     SequenceNumber,
-    /// The member is missing: ValidationException.
+    /// A missing member: ValidationException.
     #[error("{member} is required when ShardIteratorType is {iterator_type}")]
     MemberMissing {
         member: &'static str,
         iterator_type: &'static str,
     },
-    /// The member does not belong to the type: ValidationException.
+    /// A member that the iterator type does not take: ValidationException.
     #[error("{member} must not be specified when ShardIteratorType is {iterator_type}")]
     MemberUnwanted {
         member: &'static str,
         iterator_type: &'static str,
     },
-    /// `ShardFilter` lacks a member: ValidationException.
+    /// A member that `ShardFilter` lacks: ValidationException.
     #[error("ShardFilter requires Type and ShardId")]
     ShardFilter,
-    /// By its ARN: ResourceNotFoundException.
+    /// An unknown ARN: ResourceNotFoundException.
     #[error("Requested resource not found: Stream: {0} not found")]
     NotFound(String),
     /// ResourceNotFoundException.
@@ -160,7 +162,7 @@ pub enum StreamError {
     Trimmed,
 }
 
-/// A change of a table's time to live that is refused: ValidationException.
+/// An error of UpdateTimeToLive: ValidationException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeToLiveError {
     #[error("TimeToLive is already enabled")]

@@ -1,8 +1,10 @@
-//! DynamoDB's name for an error (docs/dynamodb.md 24), the one place for all front ends, and its words: the service reads requests in two
-//! layers, which word some errors differently (docs/dynamodb.md 3.4, 2.4).
+//! DynamoDB's exception name of an error (docs/dynamodb.md 24), for all front ends, and its texts.
+//! The service parses requests in two layers, which word some errors differently (docs/dynamodb.md
+//! 3.4, 2.4).
 //!
-//! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
-//! give. Whoever knows the operation, `protocol::error_body`, asks [`Error::text`] for the words of its [`Layer`].
+//! An error is a value; `Display` gives the text of the older layer, which the control plane, batch
+//! writes, Scan and transactions return. `protocol::error_body` knows the operation, and asks
+//! [`Error::text`] for the text of its [`Layer`].
 
 use super::value::INVALID;
 use super::{
@@ -10,12 +12,12 @@ use super::{
     StreamError, ValueError,
 };
 
-/// Of what a person can cause by a bad request.
+/// The exception for a bad request.
 pub const VALIDATION: &str = "ValidationException";
-/// Of a failure that is not the request's.
+/// The exception for a failure of the service.
 pub const INTERNAL: &str = "InternalServerError";
 
-/// The short name of an exception, which reasons and statements have as their `Code`.
+/// Returns the short name of an exception, the `Code` of cancellation reasons and batch statements.
 #[must_use]
 pub fn code(exception: &'static str) -> &'static str {
     match exception {
@@ -28,7 +30,7 @@ pub fn code(exception: &'static str) -> &'static str {
 const NOT_FOUND: &str = "ResourceNotFoundException";
 
 impl Error {
-    /// The exception's name as the API's model has it, without a namespace.
+    /// Returns the exception's name in the API's model, without a namespace.
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {
@@ -111,26 +113,28 @@ fn of_recovery(error: &RecoveryError) -> &'static str {
     }
 }
 
-/// Stands before the text of an error of some families.
+/// The prefix of an error's text in some families.
 const COUNT: &str = "1 validation error detected: ";
 
-/// The layer that reads an operation's request, and what it puts the count before.
+/// The layer that parses an operation's request, and the errors that it prefixes with a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// PutItem, UpdateItem, DeleteItem: the current layer; values, expressions and Expected are counted.
+    /// PutItem, UpdateItem, DeleteItem: the current layer; values, expressions and Expected have
+    /// the count.
     Write,
-    /// GetItem, BatchGetItem: the current layer, nothing is counted.
+    /// GetItem, BatchGetItem: the current layer, no count.
     Read,
-    /// Query: the current layer; of its own checks those of Select alone are counted.
+    /// Query: the current layer; of its own checks only those of Select have the count.
     Query,
-    /// TransactGetItems, TransactWriteItems: the older layer; what is wrong with an attribute's name is told without its family.
+    /// TransactGetItems, TransactWriteItems: the older layer; a fault of an attribute's name is
+    /// reported without the prefix of its family.
     Transaction,
-    /// All other operations: the older layer, nothing is counted.
+    /// All other operations: the older layer, no count.
     Older,
 }
 
 impl Error {
-    /// The text as an operation of that layer gives it.
+    /// Returns the text that an operation of `layer` gives.
     #[must_use]
     pub fn text(&self, layer: Layer) -> String {
         match layer {
@@ -144,7 +148,7 @@ impl Error {
         format!("{count}{}", self.current_text(layer))
     }
 
-    /// The current layer's words.
+    /// Returns the text of the current layer.
     fn current_text(&self, layer: Layer) -> String {
         match self {
             // Without the older layer's `ExpressionAttributeValues contains invalid value: … for key :v`.
@@ -211,7 +215,7 @@ fn is_counted_value(fault: &ValueError) -> bool {
     }
 }
 
-/// Expected's own faults; AttributeUpdates has the others.
+/// Returns true for the errors of Expected; the others are those of AttributeUpdates.
 fn is_of_expected(fault: &LegacyError) -> bool {
     match fault {
         LegacyError::ArgumentCount { .. }

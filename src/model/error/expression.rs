@@ -1,5 +1,6 @@
-//! Bad expressions (docs/dynamodb.md 7.1, 7.6, 7.9), each of which names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …;
-//! bad parameters of the kind before expressions (8); and updates that do not fit the item (5.2, 6.3, 7.11, 8.3, 9.4).
+//! Errors of expressions (docs/dynamodb.md 7.1, 7.6, 7.9), each with its parameter:
+//! `KeyConditionExpression`, `ProjectionExpression`, …; of parameters from before expressions (8);
+//! and of updates that do not fit the item (5.2, 6.3, 7.11, 8.3, 9.4).
 
 use super::value::{INVALID, ValueError};
 use crate::model::attribute_value::AttributeType;
@@ -15,16 +16,16 @@ pub enum ExpressionParameter {
 }
 
 impl ExpressionParameter {
-    /// What can use values in PutItem, DeleteItem and the actions of a transaction.
+    /// The parameters that can use values in PutItem, DeleteItem and the actions of a transaction.
     pub const OF_CONDITION: &[Self] = &[Self::Condition];
-    /// The same of UpdateItem.
+    /// The parameters that can use values in UpdateItem.
     pub const OF_UPDATE: &[Self] = &[Self::Update, Self::Condition];
-    /// The same of Query.
+    /// The parameters that can use values in Query.
     pub const OF_QUERY: &[Self] = &[Self::Filter, Self::KeyCondition];
-    /// The same of Scan.
+    /// The parameters that can use values in Scan.
     pub const OF_SCAN: &[Self] = &[Self::Filter];
 
-    /// The member of a request.
+    /// Returns the name of the request's member.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,7 +38,7 @@ impl ExpressionParameter {
     }
 }
 
-/// `FilterExpression and KeyConditionExpression are null`.
+/// Returns `FilterExpression and KeyConditionExpression are null`.
 fn are_null(parameters: &[ExpressionParameter]) -> String {
     let names: Vec<&str> = parameters
         .iter()
@@ -72,7 +73,7 @@ pub enum ExpressionError {
     /// Names or values given, but no expression uses any.
     #[error("ExpressionAttributeNames can only be specified when using expressions")]
     NamesWithoutExpression,
-    /// None of the parameters that could use them is there.
+    /// None of the parameters that could use them is present.
     #[error("ExpressionAttributeValues can only be specified when using expressions: {}", are_null(.0))]
     ValuesWithoutExpression(&'static [ExpressionParameter]),
     #[error("ExpressionAttributeNames must not be empty")]
@@ -85,7 +86,7 @@ pub enum ExpressionError {
     ValueKey(AliasFault),
     #[error("ExpressionAttributeNames contains invalid value: {} for key {alias}", .fault.without_family())]
     InvalidName { alias: String, fault: ValueError },
-    /// Raised here for nesting, and by whoever reads the values from a wire form for anything else.
+    /// Raised here for nesting, and by parsers of wire forms for any other fault.
     #[error("ExpressionAttributeValues contains invalid value: {fault} for key {alias}")]
     InvalidValue { alias: String, fault: ValueError },
     /// In bytes, aliases included.
@@ -98,7 +99,7 @@ pub enum ExpressionError {
     NamesUnused(String),
     #[error("Value provided in ExpressionAttributeValues unused in expressions: keys: {0}")]
     ValuesUnused(String),
-    /// Key condition against the schema, see docs/dynamodb.md 7.6.
+    /// A key condition that does not fit the schema, see docs/dynamodb.md 7.6.
     #[error("Conditions can be of length 1 or 2 only")]
     ConditionCount,
     #[error(
@@ -108,10 +109,11 @@ pub enum ExpressionError {
         conditions: usize,
         attributes: usize,
     },
-    /// Of an index with several attributes in a key; joined by `, `.
+    /// For an index with several attributes in a key; names joined by `, `.
     #[error("HASH key attributes {0} must have equality conditions specified in the query")]
     HashAttributes(String),
-    /// The same of its sort key: those that lack a condition before one that has one.
+    /// The same for its sort key: the attributes without a condition before one that has a
+    /// condition.
     #[error(
         "RANGE key attributes {lacking} must have equality conditions specified in the query because a condition is present on key attribute {given}"
     )]
@@ -128,7 +130,7 @@ pub enum ExpressionError {
     ConditionType,
 }
 
-/// What is wrong with the key of a name or value.
+/// The fault of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AliasFault {
     #[error("The expression attribute map contains an empty key;")]
@@ -140,19 +142,19 @@ pub enum AliasFault {
     Syntax(String),
 }
 
-/// What is wrong inside one expression.
+/// A fault inside one expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionFault {
     #[error("The expression can not be empty;")]
     Empty,
     #[error("Expression size has exceeded the maximum allowed size; expression size: {0}")]
     TooLong(usize),
-    /// The same of an UpdateExpression, whose size is not told.
+    /// The same for an UpdateExpression; its text does not give the size.
     #[error("Expression size has exceeded the maximum allowed size;")]
     UpdateTooLong,
     #[error("The expression contains too many operators; operator count: {0}")]
     TooManyOperators(usize),
-    /// Our own.
+    /// An addition of this engine.
     #[error(
         "The expression uses values of more than 32 MiB in all, each counted as often as it is used"
     )]
@@ -179,7 +181,7 @@ pub enum ExpressionFault {
     UnknownFunction(String),
     #[error("The function is not allowed to be used this way in an expression; function: {0}")]
     FunctionMisused(String),
-    /// A function of updates in a condition, or the other way round; `language` with its article.
+    /// An update function in a condition, or the reverse; `language` with its article.
     #[error("The function is not allowed in {language} expression; function: {function}")]
     FunctionOfOther {
         language: &'static str,
@@ -241,7 +243,7 @@ pub enum ExpressionFault {
         "Invalid condition in KeyConditionExpression: {0} operator must have the key attribute as its first operand"
     )]
     AttributeNotFirst(&'static str),
-    /// Rendered document paths, the one that appears first first.
+    /// Rendered document paths, in the order in which they appear.
     #[error(
         "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: {one}, path two: {two}"
     )]
@@ -254,7 +256,7 @@ pub enum ExpressionFault {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LegacyError {
-    /// `operator` as the wire spells it.
+    /// `operator` is spelled as on the wire.
     #[error("{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator")]
     ArgumentCount { operator: &'static str },
     #[error("{INVALID}ComparisonOperator {operator} is not valid for {actual} AttributeValue type")]
@@ -303,20 +305,21 @@ pub enum LegacyError {
     DeleteType(AttributeType),
     #[error("{INVALID}ADD action is not supported for the type {0}")]
     AddType(AttributeType),
-    /// As an expression with as many.
+    /// The same limit as that of an expression.
     #[error("{INVALID}The parameter contains too many conditions; condition count: {0}")]
     TooManyConditions(usize),
-    /// Our own bound: what an expression with as many operators of as many operands has.
+    /// An addition of this engine: the number of values in an expression with the most operators
+    /// and operands.
     #[error("{INVALID}The parameter contains too many values; at most 30000, value count: {0}")]
     TooManyValues(usize),
-    /// Of AttributesToGet.
+    /// A name in AttributesToGet.
     #[error("{INVALID}Duplicate value in attribute name: {0}")]
     DuplicateAttribute(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateError {
-    /// From a stored value, so that nothing in the statement shows the type.
+    /// A stored value, so that nothing in the expression shows the type.
     #[error(
         "The update expression attempted to update the secondary index key to unsupported type"
     )]
@@ -329,7 +332,7 @@ pub enum UpdateError {
     MissingAttribute,
     #[error("An operand in the update expression has an incorrect data type")]
     OperandType,
-    /// The same of `AttributeUpdates`.
+    /// The same for `AttributeUpdates`.
     #[error("Type mismatch for attribute to update")]
     AttributeType,
     #[error("The document path provided in the update expression is invalid for update")]

@@ -1,7 +1,7 @@
-//! What can go wrong, one enum per family; `Display` is DynamoDB's own text.
+//! Errors, one enum for each family; `Display` is DynamoDB's own text.
 //!
-//! Errors name what happened. Where an error becomes an HTTP body (`protocol::error_body`) or an errno (`fs::error`) is decided
-//! there, by exhaustive matches; DynamoDB's name for it is in [`exception`].
+//! An error is a value that names its cause. `protocol::error_body` makes an HTTP body of it and
+//! `fs::error` an errno, by exhaustive matches; DynamoDB's name for it is in [`exception`].
 
 use super::item::Item;
 
@@ -51,7 +51,7 @@ pub enum Error {
     /// An update that does not fit the item: ValidationException.
     #[error(transparent)]
     Update(#[from] UpdateError),
-    /// A bad request to a stream: each says which exception.
+    /// A bad request to a stream; the exception stands with each variant.
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A bad UpdateTimeToLive: ValidationException.
@@ -89,13 +89,13 @@ pub enum Error {
     /// A bad PartiQL statement: ValidationException, or DuplicateItemException.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// Of backups, recovery, export, import, policies: each its own exception.
+    /// An error of backups, recovery, export, import or policies, each with its own exception.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
-    /// Data operation on a table that is not there or not ready: ResourceNotFoundException.
+    /// A data operation on a table that does not exist or is not ready: ResourceNotFoundException.
     #[error("Requested resource not found")]
     ResourceNotFound,
-    /// Control operation on a table that is not there: ResourceNotFoundException.
+    /// A control operation on a table that does not exist: ResourceNotFoundException.
     #[error("Requested resource not found: Table: {0} not found")]
     TableNotFound(String),
     /// ResourceInUseException.
@@ -109,39 +109,47 @@ pub enum Error {
         "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
     )]
     DeletionProtected,
-    /// ConditionalCheckFailedException; the existing item when it was asked for.
+    /// ConditionalCheckFailedException, with the existing item if the request asks for it.
     #[error("The conditional request failed")]
     ConditionalCheckFailed { item: Option<Box<Item>> },
-    /// The table's item collection would pass its limit: ItemCollectionSizeLimitExceededException.
+    /// A write that would exceed the limit of an item collection:
+    /// ItemCollectionSizeLimitExceededException.
     #[error("Collection size exceeded.")]
     ItemCollectionSizeLimitExceeded,
-    /// There was no capacity left: ProvisionedThroughputExceededException, ThrottlingException, or RequestLimitExceeded of the account.
+    /// No capacity is left: ProvisionedThroughputExceededException, ThrottlingException, or
+    /// RequestLimitExceeded for the account.
     #[error(transparent)]
     Throttled(Box<Throttled>),
-    /// The values of its items would take too much memory: RequestLimitExceeded, as of who asks for too much at once.
+    /// The values of the request's items would take too much memory: RequestLimitExceeded, as for a
+    /// client with too many requests at once.
     #[error(
         "The items of this request have too many values to be in memory together; ask for fewer of them at once, or later."
     )]
     TooManyValues,
-    /// A member or combination that this version does not serve: ValidationException with a plain sentence.
+    /// A member or combination that this version does not serve: ValidationException with a plain
+    /// sentence.
     #[error("{0} is not supported by this version of ddbfs")]
     NotSupported(&'static str),
-    /// What another service has no way to tell or to do, in a whole sentence: ValidationException.
+    /// Something that another service cannot report or do, as a whole sentence:
+    /// ValidationException.
     #[error("{0}")]
     Unavailable(&'static str),
-    /// A write where nothing may be written: AccessDeniedException.
+    /// A write to a read-only mount: AccessDeniedException.
     #[error("this mount only reads; mount with -o rw to write (and see --max-wcu and --budget)")]
     ReadOnly,
-    /// It would cost more than it may; says what it would cost and what helps: LimitExceededException.
+    /// A request that would cost more than its budget; the text gives the cost and the remedy:
+    /// LimitExceededException.
     #[error("{0}")]
     Budget(String),
-    /// A service elsewhere failed, or cannot be reached: the exception that it named.
+    /// A failure of another service, or a service that cannot be reached: the exception that it
+    /// named.
     #[error(transparent)]
     Remote(Box<RemoteError>),
-    /// Who asked has a signal, and waits no longer for a service elsewhere: InternalServerError.
+    /// The calling process has a pending signal, and no longer waits for another service:
+    /// InternalServerError.
     #[error("interrupted")]
     Interrupted,
-    /// The store failed: InternalServerError.
+    /// A failure of the store: InternalServerError.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -154,7 +162,7 @@ impl From<RemoteError> for Error {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The disk is full: the write changed nothing; reads and deletes go on.
+    /// The disk is full: the write changed nothing; reads and deletes still work.
     #[error("the disk is full; free some space and write again")]
     NoSpace,
     #[error("the store failed: {0}")]
@@ -162,7 +170,7 @@ pub enum StoreError {
     /// Bytes on disk that this version cannot read.
     #[error("the store holds bytes that cannot be read: {0}")]
     Corrupt(&'static str),
-    /// The data file as a whole, which nobody should go on with: the sentence.
+    /// Damage of the data file as a whole, which must not be used any more: the sentence.
     #[error("{0}")]
     Damaged(String),
     #[error("the data directory was written by a newer format, version {0}; use a newer ddbfs")]

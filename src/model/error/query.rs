@@ -1,5 +1,5 @@
-//! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7), and bad keys: of an item put, of a `Key` parameter, and
-//! index keys in an item (6.2, 9.4).
+//! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7), and bad keys:
+//! of a put item, of a `Key` parameter, and index keys in an item (6.2, 9.4).
 
 use super::ValueError;
 use super::value::INVALID;
@@ -89,7 +89,8 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// The text of a fault in ExclusiveStartKey; `text` is the fault's own (docs/dynamodb.md 2.6).
+    /// Returns the text of a fault in ExclusiveStartKey; `text` is the fault's own text
+    /// (docs/dynamodb.md 2.6).
     #[must_use]
     pub fn start_key_text(fault: &ValueError, text: &str) -> String {
         let inner = match fault {
@@ -121,7 +122,7 @@ pub enum KeyError {
         expected: AttributeType,
         actual: AttributeType,
     },
-    /// Of a `Key` parameter: an attribute missing, extra or of another type.
+    /// A `Key` parameter with an attribute missing, extra or of another type.
     #[error("The provided key element does not match the schema")]
     SchemaMismatch,
     #[error(

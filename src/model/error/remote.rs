@@ -1,30 +1,31 @@
-//! What a service elsewhere answered, where nothing is decided by it but the errno: in its own words.
+//! Failures of another service in its own words; the only decision made from one is its errno.
 
 use super::exception::{INTERNAL, VALIDATION};
 
-/// A failure that another service told, or that kept its answer away.
+/// A failure that another service reported, or the loss of its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoteError {
-    /// A name of [`NAMES`]; for any other what its status comes to, and [`INTERNAL`] where there was no answer.
+    /// A name of [`NAMES`]; for any other name the exception of its HTTP status, and [`INTERNAL`]
+    /// if there was no response.
     pub exception: &'static str,
-    /// Of HTTP; 0 where there was no answer.
+    /// The HTTP status; 0 if there was no response.
     pub status: u16,
-    /// The service's own words, or a sentence about what kept them away.
+    /// The service's own words, or a sentence about the reason for the missing response.
     pub message: String,
 }
 
-/// What can be done about a remote failure.
+/// The kind of a remote failure, by its remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteCause {
-    /// The request asks for what cannot be.
+    /// An impossible request.
     Invalid,
-    /// The credentials, or what they allow.
+    /// The credentials, or their permissions.
     Denied,
     NotFound,
-    /// What is to be changed is in use, by this or by another request.
+    /// The resource to change is in use, by this or by another request.
     InUse,
-    /// Asked for too much: later it may do.
+    /// Too many requests: a retry may succeed.
     Throttled,
     /// A quota of the account.
     Limit,
@@ -34,7 +35,7 @@ pub enum RemoteCause {
     Failed,
 }
 
-/// The exceptions that services are known to answer with, beside those of which the typed errors tell.
+/// The exceptions that services are known to return, beside those of the typed errors.
 pub const NAMES: [(&str, RemoteCause); 34] = [
     (VALIDATION, RemoteCause::Invalid),
     ("SerializationException", RemoteCause::Invalid),
@@ -79,7 +80,7 @@ pub const NAMES: [(&str, RemoteCause); 34] = [
 ];
 
 impl RemoteError {
-    /// What a service said under that name.
+    /// Returns the failure that a service reported under this exception name.
     #[must_use]
     pub fn new(name: &str, status: u16, message: impl Into<String>) -> Self {
         let known = NAMES
@@ -105,7 +106,7 @@ impl RemoteError {
         }
     }
 
-    /// There is no answer; `sentence` says why and what to do.
+    /// Returns a failure without a response; `sentence` gives reason and remedy.
     #[must_use]
     pub fn unreachable(sentence: impl Into<String>) -> Self {
         Self {
@@ -115,7 +116,7 @@ impl RemoteError {
         }
     }
 
-    /// There is an answer, but it is none.
+    /// Returns the failure of a response that cannot be parsed.
     #[must_use]
     pub fn unreadable(what: impl std::fmt::Display) -> Self {
         let message = format!(
@@ -128,7 +129,7 @@ impl RemoteError {
         }
     }
 
-    /// What can be done about it.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn cause(&self) -> RemoteCause {
         NAMES
@@ -137,7 +138,8 @@ impl RemoteError {
             .map_or(RemoteCause::Failed, |(_, cause)| *cause)
     }
 
-    /// What a service said of a part of a request, by its `Code`: see [`code`](super::exception::code).
+    /// Returns the failure of a part of a request, by its `Code`: see
+    /// [`code`](super::exception::code).
     #[must_use]
     pub fn of_reason(code: &str, message: impl Into<String>) -> Self {
         let name = match code {

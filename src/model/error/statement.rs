@@ -1,5 +1,5 @@
-//! Bad PartiQL statements, and good ones that could not be carried out (docs/dynamodb.md 19). Texts are the service's where it has been
-//! heard; the others say what to write instead.
+//! Errors of PartiQL statements, in parsing and in execution (docs/dynamodb.md 19). Texts are the
+//! service's if known; the others say what to write instead.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use super::Error;
 use super::expression::ExpressionFault;
 use super::value::{NumberError, ValueError};
 
-/// Where a token stands in its statement.
+/// The position of a token in its statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
-    /// From 1.
+    /// Counted from 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// In characters, counted from 1.
     pub column: u32,
-    /// Characters of the token.
+    /// The characters of the token.
     pub length: u32,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Place {
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StatementError {
-    /// What is wrong in a few words; nothing for text that is no token.
+    /// The fault in a few words; empty for text that is no token.
     #[error("Statement wasn't well formed, can't be processed: {0}")]
     Syntax(&'static str),
     #[error("Number of parameters in request and statement don't match.")]
@@ -35,7 +35,7 @@ pub enum StatementError {
     Alias,
     #[error("Other attributes should not be present in the projection when '*' is used.")]
     StarBesideOthers,
-    /// Something else than a document path among the columns.
+    /// Something other than a document path among the columns.
     #[error("Unexpected path component at {0}")]
     Column(Place),
     /// Two columns of the result with this name.
@@ -86,7 +86,7 @@ pub enum StatementError {
     Number { error: NumberError, path: String },
     #[error("Nesting Levels have exceeded supported limits under {0}")]
     Nesting(String),
-    /// Of an item that an update makes.
+    /// Nesting of an item that results from an update.
     #[error("Nesting Levels have exceeded supported limits")]
     ItemNesting,
     /// A bad value in a literal.
@@ -201,16 +201,16 @@ pub enum StatementError {
     NextToken,
     #[error("NextToken does not match request")]
     NextTokenMismatch,
-    /// DuplicateItemException.
+    /// A put of an existing item: DuplicateItemException.
     #[error("Duplicate primary key exists in table")]
     Duplicate,
-    /// A statement of a transaction, by place from 0.
+    /// An error of a transaction's statement; `place` counts from 0.
     #[error("Validation failed in TransactStatements[{place}]: {error}")]
     InTransaction { place: usize, error: Box<Error> },
 }
 
 impl StatementError {
-    /// The same as one statement of a transaction.
+    /// Returns the error of one statement of a transaction.
     #[must_use]
     pub fn in_transaction(place: usize, error: Error) -> Error {
         Self::InTransaction {

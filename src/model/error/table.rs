@@ -1,5 +1,5 @@
-//! Bad CreateTable and UpdateTable requests (docs/dynamodb.md 9.2, 11.1, 11.3), and what control operations refuse for a table's state or
-//! a limit.
+//! Errors of CreateTable and UpdateTable requests (docs/dynamodb.md 9.2, 11.1, 11.3), and errors of
+//! control operations that conflict with a table's state or a limit.
 
 use super::value::INVALID;
 use crate::model::limits::SAVED_QUERIES_MAX;
@@ -95,7 +95,7 @@ pub enum SchemaError {
         "{INVALID}Requested {member} for OnDemandThroughput for {of} is outside of valid range"
     )]
     OnDemandRange { member: &'static str, of: String },
-    /// `than` is what the table or index begins with.
+    /// `than` names the initial throughput of the table or index.
     #[error("{INVALID}Requested {member} for WarmThroughput for {of} is lower than {than}")]
     WarmBelowInitial {
         member: &'static str,
@@ -127,7 +127,7 @@ pub enum SchemaError {
     TooManyTags,
 }
 
-/// ValidationException.
+/// An error of UpdateTable: ValidationException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateTableError {
     #[error(
@@ -220,10 +220,10 @@ pub enum UpdateTableError {
         "{INVALID}Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{{existing}}}] New schema: Schema:[SchemaElement: key{{{new}}}]"
     )]
     Redefined { existing: String, new: String },
-    /// Of this program alone: there is no such operation in the service.
+    /// An addition of this program: the service has no such operation.
     #[error("Table {0} has no global secondary indexes whose propagation could be paused")]
     NoGlobalIndexes(String),
-    /// Of a table without one; `action` is `disable` or `update`.
+    /// A table without a destination; `action` is `disable` or `update`.
     #[error(
         "Table is not in a valid state to {action} Kinesis Streaming Destination: No streaming destination with streamArn: {stream_arn} found for table with tableName: {table}"
     )]
@@ -245,7 +245,7 @@ pub enum LimitError {
         "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20"
     )]
     GlobalIndexes,
-    /// The dates are the service's long form.
+    /// The dates are in the service's long form.
     #[error(
         "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at {next}"
     )]
@@ -263,7 +263,7 @@ pub enum LimitError {
         value: u64,
         maximum: u64,
     },
-    /// Our own: of the filesystem's saved queries.
+    /// An addition of this program, for the filesystem's saved queries.
     #[error("a table keeps at most {SAVED_QUERIES_MAX} saved queries; remove some")]
     SavedQueries,
 }
@@ -283,7 +283,8 @@ pub enum InUseError {
         "{IN_USE}Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {index}"
     )]
     IndexAllocating { table: String, index: String },
-    /// Of an index whose name is that of one being created. The two blanks here and below are the service's.
+    /// An index with the name of one that is being created. The two blanks here and below are the
+    /// service's.
     #[error("{IN_USE}Index is being created.  Table: {table} Index: {index}")]
     IndexCreating { table: String, index: String },
     #[error(
@@ -313,17 +314,17 @@ pub enum InUseError {
     /// A backup, restore or export reads the table.
     #[error("{IN_USE}Table: {0} is being backed up, restored from or exported.")]
     BeingRead(String),
-    /// Of `DeleteTableRequest::only_if_empty`.
+    /// The error of `DeleteTableRequest::only_if_empty`.
     #[error("The table has items: {0}")]
     HasItems(String),
 }
 
-/// ResourceNotFoundException of what is not a table's name.
+/// A missing resource other than a table: ResourceNotFoundException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotFoundError {
     #[error("Requested resource not found: Index {index} for table {table}")]
     Index { index: String, table: String },
-    /// The same of contributor insights.
+    /// The text of contributor insights for the same error.
     #[error("Requested resource not found: Index: {index} not found for table: {table}")]
     IndexOfTable { index: String, table: String },
     #[error("Requested resource not found: ResourceArn: {0} not found")]

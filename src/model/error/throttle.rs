@@ -1,19 +1,20 @@
-//! Requests that are refused because they ask for more than there is (docs/dynamodb.md 22.2). Only a database that simulates this refuses.
+//! Requests that are throttled (docs/dynamodb.md 22.2). Only a database that simulates throttling
+//! refuses them.
 
 use crate::model::{AttributeValue, IndexName, TableName};
 
-/// What was exceeded.
+/// The exceeded limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThrottleCause {
     /// The units a second of the table or index.
     ProvisionedThroughput,
-    /// What one partition gives.
+    /// The throughput of one partition.
     KeyRange,
     /// A partition's even share of the units of its table or index, without adaptive capacity.
     Share,
-    /// The maximum that was set for on-demand throughput.
+    /// The configured maximum of on-demand throughput.
     MaxOnDemand,
-    /// What an on-demand table or index is scaled for, or the quota of a table.
+    /// The throughput for which an on-demand table or index is scaled, or the quota of a table.
     AccountLimit,
     /// The quota of all tables together.
     AccountQuota,
@@ -32,37 +33,37 @@ impl ThrottleCause {
 
 const THROTTLING: &str = "ThrottlingException";
 
-/// A request that was refused.
+/// A throttled request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Throttled {
     pub table: TableName,
-    /// The index that had no more, for its own reads or for a write of the table.
+    /// The index that had no capacity left, for its own reads or for a write of the table.
     pub index: Option<IndexName>,
     pub is_write: bool,
-    /// Has the table provisioned throughput?
+    /// True if the table has provisioned throughput.
     pub is_provisioned: bool,
     pub cause: ThrottleCause,
     pub at: ThrottledAt,
 }
 
-/// Where a limit was met, for people: DynamoDB's answer has none of it.
+/// The place of the limit, for human readers: DynamoDB's response has none of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThrottledAt {
-    /// Units a second that there are.
+    /// The limit in units a second.
     pub units_max: u64,
-    /// Number of the partition.
+    /// The number of the partition.
     pub partition: u32,
-    /// First digits of the hashes in it; the last are those of the next partition.
+    /// The first digits of the partition's lowest hash, and of the next partition's lowest hash.
     pub hashes: (String, String),
-    /// The partition keys that have something in it, where it is the limit and they are few.
+    /// The partition keys in the partition, if it is the limit and they are few.
     pub keys: Vec<Vec<AttributeValue>>,
-    /// The partition key asked for; `None` when nothing has it.
+    /// The requested partition key; `None` if no item has it.
     pub key: Option<Vec<AttributeValue>>,
 }
 
 impl Throttled {
-    /// `TableWriteProvisionedThroughputExceeded` and its 15 likes.
+    /// Returns `TableWriteProvisionedThroughputExceeded` or one of its 15 variants.
     #[must_use]
     pub fn reason(&self) -> String {
         let of = if self.index.is_some() {
@@ -74,7 +75,7 @@ impl Throttled {
         format!("{of}{what}{}", self.cause.name())
     }
 
-    /// DynamoDB's name for it.
+    /// Returns DynamoDB's exception name.
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match (self.cause, self.is_provisioned) {
@@ -84,7 +85,7 @@ impl Throttled {
         }
     }
 
-    /// How the body names its reasons.
+    /// Returns the name of the body's member for the reasons.
     #[must_use]
     pub fn reasons_member(&self) -> &'static str {
         if self.exception() == THROTTLING {
@@ -94,7 +95,7 @@ impl Throttled {
         }
     }
 
-    /// Where and what was exceeded: a sentence without its full stop.
+    /// Returns the place and the exceeded limit: a sentence without its full stop.
     #[must_use]
     pub fn whereabouts(&self) -> String {
         let kind = if self.is_write { "write" } else { "read" };
@@ -148,7 +149,7 @@ impl Throttled {
         format!("{exceeded}; asked for: {asked}")
     }
 
-    /// What to do about it; paths are below the mount.
+    /// Returns the remedy; paths are relative to the mount.
     #[must_use]
     pub fn hint(&self) -> String {
         let index = self

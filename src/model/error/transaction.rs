@@ -1,11 +1,12 @@
-//! Bad batches and transactions, and why a good transaction was cancelled (docs/dynamodb.md 14, 15).
+//! Errors of batches and transactions, and the reasons of a cancelled transaction (docs/dynamodb.md
+//! 14, 15).
 
 use std::fmt;
 
 use super::{Error, RemoteError, StatementError, Throttled, exception};
 use crate::model::item::Item;
 
-/// A transaction that is refused as a whole: ValidationException.
+/// An error of a transaction as a whole: ValidationException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionError {
     #[error("TransactItems can only contain one of Check, Put, Update or Delete")]
@@ -18,28 +19,28 @@ pub enum TransactionError {
     TooLarge,
 }
 
-/// What one action had to do with the end of its transaction.
+/// The part of one action in a transaction's cancellation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CancellationReason {
-    /// Nothing was wrong with it.
+    /// The action had no fault.
     None,
-    /// The existing item when it was asked for.
+    /// The existing item, if the request asks for it.
     ConditionalCheckFailed {
         item: Option<Box<Item>>,
     },
     ItemCollectionSizeLimitExceeded,
-    /// Of a PartiQL INSERT: there is such an item.
+    /// A PartiQL INSERT of an existing item.
     DuplicateItem,
-    /// There was no capacity left for it.
+    /// No capacity was left for the action.
     Throttled(Box<Throttled>),
-    /// What another service said of it.
+    /// A failure that another service reported.
     Remote(Box<RemoteError>),
-    /// What the operation alone would have failed with.
+    /// The error that the operation alone would have returned.
     ValidationError(Box<Error>),
 }
 
 impl CancellationReason {
-    /// `Code`.
+    /// Returns `Code`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -56,7 +57,7 @@ impl CancellationReason {
         }
     }
 
-    /// `Message`.
+    /// Returns `Message`.
     #[must_use]
     pub fn message(&self) -> Option<String> {
         match self {
@@ -74,7 +75,7 @@ impl CancellationReason {
         }
     }
 
-    /// `Item`.
+    /// Returns `Item`.
     #[must_use]
     pub fn item(&self) -> Option<&Item> {
         match self {
@@ -94,7 +95,7 @@ impl CancellationReason {
 pub struct Cancellation(pub Vec<CancellationReason>);
 
 impl Cancellation {
-    /// Among `count` actions, the one at `place` could not be carried out.
+    /// Returns the cancellation of `count` actions of which the one at `place` failed.
     #[must_use]
     pub fn invalid(count: usize, place: usize, error: Error) -> Self {
         let mut error = Some(Box::new(error));
@@ -130,15 +131,15 @@ pub enum BatchError {
         "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
     )]
     NoRequestItems,
-    /// Of one table of BatchGetItem; the table as it was named.
+    /// The name of a table of BatchGetItem, as sent.
     #[error(
         "1 validation error detected: Value at 'RequestItems.{0}.member.Keys' failed to satisfy constraint: Member must have length greater than or equal to 1"
     )]
     NoKeys(String),
-    /// Over all tables.
+    /// Counted over all tables.
     #[error("Too many items requested for the {operation} call")]
     TooManyItems { operation: &'static str },
-    /// Of one table of BatchGetItem; the table as it was named. The capital letters are the service's own.
+    /// The name of a table of BatchGetItem, as sent. The capital letters are the service's own.
     #[error(
         "1 validation error detected: Value at 'RequestItems.{table}.member.Keys' failed to satisfy constraint: Member must have length less than or equal to {max}"
     )]

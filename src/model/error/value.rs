@@ -50,13 +50,13 @@ pub enum ValueError {
 }
 
 impl ValueError {
-    /// Is it about the name of an attribute?
+    /// True if the error is about the name of an attribute.
     #[must_use]
     pub fn is_of_name(&self) -> bool {
         matches!(self, Self::EmptyAttributeName | Self::AttributeNameTooLong)
     }
 
-    /// The text without `One or more parameter values were invalid: `.
+    /// Returns the text without `One or more parameter values were invalid: `.
     #[must_use]
     pub fn without_family(&self) -> String {
         let text = self.to_string();
@@ -64,7 +64,8 @@ impl ValueError {
             .map_or_else(|| text.clone(), str::to_owned)
     }
 
-    /// The words of the service's current layer; `Display` has the older layer's (docs/dynamodb.md 3.4).
+    /// Returns the text of the service's current layer; `Display` gives the older layer's
+    /// (docs/dynamodb.md 3.4).
     #[must_use]
     pub fn current_text(&self) -> String {
         match self {
@@ -101,7 +102,8 @@ fn base64(elements: &[impl AsRef<[u8]>]) -> Vec<String> {
         .collect()
 }
 
-/// Those before the first repeat sorted, the repeat, the others as sent: so the service shows a collection with duplicates.
+/// Returns a collection with duplicates in the order in which the service shows it: the elements
+/// before the first repeat sorted, then the repeat, then the others as sent.
 fn repeat_shown<T: Ord>(sent: &[T]) -> Vec<&T> {
     let mut seen = BTreeSet::new();
     let repeat = sent
@@ -141,7 +143,8 @@ pub enum NumberError {
 }
 
 impl NumberError {
-    /// The words of the service's current layer, which reads exponents of up to 64 bits (docs/dynamodb.md 3.4).
+    /// Returns the text of the service's current layer, which parses exponents of up to 64 bits
+    /// (docs/dynamodb.md 3.4).
     #[must_use]
     pub fn current_text(&self) -> String {
         match self {
