@@ -1,5 +1,5 @@
-//! BatchGetItem and BatchWriteItem: what they have beside their declarations (docs/dynamodb.md 14). What was not done is told by the tables as
-//! the request named them.
+//! BatchGetItem and BatchWriteItem: the parts beside their declarations (docs/dynamodb.md 14).
+//! Unprocessed requests are returned under the tables as the request named them.
 
 use super::capacity::{self, Units};
 use super::declared::*;
@@ -15,14 +15,15 @@ use crate::model::limits::{BATCH_GET_KEYS_MAX, BATCH_WRITE_REQUESTS_MAX};
 
 batches!(wire);
 
-/// The tables of a batch, if there are any.
+/// Returns the tables of a batch, if there are any.
 fn tables(members: Members<'_>) -> Option<Members<'_>> {
     members
         .structure("RequestItems")
         .filter(|tables| tables.iter().next().is_some())
 }
 
-/// What `read` makes of each table, and how many requests that are: at most so many in all.
+/// Reads each table with `read`, which also returns the number of its requests; together at most
+/// `max`.
 fn read_tables<T>(
     members: Members<'_>,
     (operation, max): (&'static str, usize),
@@ -41,7 +42,7 @@ fn read_tables<T>(
 }
 
 fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
-    // Before the constraints: one that is missing and one that is empty get the same text.
+    // Before the constraints: a missing map and an empty one get the same text.
     let Some(tables) = tables(members) else {
         return Err(BatchError::NoRequestItems.into());
     };
@@ -103,7 +104,8 @@ impl Group<Vec<TableKeys>> for Gets {
     }
 }
 
-/// A key that is there twice. For the operation to tell: expressions and placeholders, which it checks, come first.
+/// The error of a duplicate key. The operation reports it: it first checks expressions and
+/// placeholders.
 #[derive(Debug)]
 pub struct Duplicates;
 
@@ -134,7 +136,8 @@ fn check_count(name: &str, table: Json<'_>) -> Result<(), BatchError> {
     }
 }
 
-/// An expression of one table does not go with the list of another either.
+/// Checks that expressions and lists are not mixed: that of one table does not go with that of
+/// another either.
 fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
     let with = |name: &str| {
         tables
@@ -158,7 +161,7 @@ fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
     }
 }
 
-/// As written: 1 and 1.0 are two keys here, and both bring the item.
+/// True if a key comes twice, as written: 1 and 1.0 are two keys here, and both return the item.
 fn has_duplicates(table: Json<'_>) -> bool {
     let keys = keys_of(table);
     keys.enumerate()
@@ -183,19 +186,21 @@ fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
     })
 }
 
-/// Text of items in one answer: those behind are unprocessed. The service's bound is of items, whose text may be nine times as long.
+/// The bytes of items' text in one response; the items after it are unprocessed. The service's
+/// bound is on items, and their text may be nine times as long.
 const ITEMS_TEXT_BYTES_MAX: usize = 24 * 1024 * 1024;
 
-/// Writes the body of an answer, the items as they come.
+/// A writer of a response's body that takes the items as they come.
 #[derive(Debug)]
 pub struct BatchWriter<'r> {
     request: &'r BatchGetItemRequest,
     context: Context,
-    /// The answer up to the items of the first table, then from the end of one table's to the end of the next one's.
+    /// The response up to the items of the first table, then from the end of one table's items to
+    /// the end of the next one's.
     items: Vec<Vec<u8>>,
-    /// How long they are together.
+    /// The length of all items together, in bytes.
     bytes: usize,
-    /// The first row that could not be written; the batch fails with it.
+    /// The error of the first row that could not be written; the batch fails with it.
     failed: Option<StoreError>,
 }
 
@@ -221,7 +226,8 @@ impl<'r> BatchWriter<'r> {
         }
     }
 
-    /// Appends an item of the table at `place` in the request; whether there is room for another one.
+    /// Appends an item of the table at `place` in the request; true if there is space for another
+    /// one.
     pub fn row(&mut self, place: usize, row: Row<'_>) -> bool {
         let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else {
             return false;
@@ -235,16 +241,16 @@ impl<'r> BatchWriter<'r> {
         self.bytes < ITEMS_TEXT_BYTES_MAX
     }
 
-    /// The body.
+    /// Returns the body.
     ///
     /// # Errors
-    /// The first row that could not be written.
+    /// The error of the first row that could not be written.
     pub fn finish(self, page: &BatchGetItemPage) -> Result<Vec<u8>, StoreError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         let mut tables = self.items.into_iter();
-        // As it is: most batches are of one table.
+        // Moved, not copied: most batches have one table.
         let mut out = tables
             .next()
             .unwrap_or_else(|| br#"{"Responses":{"#.to_vec());
@@ -282,7 +288,7 @@ impl<'r> BatchWriter<'r> {
     }
 }
 
-/// `KeysAndAttributes` of a table, with these of its keys.
+/// Writes `KeysAndAttributes` of a table with these of its keys.
 fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
     let mut writer = ObjectWriter::start(out);
     let object = &mut writer;
@@ -294,10 +300,10 @@ fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
     writer.end();
 }
 
-/// Reads the body of the answer to `request`, its items given to `rows`.
+/// Reads the body of the response to `request`; passes its items to `rows`.
 ///
 /// # Errors
-/// It is none; rows may have been given.
+/// [`Error::Remote`] if the body is no such response; some rows may already have been passed.
 pub fn read_got(
     json: Json<'_>,
     request: &BatchGetItemRequest,
@@ -369,7 +375,7 @@ fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
     members::constrained(json, structure).map(|()| None)
 }
 
-/// A bad enum is told alone (docs/dynamodb.md 2.5).
+/// The enums, checked first: a bad one is reported alone (docs/dynamodb.md 2.5).
 static ENUMS: Structure = Structure {
     name: "BatchWriteItemInput",
     members: &[
@@ -476,7 +482,7 @@ fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// The tables are those of the request: [`read_written`] is the other way.
+/// The tables are those of the request; [`read_written`] is the inverse.
 impl Body for BatchWriteItemResponse {
     fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
         let names = || context.named.iter().map(String::as_str);
@@ -500,10 +506,10 @@ impl Body for BatchWriteItemResponse {
     }
 }
 
-/// Reads the body of the answer to `request`.
+/// Reads the body of the response to `request`.
 ///
 /// # Errors
-/// It is none.
+/// [`Error::Remote`] if the body is no such response.
 pub fn read_written(
     json: Json<'_>,
     request: &BatchWriteItemRequest,

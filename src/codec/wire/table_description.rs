@@ -1,6 +1,6 @@
-//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1, 11.2, 11.4), as it is told, and as another
-//! service tells it. What the service has no member for stays empty there: tags and policy, distinct partition keys, violations, the lag of
-//! indexes.
+//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1,
+//! 11.2, 11.4): its writer, and its reader for another service's. Fields without a member in the
+//! API stay empty there: tags and policy, distinct partition keys, violations, the lag of indexes.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ use crate::model::schema::{
 };
 use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings, Word};
 
-/// The answer of DescribeTable as a tree.
+/// Returns the response of DescribeTable as a tree.
 #[must_use]
 pub fn described(table: &TableDescription) -> Value {
     json!({ "Table": to_json(table) })
 }
 
-/// The description as CreateTable and DescribeTable give it; tags are never shown.
+/// Returns the description as CreateTable and DescribeTable give it; tags are never shown.
 #[must_use]
 pub fn to_json(table: &TableDescription) -> Value {
     let (schema, settings) = (&table.schema, &table.schema.settings);
@@ -90,7 +90,7 @@ fn restored_to_json(restored: &RestoreSummary) -> Value {
     }
 }
 
-/// Of a table that is on demand, or once was.
+/// Returns `BillingModeSummary`, which a table has that is or was on demand.
 fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     let mode = table.schema.billing_mode;
     let created_on_demand = (mode == BillingMode::PayPerRequest).then_some(table.created_ms);
@@ -100,7 +100,8 @@ fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     )
 }
 
-/// The description of a table that is going: without keys, definitions, indexes and creation time.
+/// Returns the description of a table that is being deleted: without keys, definitions, indexes and
+/// creation time.
 #[must_use]
 pub fn deleted_to_json(table: &TableDescription) -> Value {
     let schema = &table.schema;
@@ -117,7 +118,7 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
     }
 }
 
-/// The indexes of that kind, if there are any.
+/// Returns the indexes of that kind, if there are any.
 fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
     let described = table
         .schema
@@ -131,7 +132,7 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
     (!indexes.is_empty()).then_some(indexes)
 }
 
-/// What a global index has of its own, a local one has with its table.
+/// Returns the description of an index. A local one shares its table's status and throughput.
 fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDescription) -> Value {
     let (schema, name) = (&table.schema, index.name.as_str());
     let global = (index.kind == IndexKind::Global).then_some(index);
@@ -151,7 +152,7 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
     }
 }
 
-/// `AttributeDefinitions`, sorted by name.
+/// Returns `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
     let definition = |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
     schema
@@ -191,7 +192,7 @@ pub(super) fn projection(projection: &Projection) -> Value {
     }
 }
 
-/// `ProvisionedThroughputDescription`; all zero on demand.
+/// Returns `ProvisionedThroughputDescription`; all zero on demand.
 fn throughput(
     throughput: Option<ProvisionedThroughput>,
     history: &ThroughputHistory,
@@ -210,7 +211,7 @@ fn throughput(
     }
 }
 
-/// Of what is being created there is none yet.
+/// Returns `WarmThroughput`; a table or index being created has none yet.
 fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Option<Value> {
     let warm = schema.effective_warm(index);
     let told = json!({
@@ -221,7 +222,8 @@ fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus
     (state != TableStatus::Creating).then_some(told)
 }
 
-/// The key that an `SSESpecification` names, or the account's own for DynamoDB.
+/// Returns the ARN of the key that an `SSESpecification` names, or of the account's own key for
+/// DynamoDB.
 fn key_arn(encryption: &Encryption) -> String {
     match encryption.kms_master_key_id.as_deref() {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
@@ -230,21 +232,21 @@ fn key_arn(encryption: &Encryption) -> String {
     }
 }
 
-/// Seconds since the epoch with milliseconds as a fraction.
+/// Returns seconds since the epoch with milliseconds as a fraction.
 #[must_use]
 pub fn timestamp(milliseconds: u64) -> Value {
-    // Exact: milliseconds of any date that matters are far below 2^53.
+    // Exact: the milliseconds of any realistic date are far below 2^53.
     let seconds = milliseconds as f64 / 1000.0;
     json!(seconds)
 }
 
-/// What the key of KMS is called that a table has without naming one.
+/// The name of the KMS key of a table that names none.
 const OWN_KEY: &str = ":alias/aws/dynamodb";
 
-/// The description of a table; when it was told is not in it.
+/// Reads the description of a table; `at_ms` is not in it.
 ///
 /// # Errors
-/// A name or the key schema is missing or wrong.
+/// [`Error::Remote`] if a name or the key schema is missing or wrong.
 pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
     let billing_mode = billing
@@ -284,7 +286,8 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     })
 }
 
-/// What a table answers with when it is going, put over what it was: keys and indexes are not in it.
+/// Reads the description of a table that is being deleted over `before`, as keys and indexes are
+/// not in it.
 #[must_use]
 pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescription {
     TableDescription {
@@ -293,7 +296,7 @@ pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescri
     }
 }
 
-/// `AttributeDefinitions`.
+/// `AttributeDefinitions`: the types by attribute name.
 struct Types<'a>(BTreeMap<&'a str, KeyAttributeType>);
 
 impl<'a> Types<'a> {
@@ -312,7 +315,7 @@ impl<'a> Types<'a> {
         )
     }
 
-    /// The attributes of that part of a key.
+    /// Returns the attributes of that part of a key.
     fn of_key(
         &self,
         elements: &[KeySchemaElement],
@@ -350,7 +353,7 @@ impl<'a> Types<'a> {
 
 type Indexes = (Vec<IndexSchema>, Vec<IndexDescription>);
 
-/// Local ones, then global ones.
+/// Reads the local indexes, then the global ones.
 fn read_indexes(
     members: Members<'_>,
     types: &Types<'_>,
@@ -373,7 +376,8 @@ fn read_indexes(
             } else {
                 table
             };
-            // Some services list one that is going without the definitions of its key, of which nothing can be read any more.
+            // Some services list an index that is being deleted without the definitions of its key;
+            // nothing of it can be read any more.
             if status == TableStatus::Deleting
                 && !elements
                     .iter()
@@ -420,14 +424,15 @@ fn read_projection(members: Members<'_>) -> Projection {
     }
 }
 
-/// States that we have none of are those in which a table is not to be changed.
+/// Reads a status. One unknown to us counts as updating, in which a table must not be changed.
 fn status(members: Members<'_>, name: &str) -> TableStatus {
     members.string(name).map_or(TableStatus::Active, |word| {
         TableStatus::of_word(word).unwrap_or(TableStatus::Updating)
     })
 }
 
-/// On demand the members are there and zero; while a table becomes so, they are what they were.
+/// Reads the provisioned units. On demand the members are present and zero; while a table becomes
+/// so, they keep their old values.
 fn read_throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
     table_settings::throughput(members)
         .filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
@@ -464,7 +469,8 @@ fn encryption(members: Members<'_>) -> Option<Encryption> {
     })
 }
 
-/// Maxima that are set, which the service tells as -1 where they are not, and warm throughput above what there is without asking.
+/// Reads the maxima that are set, which the service reports as -1 if they are not, and warm
+/// throughput above the default.
 fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
     let ThroughputSettings { on_demand, warm } = table_settings::kept(members);
     let above = |units: Option<i64>, base: u64| {

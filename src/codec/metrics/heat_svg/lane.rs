@@ -1,4 +1,5 @@
-//! A table's base or an index: what it takes of its units, where in the hash space, its partitions as rows, and its outstanding keys.
+//! A table's base or an index: its consumption of its units, its place in the hash space, its
+//! partitions as rows, and its outstanding keys.
 
 use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, count, counted, human, percent, rate};
 use super::data::{
@@ -11,12 +12,12 @@ const ROW: f64 = 22.0;
 const KEY_ROW: f64 = 21.0;
 const BAR: f64 = 8.0;
 const THIN: f64 = 3.0;
-/// Names of reads and writes.
+/// The names of reads and writes, with their units.
 const KINDS: [(&str, &str); 2] = [("reads", "RCU/s"), ("writes", "WCU/s")];
-/// A share of a partition's bytes in one key from which its row says so loudly.
+/// The share of a partition's bytes in one key from which its row says so loudly.
 const LOUD_SHARE: f64 = 0.4;
 
-// Columns of the partitions, from the left.
+// The columns of the partitions, from the left.
 const NAME: f64 = MARGIN + 16.0;
 const HASH: f64 = 110.0;
 const SIZE: (f64, f64) = (200.0, 110.0);
@@ -24,17 +25,17 @@ const BYTES_END: f64 = 366.0;
 const ITEMS_END: f64 = 424.0;
 const KEY_SHARE_END: f64 = 476.0;
 const KEY_NAME: (f64, f64) = (484.0, 156.0);
-/// Of reads and of writes: where the bar begins.
+/// The left edges of the bars of reads and of writes.
 const LOADS: Both = [656.0, 850.0];
 const LOAD_BAR: f64 = 90.0;
-/// From the bar's beginning: the ends of the rate and of the share.
+/// The right edges of the rate and of the share, from the bar's left edge.
 const LOAD_ENDS: Both = [138.0, 184.0];
 const STOP: f64 = 1043.0;
 
-/// Where the second list of keys begins.
+/// The left edge of the second list of keys.
 const SECOND: f64 = 580.0;
 
-/// Draws a lane; it says where it ends.
+/// Draws a lane; returns its bottom edge.
 pub fn draw(canvas: &mut Canvas, picture: &Picture, lane: &Lane, rows_max: usize, top: f64) -> f64 {
     let drawing = Drawing {
         lane,
@@ -64,7 +65,7 @@ impl Drawing<'_> {
         self.picture.span.window.seconds()
     }
 
-    /// What it is, what lies in it, and what it takes of its units.
+    /// Draws the title, the content, and the consumption of its units.
     fn head(&self, canvas: &mut Canvas, top: f64) {
         let (content, load) = sums(self.lane.partitions.iter());
         let (paid, warm) = if self.lane.is_provisioned {
@@ -229,7 +230,8 @@ impl Drawing<'_> {
         );
     }
 
-    /// Reads or writes of a partition: above against its limit, below against what a partition gives.
+    /// Draws the reads or writes of a partition: above against its limit, below against the
+    /// partition's own limit.
     fn load(&self, canvas: &mut Canvas, (kind, y): (usize, f64), load: Both, busiest: Both) {
         let (x, base) = (LOADS[kind], y + 14.0);
         self.bar(canvas, (x, y + 3.0), (LOAD_BAR, BAR), load, busiest);
@@ -262,7 +264,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// As long as the mean, as hot as the nearest limit, with a tick at the busiest second.
+    /// Draws a bar as long as the mean, in the heat of the nearest limit, with a tick at the
+    /// busiest second.
     fn bar(
         &self,
         canvas: &mut Canvas,
@@ -298,7 +301,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// What is not shown by itself.
+    /// Draws one row for the partitions without a row of their own.
     fn others(&self, canvas: &mut Canvas, y: f64, others: &[&(PartitionReport, PartitionContent)]) {
         let (content, load) = sums(others.iter().copied());
         let base = y + 14.0;
@@ -321,7 +324,7 @@ impl Drawing<'_> {
         self.throttled(canvas, (STOP, base), load.throttles());
     }
 
-    /// All numbers of a row, for who points at it.
+    /// Returns all numbers of a row, for its hover text.
     fn tip(&self, row: &Row<'_>) -> String {
         let ([read, write], [most_read, most_write]) = (
             rates(&row.report.load, self.seconds()),
@@ -342,7 +345,7 @@ impl Drawing<'_> {
         )
     }
 
-    /// The keys that are asked for most, and beside them those that are largest.
+    /// Draws the hottest keys, and beside them the largest.
     fn keys(&self, canvas: &mut Canvas, top: f64) -> f64 {
         let window = self.picture.span.window.name();
         canvas.text(
@@ -456,11 +459,11 @@ struct Row<'a> {
     report: &'a PartitionReport,
     content: &'a PartitionContent,
     largest: Option<&'a Named<BigCollection>>,
-    /// Of the lane's largest partition.
+    /// The bytes of the lane's largest partition.
     bytes_max: u64,
 }
 
-/// What lies in partitions and what was asked of them.
+/// Returns the content of the partitions and the load on them, in total.
 fn sums<'a>(
     partitions: impl Iterator<Item = &'a (PartitionReport, PartitionContent)>,
 ) -> (PartitionContent, Load) {
@@ -475,7 +478,7 @@ fn sums<'a>(
     )
 }
 
-/// The largest key that begins in a partition, or that the partition is a part of.
+/// Returns the largest key that begins in a partition, or that the partition is a part of.
 fn largest_key<'a>(lane: &'a Lane, report: &PartitionReport) -> Option<&'a Named<BigCollection>> {
     let is_part = |key: &Named<BigCollection>| {
         report.range.from.len() > key.digest.len() && report.range.from.starts_with(&key.digest)
@@ -485,7 +488,8 @@ fn largest_key<'a>(lane: &'a Lane, report: &PartitionReport) -> Option<&'a Named
         .find(|key| key.about.partition == report.id || is_part(key))
 }
 
-/// Places of the partitions that have a row: all, or half of the rows for the hottest and the others for the largest.
+/// Returns the indexes of the partitions that have a row: all, or half of the rows for the hottest
+/// and the others for the largest.
 fn outstanding(partitions: &[(PartitionReport, PartitionContent)], rows_max: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..partitions.len()).collect();
     if places.len() <= rows_max {
@@ -506,7 +510,8 @@ fn outstanding(partitions: &[(PartitionReport, PartitionContent)], rows_max: usi
     places
 }
 
-/// `4000–8000`: what the hashes in it begin with; of a part of one collection only that of its key.
+/// Returns `4000–8000`, the beginnings of the partition's hashes; for a part of one collection only
+/// that of its key.
 fn hashes(report: &PartitionReport) -> String {
     let hex = |place: &[u8]| {
         place

@@ -1,8 +1,10 @@
-//! The heat of a table as a picture: for the base and each global index a lane with what it takes of its units, the hash space as a strip
-//! coloured by heat, its partitions as rows with their bytes and load, and the keys that are asked for most and that are largest.
+//! The heat of a table as a picture. The base and each global index have a lane: its consumption of
+//! its units, the hash space as a strip coloured by heat, its partitions as rows with their bytes
+//! and load, and its hottest and largest keys.
 //!
-//! Plain SVG with its own style: no script, no font, no link; light or dark as the reader's screen is. All texts have a room of their own,
-//! so that whatever a key is called nothing covers anything else.
+//! The picture is plain SVG with its own style: no script, no font, no link; light or dark as the
+//! reader's screen is. Every text has a space of its own, so that no key's name covers anything
+//! else.
 
 mod canvas;
 pub mod data;
@@ -20,14 +22,16 @@ use crate::model::layout::{Load, PartitionLimits};
 
 const HEAD: f64 = 160.0;
 const LANE_GAP: f64 = 30.0;
-/// Where the legend begins, and the width of a colour in it.
+/// The left edge of the legend.
 const LEGEND: f64 = 580.0;
+/// The width of a colour in the legend.
 const SWATCH: f64 = 72.5;
-/// Rows of partitions in the whole picture, about, and in a lane.
+/// The rows of partitions in the whole picture, about.
 const ROWS_MAX: usize = 96;
+/// The rows of partitions in a lane.
 const LANE_ROWS: std::ops::RangeInclusive<usize> = 4..=16;
 
-/// The picture of a table.
+/// Renders the picture of a table.
 #[must_use]
 pub fn render(picture: &Picture) -> String {
     let mut canvas = Canvas::default();
@@ -89,7 +93,7 @@ fn head(canvas: &mut Canvas, picture: &Picture) {
     }
 }
 
-/// What colours, bars and marks mean.
+/// Draws the legend of colours, bars and marks.
 fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
     canvas.text(
         (LEGEND, 32.0),
@@ -140,7 +144,7 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
     canvas.text((LEGEND + 450.0, second), "small dim", 60.0, "throttled");
 }
 
-/// `3,000 RCU/s, 1,000 WCU/s`
+/// Returns `3,000 RCU/s, 1,000 WCU/s`.
 fn gives(limits: &PartitionLimits) -> String {
     format!(
         "{} RCU/s, {} WCU/s",

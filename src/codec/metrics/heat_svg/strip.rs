@@ -1,21 +1,23 @@
-//! The hash space of a table or index as one strip, coloured by heat, with the places of its keys above and throttled partitions below.
+//! The hash space of a table or index as one strip, coloured by heat, with the places of its keys
+//! above and throttled partitions below.
 
 use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT};
 use super::data::{Ceilings, KEYS_MAX, Lane, hash_share, rates, step};
 
 const LEFT: f64 = MARGIN + 84.0;
 const WIDTH: f64 = RIGHT - LEFT;
-/// Parts of the strip that have a colour of their own, 4 pixels wide. A partition of few hashes has the whole of its part.
+/// The parts of the strip with a colour of their own, 4 pixels wide. A partition of few hashes
+/// colours the whole of its part.
 const PARTS: usize = 243;
 const HEIGHT: f64 = 14.0;
-/// Between the signs of throttled partitions.
+/// The least distance between the signs of throttled partitions.
 const STOP_GAP: f64 = 14.0;
-/// Boundaries are drawn where not more partitions than these are.
+/// The most partitions with drawn boundaries.
 const CUTS_MAX: usize = 80;
-/// What the strip takes with its marks.
+/// The height of the strip with its marks.
 pub const WHOLE_HEIGHT: f64 = 52.0;
 
-/// Draws it.
+/// Draws the strip.
 pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, top: f64) {
     let strip = top + 2.0 * MARK + 8.0;
     canvas.text(
@@ -42,7 +44,7 @@ fn x_of(share: f64) -> f64 {
     LEFT + WIDTH * share
 }
 
-/// The hottest partition of each part.
+/// Draws each part in the colour of its hottest partition.
 fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, y: f64) {
     let mut parts = [0; PARTS];
     for (report, _) in &lane.partitions {
@@ -74,7 +76,7 @@ fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, 
     }
 }
 
-/// The keys of the lists below, each as near to the place of its hash as the others let it.
+/// Draws the keys of the lists below, each as near to the place of its hash as the others allow.
 fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
     let hot = (0..)
         .map(Mark::Hot)
@@ -101,7 +103,7 @@ fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
     }
 }
 
-/// Sorted places, moved so far that none is nearer to the next than `gap`.
+/// Moves sorted positions until neighbours are at least `gap` apart.
 fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
     let mut next = least;
     let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
@@ -117,7 +119,7 @@ fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
     places
 }
 
-/// A sign below each partition that throttled; one for those that are beside each other.
+/// Draws a sign below each partition that throttled; neighbours share one.
 fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
     let mut last = f64::NEG_INFINITY;
     for (report, _) in lane
