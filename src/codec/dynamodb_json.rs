@@ -11,7 +11,7 @@ use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 use crate::model::{AttributeType, AttributeValue, Item, Word};
 
-/// The DynamoDB JSON form of [`Notation`].
+/// The notation of DynamoDB JSON.
 #[derive(Debug)]
 pub struct DynamodbJson;
 

@@ -24,7 +24,7 @@ use crate::model::{AttributeType, AttributeValue, Item, Word};
 
 pub use super::json::{JsonError as PlainJsonError, JsonFault as PlainJsonFault};
 
-/// The plain JSON form of [`Notation`].
+/// The notation of plain JSON.
 #[derive(Debug)]
 pub struct PlainJson;
 
@@ -335,7 +335,7 @@ mod tests;
 mod patch_tests {
     use super::*;
 
-    /// The table of RFC 7396, appendix A, as far as both sides are objects; then the types.
+    /// Applies the table of RFC 7396, appendix A, as far as both sides are objects; then the types.
     #[test]
     fn table_of_patches() {
         let check = |item: &str, patch: &str, expected: &str| {

@@ -7,7 +7,7 @@ use super::document::member_places;
 const NOTHING: &[u8] = b"\"NONE\"";
 
 /// Returns the object with the member `name` set to `value`; `None` if the member already has
-/// another value than [`NOTHING`].
+/// another value than `"NONE"`.
 #[must_use]
 pub fn asking(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let places = member_places(object).ok()?;
