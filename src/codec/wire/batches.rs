@@ -26,7 +26,8 @@ fn tables(members: Members<'_>) -> Option<Members<'_>> {
 /// `max`.
 fn read_tables<T>(
     members: Members<'_>,
-    (operation, max): (&'static str, usize),
+    operation: &'static str,
+    max: usize,
     read: impl Fn(&str, Json<'_>) -> Result<(T, usize), WireError>,
 ) -> Result<Vec<T>, WireError> {
     let (mut all, mut count) = (Vec::new(), 0);
@@ -84,15 +85,11 @@ impl Group<Vec<TableKeys>> for Gets {
         ];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableKeys>, WireError> {
-        read_tables(
-            members,
-            ("BatchGetItem", BATCH_GET_KEYS_MAX),
-            |name, json| {
-                let table = table_keys(name, json)?;
-                let count = table.keys.len();
-                Ok((table, count))
-            },
-        )
+        read_tables(members, "BatchGetItem", BATCH_GET_KEYS_MAX, |name, json| {
+            let table = table_keys(name, json)?;
+            let count = table.keys.len();
+            Ok((table, count))
+        })
     }
 
     fn write(value: &Vec<TableKeys>, object: &mut ObjectWriter<'_>) {
@@ -426,7 +423,8 @@ impl Group<Vec<TableWrites>> for Writes {
     fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableWrites>, WireError> {
         read_tables(
             members,
-            ("BatchWriteItem", BATCH_WRITE_REQUESTS_MAX),
+            "BatchWriteItem",
+            BATCH_WRITE_REQUESTS_MAX,
             |name, json| {
                 let table_name = names::table_at("requestItems", name)?;
                 let writes = json.as_list().unwrap_or_default();

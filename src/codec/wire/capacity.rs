@@ -51,7 +51,8 @@ fn put_table(
         table(
             table_name,
             consumed,
-            (indexes, Units::Plain),
+            indexes,
+            Units::Plain,
             object.member(member),
         );
     }
@@ -125,7 +126,7 @@ pub fn write_list<'a>(
     };
     let out = response.member("ConsumedCapacity");
     write::list(tables, out, |(name, consumed), out| {
-        table(name, consumed, (indexes, units), out)
+        table(name, consumed, indexes, units, out)
     });
 }
 
@@ -138,12 +139,7 @@ fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
     }
 }
 
-fn table(
-    name: &str,
-    consumed: &ConsumedCapacity,
-    (indexes, units): (bool, Units),
-    out: &mut Vec<u8>,
-) {
+fn table(name: &str, consumed: &ConsumedCapacity, indexes: bool, units: Units, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
     write::string(name, object.member("TableName"));
     amounts(consumed.total(), units, &mut object);

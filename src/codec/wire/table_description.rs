@@ -255,7 +255,7 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
     let types = Types::of(members);
-    let (schemas, indexes) = read_indexes(members, &types, (billing_mode, status))?;
+    let (schemas, indexes) = read_indexes(members, &types, billing_mode, status)?;
     let schema = TableSchema {
         name: answer::table_name(answer::text(members, "TableName")?)?,
         key: types.table_key(members)?,
@@ -357,7 +357,8 @@ type Indexes = (Vec<IndexSchema>, Vec<IndexDescription>);
 fn read_indexes(
     members: Members<'_>,
     types: &Types<'_>,
-    (mode, table): (BillingMode, TableStatus),
+    mode: BillingMode,
+    table: TableStatus,
 ) -> Result<Indexes, Error> {
     let mut all = Indexes::default();
     for (name, kind) in [

@@ -32,7 +32,7 @@ pub struct Canvas(String);
 impl Canvas {
     /// Draws a text at its base line in at most `room` pixels. A longer text is cut, and shown
     /// whole on hover.
-    pub fn text(&mut self, (x, y): (f64, f64), classes: &str, room: f64, content: &str) {
+    pub fn text(&mut self, x: f64, y: f64, classes: &str, room: f64, content: &str) {
         let fitted = fitted(content, classes, room);
         let title = if fitted.contains('…') {
             format!("<title>{}</title>", escaped(content))
@@ -45,21 +45,15 @@ impl Canvas {
         ));
     }
 
-    pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    pub fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         self.put(format_args!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"));
     }
 
     /// Draws a part of a track; a share above one fills it.
-    pub fn bar(
-        &mut self,
-        class: &str,
-        (x, y): (f64, f64),
-        (width, height): (f64, f64),
-        share: f64,
-    ) {
-        self.rect("track", (x, y), (width, height));
+    pub fn bar(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64, share: f64) {
+        self.rect("track", x, y, width, height);
         if share > 0.0 {
-            self.rect(class, (x, y), ((width * share).clamp(1.0, width), height));
+            self.rect(class, x, y, (width * share).clamp(1.0, width), height);
         }
     }
 
@@ -68,12 +62,12 @@ impl Canvas {
     }
 
     /// Draws the sign of throttled requests, 10 pixels wide and 9 high.
-    pub fn stop(&mut self, (middle, top): (f64, f64)) {
+    pub fn stop(&mut self, middle: f64, top: f64) {
         self.path("stop", &format!("M{middle:.1} {top:.1}l5 9h-10z"));
     }
 
     /// Draws the mark of a key: round for the hottest, square for the largest.
-    pub fn mark(&mut self, (x, y): (f64, f64), key: Mark) {
+    pub fn mark(&mut self, x: f64, y: f64, key: Mark) {
         let (class, label) = match key {
             Mark::Hot(rank) => ("hotmark", char::from_digit(rank + 1, 10)),
             Mark::Big(rank) => ("key", char::from_u32(u32::from('A') + rank)),
@@ -82,10 +76,10 @@ impl Canvas {
             Mark::Hot(_) => self.put(format_args!(
                 "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"/>"
             )),
-            Mark::Big(_) => self.rect(class, (x - MARK, y - MARK), (2.0 * MARK, 2.0 * MARK)),
+            Mark::Big(_) => self.rect(class, x - MARK, y - MARK, 2.0 * MARK, 2.0 * MARK),
         }
         let label = label.map(String::from).unwrap_or_default();
-        self.text((x, y + 3.6), "rank mid", 2.0 * MARK, &label);
+        self.text(x, y + 3.6, "rank mid", 2.0 * MARK, &label);
     }
 
     /// Draws a group with the text `tip` on hover.

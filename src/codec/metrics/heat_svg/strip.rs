@@ -21,7 +21,8 @@ pub const WHOLE_HEIGHT: f64 = 52.0;
 pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, top: f64) {
     let strip = top + 2.0 * MARK + 8.0;
     canvas.text(
-        (MARGIN, strip + 11.0),
+        MARGIN,
+        strip + 11.0,
         "small dim",
         LEFT - MARGIN - 6.0,
         "hash 00–ff",
@@ -31,8 +32,10 @@ pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64,
         for (report, _) in lane.partitions.iter().skip(1) {
             canvas.rect(
                 "cut",
-                (x_of(hash_share(&report.range.from)) - 0.5, strip),
-                (1.0, HEIGHT),
+                x_of(hash_share(&report.range.from)) - 0.5,
+                strip,
+                1.0,
+                HEIGHT,
             );
         }
     }
@@ -69,8 +72,10 @@ fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, 
         let (from, width) = (place as f64 / PARTS as f64, run.len() as f64 / PARTS as f64);
         canvas.rect(
             &format!("h{}", run[0]),
-            (x_of(from), y),
-            (WIDTH * width, HEIGHT),
+            x_of(from),
+            y,
+            WIDTH * width,
+            HEIGHT,
         );
         place += run.len();
     }
@@ -99,7 +104,7 @@ fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
             "lead",
             &format!("M{x:.1} {:.1}L{at:.1} {strip:.1}", y + MARK),
         );
-        canvas.mark((x, y), mark);
+        canvas.mark(x, y, mark);
     }
 }
 
@@ -131,7 +136,7 @@ fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
         let middle =
             x_of(f64::midpoint(hash_share(&report.range.from), to)).clamp(LEFT + 5.0, RIGHT - 5.0);
         if middle - last >= STOP_GAP {
-            canvas.stop((middle, y));
+            canvas.stop(middle, y);
             last = middle;
         }
     }
