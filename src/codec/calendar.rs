@@ -14,6 +14,7 @@ fn civil(ms: u64) -> (u64, DateTime) {
     let within = i64::try_from(ms % CYCLE_MS)
         .ok()
         .and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    debug_assert!(within.is_some(), "{ms} is beyond jiff's range");
     let moment = Offset::UTC.to_datetime(within.unwrap_or_default());
     (
         ms / CYCLE_MS * 400 + u64::from(moment.year().unsigned_abs()),

@@ -174,12 +174,11 @@ fn shorten(tokens: Tokens, bytes_max: usize, digest: impl FnOnce(&str) -> Digest
 /// [`NameFault`] if no key has such a name.
 pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFault> {
     let name = std::str::from_utf8(name).map_err(|_| NameFault::NotUtf8)?;
-    if let Some(digest) = alias_digest(name) {
-        let prefix = name.split(ALIAS_MARK).next().unwrap_or_default().to_owned();
-        return Ok(Decoded::Alias { prefix, digest });
-    }
-    if name.contains(ALIAS_MARK) {
-        return Err(NameFault::Alias);
+    if let Some((prefix, end)) = name.split_once(ALIAS_MARK) {
+        return Ok(Decoded::Alias {
+            prefix: prefix.to_owned(),
+            digest: of_base32(end).ok_or(NameFault::Alias)?,
+        });
     }
     let values = match types {
         [only] => vec![decode_value(name, *only)?],

@@ -107,10 +107,10 @@ pub fn partition_digest<V: Borrow<AttributeValue>>(values: &[V]) -> Digest {
 
 fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + TERMINATOR.len());
-    let mut runs = bytes.split(|&byte| byte == ESCAPED);
-    out.extend_from_slice(runs.next().unwrap_or_default());
-    for run in runs {
-        out.extend_from_slice(&[ESCAPED, ESCAPE]);
+    for (position, run) in bytes.split(|&byte| byte == ESCAPED).enumerate() {
+        if position > 0 {
+            out.extend_from_slice(&[ESCAPED, ESCAPE]);
+        }
         out.extend_from_slice(run);
     }
 }

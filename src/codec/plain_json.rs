@@ -53,7 +53,7 @@ pub fn line(item: &Item, first: &[&str]) -> String {
     let mut line = Vec::new();
     write_line(item, first, &mut line);
     line.pop();
-    String::from_utf8(line).unwrap_or_default()
+    text_of(line)
 }
 
 /// Returns a value as it stands in an item's line.
@@ -61,7 +61,15 @@ pub fn line(item: &Item, first: &[&str]) -> String {
 pub fn value(value: &AttributeValue) -> String {
     let mut text = Vec::new();
     ItemWriter::<PlainJson, _>::new(&mut text).value(value);
-    String::from_utf8(text).unwrap_or_default()
+    text_of(text)
+}
+
+/// Returns the writer's output as text: names and strings are UTF-8, all else is ASCII.
+fn text_of(json: Vec<u8>) -> String {
+    String::from_utf8(json).unwrap_or_else(|error| {
+        debug_assert!(false, "{error}");
+        String::from_utf8_lossy(error.as_bytes()).into_owned()
+    })
 }
 
 /// Returns the length of [`write_line`]'s output, newline included.

@@ -88,9 +88,7 @@ impl Node {
     }
 
     fn tag(self) -> Tag {
-        TAGS.get((self.0 >> 60) as usize)
-            .copied()
-            .unwrap_or(Tag::Null)
+        TAGS[(self.0 >> 60) as usize % TAGS.len()]
     }
 
     fn small(self) -> usize {
@@ -159,7 +157,10 @@ impl Document {
     #[must_use]
     pub fn of(json: &Value) -> Self {
         // serde_json writes valid JSON.
-        Self::parse(json.to_string().into_bytes()).unwrap_or_else(|_| Self::null())
+        Self::parse(json.to_string().into_bytes()).unwrap_or_else(|error| {
+            debug_assert!(false, "serde_json wrote: {error}");
+            Self::null()
+        })
     }
 
     fn null() -> Self {
@@ -196,6 +197,7 @@ impl Document {
     }
 
     fn node(&self, at: usize) -> Node {
+        debug_assert!(at < self.nodes.len(), "node {at} of {}", self.nodes.len());
         self.nodes.get(at).copied().unwrap_or(Node(0))
     }
 
@@ -251,8 +253,9 @@ fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
     } else {
         text
     };
-    of.get(node.small()..node.small() + node.large())
-        .unwrap_or_default()
+    let text = of.get(node.small()..node.small() + node.large());
+    debug_assert!(text.is_some(), "{node:?} is no text");
+    text.unwrap_or_default()
 }
 
 /// A document being read.
@@ -343,9 +346,7 @@ impl Tree {
 
     fn end(&mut self, tag: Tag, start: usize, count: usize) {
         let behind = self.nodes.len();
-        if let Some(node) = self.nodes.get_mut(start) {
-            *node = Node::new(tag, count, behind);
-        }
+        self.nodes[start] = Node::new(tag, count, behind);
     }
 
     fn object(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
@@ -379,9 +380,7 @@ impl Tree {
     }
 
     fn name<'t>(&'t self, at: u32, text: &'t str) -> &'t str {
-        self.nodes
-            .get(at as usize)
-            .map_or("", |node| str_of(*node, text, &self.unescaped))
+        str_of(self.nodes[at as usize], text, &self.unescaped)
     }
 
     /// Looks for a duplicate name in an object that begins at `opened`.
@@ -401,11 +400,13 @@ impl Tree {
                 .collect();
             texts.sort_unstable();
             if let Some([_, (name, at)]) = texts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let node = self
-                    .nodes
-                    .get(*at as usize)
-                    .filter(|node| node.tag() == Tag::String);
-                let offset = node.map_or(opened, |node| node.small().saturating_sub(1));
+                let node = self.nodes[*at as usize];
+                // An unescaped name has no offset: the object's is reported.
+                let offset = if node.tag() == Tag::String {
+                    node.small() - 1
+                } else {
+                    opened
+                };
                 return Err(JsonError {
                     offset,
                     fault: JsonFault::DuplicateMember((*name).to_owned()),
@@ -515,7 +516,23 @@ impl<'a> Json<'a> {
     /// kept unchanged.
     #[must_use]
     pub fn to_value(self) -> Value {
-        serde_json::from_str(&self.to_string()).unwrap_or(Value::Null)
+        match self.kind() {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => value.into(),
+            Kind::Number(text) => {
+                let number = serde_json::from_str(text);
+                debug_assert!(number.is_ok(), "{text} was read as a number");
+                number.map_or(Value::Null, Value::Number)
+            }
+            Kind::String(text) => text.into(),
+            Kind::List(list) => list.map(Json::to_value).collect(),
+            Kind::Object(object) => {
+                let members = object.iter();
+                members
+                    .map(|(name, value)| (name.to_owned(), value.to_value()))
+                    .collect()
+            }
+        }
     }
 
     /// True if some value of the document lies too deep and was passed over.
@@ -757,6 +774,10 @@ mod tests {
             format!("{}{}", "[".repeat(127), "]".repeat(127)).as_bytes(),
             None,
         );
+        // serde_json reads no text of 128 levels.
+        let deep = format!("{}{}", "[".repeat(128), "]".repeat(128));
+        let tree = Document::parse(deep.into()).unwrap().root().to_value();
+        assert!(tree.is_array(), "{tree}");
         check(
             many((0..5000).map(|number| format!("n{number}"))).as_bytes(),
             None,

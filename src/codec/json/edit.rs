@@ -48,7 +48,7 @@ pub fn without(object: &[u8], name: &str) -> Vec<u8> {
             [
                 serde_json::Value::from(name).to_string().as_bytes(),
                 b":",
-                object.get(place).unwrap_or_default(),
+                &object[place],
             ]
             .concat()
         })

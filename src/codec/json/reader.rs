@@ -43,10 +43,8 @@ pub fn read_document<T>(
     // A fault before the bad bytes comes first; a character that is cut off at the end is an end
     // like any other.
     let offset = error.valid_up_to();
-    let good = text
-        .get(..offset)
-        .and_then(|good| std::str::from_utf8(good).ok())
-        .unwrap_or_default();
+    let good = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    debug_assert_eq!(good.len(), offset);
     match read(good) {
         Ok(_) => Err(JsonError {
             offset,
@@ -78,11 +76,14 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn bytes(&self) -> &'a [u8] {
+        debug_assert!(self.at <= self.text.len());
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     fn slice(&self, start: usize, end: usize) -> &'a str {
-        self.text.get(start..end).unwrap_or_default()
+        let text = self.text.get(start..end);
+        debug_assert!(text.is_some(), "{start}..{end} is no text");
+        text.unwrap_or_default()
     }
 
     /// Returns the whole text.

@@ -223,6 +223,10 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
 
     /// Opens a set; `kind` is SS, NS or BS.
     pub fn set_begin(&mut self, kind: AttributeType) {
+        debug_assert!(matches!(
+            kind,
+            AttributeType::Ss | AttributeType::Ns | AttributeType::Bs
+        ));
         let [strings, numbers, binaries] = N::SETS;
         self.open(match kind {
             AttributeType::Ns => numbers,

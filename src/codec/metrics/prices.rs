@@ -10,8 +10,10 @@ const DEFAULT: &str = include_str!("prices.json");
 /// Returns the built-in prices.
 #[must_use]
 pub fn built_in() -> PriceTable {
+    let parsed = parse(DEFAULT);
+    debug_assert!(parsed.is_ok(), "prices.json: {parsed:?}");
     // A test parses it; were it broken, everything would be free and without a date.
-    parse(DEFAULT).unwrap_or_else(|_| PriceTable {
+    parsed.unwrap_or_else(|_| PriceTable {
         date: String::new(),
         region: String::new(),
         currency: String::new(),

@@ -324,15 +324,17 @@ pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
 
 /// Replaces a record's version and commit time.
 pub fn stamp(record: &mut [u8], version: Version, modified_ms: u64) {
-    if let Some(at) = record.get_mut(9..HEADER_BYTES) {
-        at.copy_from_slice(&[version.to_le_bytes(), modified_ms.to_le_bytes()].concat());
-    }
+    assert!(record.len() >= HEADER_BYTES, "a record has a header");
+    record[9..17].copy_from_slice(&version.to_le_bytes());
+    record[17..HEADER_BYTES].copy_from_slice(&modified_ms.to_le_bytes());
 }
 
 /// Converts a length; items are at most 400 KB, so every length fits.
 fn u32_of(length: usize) -> u32 {
-    debug_assert!(u32::try_from(length).is_ok());
-    u32::try_from(length).unwrap_or(u32::MAX)
+    let fitting = u32::try_from(length);
+    // Another length would be stored as a damaged record.
+    assert!(fitting.is_ok(), "{length} bytes in an item");
+    fitting.unwrap_or(u32::MAX)
 }
 
 fn put_length(length: usize, out: &mut Vec<u8>) {

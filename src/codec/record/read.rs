@@ -481,6 +481,7 @@ fn walk_set<N: Notation, S: Sink>(
     mut body: Cursor<'_>,
     writer: &mut ItemWriter<'_, N, S>,
 ) -> Result<(), StoreError> {
+    debug_assert!(matches!(tag, tag::SS | tag::NS | tag::BS));
     writer.set_begin(match tag {
         tag::NS => AttributeType::Ns,
         tag::BS => AttributeType::Bs,

@@ -2,7 +2,7 @@
 //! one: the values read here become files. The body of an error becomes an [`Error`]
 //! (docs/dynamodb.md 1.4, 24): typed where the caller depends on it, else in the service's words.
 
-use super::shape::Members;
+use super::shape::{Members, integer};
 use super::{WireError, attribute_value, json_type};
 use crate::codec::json::document::{Document, Json, List};
 use crate::model::error::{
@@ -54,11 +54,48 @@ pub fn text<'a>(members: Members<'a>, name: &str) -> Result<&'a str, Error> {
 }
 
 /// Returns the whole number `name`; 0 if it is absent.
-pub fn whole(members: Members<'_>, name: &str) -> u64 {
+///
+/// # Errors
+/// [`RemoteError`] if it is no number of at least 0.
+pub fn whole(members: Members<'_>, name: &str) -> Result<u64, Error> {
+    let Some(json) = members.get(name) else {
+        return Ok(0);
+    };
+    let value = integer(json).and_then(|value| u64::try_from(value).ok());
+    value.ok_or_else(|| unreadable(format_args!("its {name} is no count")))
+}
+
+/// Returns the list `name`; an empty one if it is absent.
+///
+/// # Errors
+/// [`RemoteError`] if it is another value.
+pub fn list<'a>(members: Members<'a>, name: &str) -> Result<List<'a>, Error> {
     members
-        .integer(name)
-        .and_then(|value| u64::try_from(value).ok())
-        .unwrap_or(0)
+        .get(name)
+        .map_or(Ok(List::default()), |json| list_of(json, name))
+}
+
+/// Returns the elements of the list under `name`.
+///
+/// # Errors
+/// [`RemoteError`] if it is another value.
+pub fn list_of<'a>(json: Json<'a>, name: &str) -> Result<List<'a>, Error> {
+    json.as_list()
+        .ok_or_else(|| unreadable(format_args!("its {name} is no list")))
+}
+
+/// Returns the members of the object `name`; none if it is absent.
+///
+/// # Errors
+/// [`RemoteError`] if it is another value.
+pub fn entries<'a>(
+    members: Members<'a>,
+    name: &str,
+) -> Result<impl Iterator<Item = (&'a str, Json<'a>)> + use<'a>, Error> {
+    let object = members.get(name).map(|json| {
+        Members::of(json).ok_or_else(|| unreadable(format_args!("its {name} is no object")))
+    });
+    Ok(object.transpose()?.into_iter().flat_map(Members::iter))
 }
 
 /// Returns the error of a required member that is absent.
@@ -115,8 +152,8 @@ pub fn has_key(item: &Item, key: &Item, is_whole: bool) -> bool {
 ///
 /// # Errors
 /// The error of the first element that is no item.
-pub fn items(list: Option<List<'_>>) -> Result<Vec<Item>, Error> {
-    list.unwrap_or_default().map(item_of).collect()
+pub fn items(list: List<'_>) -> Result<Vec<Item>, Error> {
+    list.map(item_of).collect()
 }
 
 /// Parses a table's name or ARN.

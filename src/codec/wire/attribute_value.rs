@@ -162,6 +162,7 @@ fn several(members: Members<'_>) -> ValueError {
 }
 
 fn list(content: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
+    debug_assert!(content.as_list().is_some(), "the type walk checks lists");
     let values = content.as_list().unwrap_or_default();
     let mut out = Vec::with_capacity(values.len());
     for json in values {
@@ -171,8 +172,14 @@ fn list(content: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
 }
 
 fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueError> {
-    let text = || content.as_str().unwrap_or_default();
-    let elements = || content.as_list().unwrap_or_default();
+    let text = || {
+        debug_assert!(content.as_str().is_some(), "the type walk checks texts");
+        content.as_str().unwrap_or_default()
+    };
+    let elements = || {
+        debug_assert!(content.as_list().is_some(), "the type walk checks lists");
+        content.as_list().unwrap_or_default()
+    };
     match tag {
         "S" => Ok(AttributeValue::S(text().to_owned())),
         "N" => Ok(AttributeValue::N(text().parse()?)),

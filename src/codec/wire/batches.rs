@@ -256,8 +256,7 @@ impl<'r> BatchWriter<'r> {
             out.extend_from_slice(&items);
         }
         out.extend_from_slice(b"]},");
-        let mut rest = Vec::new();
-        let mut object = ObjectWriter::start_in(&self.context, &mut rest);
+        let mut object = ObjectWriter::resume_in(&self.context, &mut out);
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
         for ((name, table), keys) in self
             .context
@@ -279,8 +278,6 @@ impl<'r> BatchWriter<'r> {
             .zip(&page.consumed_capacity);
         capacity::write_list(Units::Plain, consumed, &mut object);
         object.end();
-        // Without its brace: the object was opened before the items.
-        out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }
 }
@@ -315,15 +312,11 @@ pub fn read_got(
             .position(|asked| asked.table_name == table);
         place.ok_or_else(|| answer::unreadable(format_args!("table {name} was not asked for")))
     };
-    for (name, items) in members
-        .structure("Responses")
-        .into_iter()
-        .flat_map(Members::iter)
-    {
+    for (name, items) in answer::entries(members, "Responses")? {
         let place = place_of(name)?;
         let asked = &request.request_items[place];
         let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
-        for json in items.as_list().unwrap_or_default() {
+        for json in answer::list_of(items, name)? {
             let item = answer::item_of(json)?;
             if !asked
                 .keys
@@ -338,12 +331,10 @@ pub fn read_got(
         }
     }
     let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in members
-        .structure("UnprocessedKeys")
-        .into_iter()
-        .flat_map(Members::iter)
-    {
-        let (place, keys) = (place_of(name)?, answer::items(Some(keys_of(json)))?);
+    for (name, json) in answer::entries(members, "UnprocessedKeys")? {
+        let keys = answer::members(json)?.get("Keys");
+        let keys = answer::list_of(keys.ok_or_else(|| answer::missing("Keys"))?, "Keys")?;
+        let (place, keys) = (place_of(name)?, answer::items(keys)?);
         if !keys
             .iter()
             .all(|key| request.request_items[place].keys.contains(key))
@@ -515,19 +506,13 @@ pub fn read_written(
     let members = answer::members(json)?;
     let tables = || request.request_items.iter().map(|table| &table.table_name);
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in members
-        .structure("UnprocessedItems")
-        .into_iter()
-        .flat_map(Members::iter)
-    {
+    for (name, json) in answer::entries(members, "UnprocessedItems")? {
         let table = answer::table_name(name)?;
         let place = tables().position(|asked| *asked == table);
         let place = place.ok_or_else(|| {
             answer::unreadable(format_args!("nothing of table {name} was to be written"))
         })?;
-        let writes = json
-            .as_list()
-            .unwrap_or_default()
+        let writes = answer::list_of(json, name)?
             .map(|json| write_request_of(json).map_err(answer::unreadable));
         let writes = writes.collect::<Result<Vec<_>, _>>()?;
         if !writes

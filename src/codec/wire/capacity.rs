@@ -48,6 +48,7 @@ fn put_table(
     object: &mut ObjectWriter<'_>,
 ) {
     if let Some(indexes) = with_indexes(object.context.detail) {
+        debug_assert!(!table_name.is_empty(), "the request named its table");
         table(
             table_name,
             consumed,
@@ -244,7 +245,9 @@ fn entries(json: Json<'_>) -> Result<Vec<Entry>, Error> {
         let name = answer::table_name(answer::text(members, "TableName")?)?;
         Ok((name, read_table(members), members.has("ReadCapacityUnits")))
     };
-    json.as_list().unwrap_or_default().map(entry).collect()
+    answer::list_of(json, "ConsumedCapacity")?
+        .map(entry)
+        .collect()
 }
 
 /// Returns the entries without their units, and true if any has units of reads.
@@ -321,12 +324,10 @@ pub fn read_metrics_by_table(
 ) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let of_table = |(name, json): (&str, Json<'_>)| {
         let collections = Field::read(json, Sender::Service).map_err(answer::of_wire)?;
-        Ok((answer::table_name(name)?, collections.unwrap_or_default()))
+        let collections = collections.ok_or_else(|| answer::missing(name))?;
+        Ok((answer::table_name(name)?, collections))
     };
-    members
-        .structure("ItemCollectionMetrics")
-        .into_iter()
-        .flat_map(Members::iter)
+    answer::entries(members, "ItemCollectionMetrics")?
         .map(of_table)
         .collect()
 }

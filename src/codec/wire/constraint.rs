@@ -437,9 +437,10 @@ fn value(json: Json<'_>, shape: Shape, echo: &mut Echo) -> fmt::Result {
         }
         (Shape::Structure(structure), Kind::Object(_)) => members(json, structure, echo),
         (_, Kind::String(text)) => echo.write_str(text),
-        (_, Kind::Number(_)) if integer(json).is_some() => {
-            write!(echo, "{}", integer(json).unwrap_or_default())
-        }
+        (_, Kind::Number(_)) => match integer(json) {
+            Some(number) => write!(echo, "{number}"),
+            None => write!(echo, "{json}"),
+        },
         _ => write!(echo, "{json}"),
     }
 }

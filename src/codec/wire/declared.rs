@@ -107,8 +107,9 @@ pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
 pub(super) fn tree_of<T: Declared>(declared: &T) -> Map<String, Value> {
     let mut out = Vec::new();
     ask(declared, &mut out);
-    // The written text is an object.
-    serde_json::from_slice(&out).unwrap_or_default()
+    let tree = serde_json::from_slice(&out);
+    debug_assert!(tree.is_ok(), "the written text is an object: {tree:?}");
+    tree.unwrap_or_default()
 }
 
 /// Reads the body of a response.

@@ -211,7 +211,7 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-/// A list of elements in a form. An element of a wrong JSON type is skipped.
+/// A list of elements in a form. An element of a wrong JSON type is an error in a response; the walks over a request have found it.
 #[derive(Debug)]
 pub struct List<F>(F);
 
@@ -222,11 +222,16 @@ impl<T, F: Form<T>> Form<Vec<T>> for List<F> {
     });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Vec<T>>, WireError> {
-        let values = json.as_list().map(|values| {
-            values
-                .filter_map(|json| F::read(json, sender).transpose())
-                .collect()
-        });
+        let element = |json| match F::read(json, sender) {
+            Ok(None) if sender == Sender::Service => Some(Err(answers::unreadable(
+                "a list has an unknown element",
+            )
+            .into())),
+            read => read.transpose(),
+        };
+        let values = json
+            .as_list()
+            .map(|values| values.filter_map(element).collect());
         values.transpose()
     }
 

@@ -183,9 +183,7 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     if content.contains('=') {
         // The service reads from the end: it reports leftover bits of the padding before a pad that
         // stands too early.
-        let last = content
-            .get(content.len().saturating_sub(2)..)
-            .unwrap_or_default();
+        let last = &content[content.len().saturating_sub(2)..];
         let is_whole = super::attribute_value::decode_base64(&format!("A{last}=")).is_some();
         return Err(if is_whole {
             SerializationError::Base64Character('=')

@@ -217,8 +217,7 @@ impl PageWriter {
         if self.with_items {
             out.extend_from_slice(b"],");
         }
-        let mut rest = Vec::new();
-        let mut object = ObjectWriter::start_in(context, &mut rest);
+        let mut object = ObjectWriter::resume_in(context, &mut out);
         page.count.write(object.member("Count"));
         page.scanned_count.write(object.member("ScannedCount"));
         if let Some(key) = &page.last_evaluated_key {
@@ -226,8 +225,6 @@ impl PageWriter {
         }
         Consumed::put(&page.consumed_capacity, "ConsumedCapacity", &mut object);
         object.end();
-        // Without its brace: the object was opened before the rows.
-        out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }
 }
@@ -245,17 +242,17 @@ pub fn read(
 ) -> Result<Page, Error> {
     let members = answer::members(json)?;
     let mut scanned_bytes = 0;
-    for json in members.list("Items").unwrap_or_default() {
+    for json in answer::list(members, "Items")? {
         let item = answer::item_of(json)?;
         fits(&item).map_err(answer::unreadable)?;
         scanned_bytes += item.size() as u64;
         rows(Row::Item(&item));
     }
-    let count = answer::whole(members, "Count");
+    let count = answer::whole(members, "Count")?;
     Ok(Page {
         table_name: table.clone(),
         count,
-        scanned_count: answer::whole(members, "ScannedCount").max(count),
+        scanned_count: answer::whole(members, "ScannedCount")?.max(count),
         scanned_bytes,
         last_evaluated_key: answer::item(members, "LastEvaluatedKey")?,
         consumed_capacity: optional::<_, Consumed>(members, "ConsumedCapacity", Sender::Service)

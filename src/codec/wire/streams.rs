@@ -286,8 +286,10 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
         .string("SequenceNumber")
         .and_then(SequenceNumber::of_digits);
     let image = |name: &str| answer::item(change, name);
+    let event_id = members.owned("eventID");
+    let view_type = change.word("StreamViewType");
     Ok(StreamRecord {
-        event_id: members.owned("eventID").unwrap_or_default(),
+        event_id: event_id.ok_or_else(|| answer::missing("eventID"))?,
         event: members
             .word("eventName")
             .ok_or_else(|| answer::missing("eventName"))?,
@@ -298,12 +300,10 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
         },
         sequence_number: number.ok_or_else(|| answer::missing("SequenceNumber"))?,
         created_ms: change.time_ms("ApproximateCreationDateTime").unwrap_or(0),
-        view_type: change
-            .word("StreamViewType")
-            .unwrap_or(StreamViewType::KeysOnly),
-        keys: image("Keys")?.unwrap_or_default(),
+        view_type: view_type.ok_or_else(|| answer::missing("StreamViewType"))?,
+        keys: image("Keys")?.ok_or_else(|| answer::missing("Keys"))?,
         new_image: image("NewImage")?,
         old_image: image("OldImage")?,
-        size_bytes: answer::whole(change, "SizeBytes"),
+        size_bytes: answer::whole(change, "SizeBytes")?,
     })
 }

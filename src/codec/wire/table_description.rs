@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::declared::tree_of;
-use super::field::{Group, Sender};
+use super::field::{Group, Plain, Sender, optional};
 use super::members::Failed;
 use super::shape::Members;
 use super::write::object;
 use super::{answer, table_settings};
-use crate::codec::json::document::Json;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
-use crate::model::api::tables::{ProjectionDefinition, ProjectionType};
+use crate::model::api::tables::ProjectionType;
 use crate::model::api::{
     IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus,
 };
@@ -249,9 +248,8 @@ const OWN_KEY: &str = ":alias/aws/dynamodb";
 /// [`Error::Remote`] if a name or the key schema is missing or wrong.
 pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
-    let billing_mode = billing
-        .and_then(|billing| billing.word("BillingMode"))
-        .unwrap_or(BillingMode::Provisioned);
+    let billing_mode = billing.map_or(Ok(None), |billing| known(billing, "BillingMode"))?;
+    let billing_mode = billing_mode.unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
     let types = Types::of(members);
@@ -261,11 +259,11 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
         key: types.table_key(members)?,
         indexes: schemas,
         billing_mode,
-        throughput: read_throughput(members),
+        throughput: read_throughput(members)?,
         deletion_protection: members
             .boolean("DeletionProtectionEnabled")
             .unwrap_or(false),
-        settings: settings(members, billing_mode),
+        settings: settings(members, billing_mode)?,
     };
     let on_demand_since_ms =
         billing.and_then(|billing| billing.time_ms("LastUpdateToPayPerRequestDateTime"));
@@ -276,11 +274,11 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
         status,
         table_id: members.owned("TableId").unwrap_or_default(),
         created_ms,
-        item_count: answer::whole(members, "ItemCount"),
-        table_size_bytes: answer::whole(members, "TableSizeBytes"),
+        item_count: answer::whole(members, "ItemCount")?,
+        table_size_bytes: answer::whole(members, "TableSizeBytes")?,
         indexes,
         latest_stream_label: members.owned("LatestStreamLabel"),
-        control: control(members, on_demand_since_ms.filter(|_| !is_created_so)),
+        control: control(members, on_demand_since_ms.filter(|_| !is_created_so))?,
         index_lag: None,
         at_ms: 0,
     })
@@ -305,10 +303,10 @@ impl<'a> Types<'a> {
             let attribute_type = members.word("AttributeType")?;
             Some((members.string("AttributeName")?, attribute_type))
         };
+        // A key attribute without a readable definition is an error of the key.
+        let definitions = members.list("AttributeDefinitions").unwrap_or_default();
         Self(
-            members
-                .list("AttributeDefinitions")
-                .unwrap_or_default()
+            definitions
                 .filter_map(Members::of)
                 .filter_map(one)
                 .collect(),
@@ -339,7 +337,7 @@ impl<'a> Types<'a> {
     }
 
     fn table_key(&self, members: Members<'_>) -> Result<KeySchema, Error> {
-        let elements = table_settings::key_schema(members);
+        let elements = table_settings::key_schema(members)?;
         let partition = self
             .of_key(&elements, KeyType::Hash)?
             .pop()
@@ -365,12 +363,9 @@ fn read_indexes(
         ("LocalSecondaryIndexes", IndexKind::Local),
         ("GlobalSecondaryIndexes", IndexKind::Global),
     ] {
-        for members in members
-            .list(name)
-            .unwrap_or_default()
-            .filter_map(Members::of)
-        {
-            let elements = table_settings::key_schema(members);
+        for json in answer::list(members, name)? {
+            let members = answer::members(json)?;
+            let elements = table_settings::key_schema(members)?;
             let is_global = kind == IndexKind::Global;
             let status = if is_global {
                 status(members, "IndexStatus")
@@ -380,21 +375,26 @@ fn read_indexes(
             // Some services list an index that is being deleted without the definitions of its key;
             // nothing of it can be read any more.
             if status == TableStatus::Deleting
-                && !elements
-                    .iter()
-                    .all(|element| types.0.contains_key(&*element.attribute_name))
+                && (elements.is_empty()
+                    || !elements
+                        .iter()
+                        .all(|element| types.0.contains_key(&*element.attribute_name)))
             {
                 continue;
+            }
+            let partition = types.of_key(&elements, KeyType::Hash)?;
+            if partition.is_empty() {
+                return Err(answer::missing("KeySchema"));
             }
             all.0.push(IndexSchema {
                 name: answer::index_name(answer::text(members, "IndexName")?)?,
                 kind,
-                partition: types.of_key(&elements, KeyType::Hash)?,
+                partition,
                 sort: types.of_key(&elements, KeyType::Range)?,
-                projection: read_projection(members),
-                throughput: read_throughput(members).filter(|_| is_global),
+                projection: read_projection(members)?,
+                throughput: read_throughput(members)?.filter(|_| is_global),
                 settings: if is_global {
-                    throughput_settings(members, mode)
+                    throughput_settings(members, mode)?
                 } else {
                     ThroughputSettings::default()
                 },
@@ -404,8 +404,8 @@ fn read_indexes(
                 backfilling: members.boolean("Backfilling"),
                 progress: None,
                 violations: 0,
-                item_count: answer::whole(members, "ItemCount"),
-                index_size_bytes: answer::whole(members, "IndexSizeBytes"),
+                item_count: answer::whole(members, "ItemCount")?,
+                index_size_bytes: answer::whole(members, "IndexSizeBytes")?,
                 partition_keys: 0,
             });
         }
@@ -413,16 +413,33 @@ fn read_indexes(
     Ok(all)
 }
 
-fn read_projection(members: Members<'_>) -> Projection {
-    let projection =
-        table_settings::told::<ProjectionDefinition>(members, "Projection").unwrap_or_default();
-    match projection.projection_type {
+/// Reads `Projection`; some services leave it out where all attributes are projected.
+fn read_projection(members: Members<'_>) -> Result<Projection, Error> {
+    let Some(json) = members.get("Projection") else {
+        return Ok(Projection::All);
+    };
+    let projection = answer::members(json)?;
+    Ok(match known(projection, "ProjectionType")? {
         Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
         Some(ProjectionType::Include) => {
-            Projection::Include(projection.non_key_attributes.unwrap_or_default())
+            let names = optional::<_, Plain>(projection, "NonKeyAttributes", Sender::Service)
+                .map_err(answer::of_wire)?;
+            Projection::Include(names.ok_or_else(|| answer::missing("NonKeyAttributes"))?)
         }
         Some(ProjectionType::All) | None => Projection::All,
-    }
+    })
+}
+
+/// Reads an enum value, if present.
+///
+/// # Errors
+/// [`Error::Remote`] for an unknown word, which must not count as the default.
+fn known<T: Word>(members: Members<'_>, name: &str) -> Result<Option<T>, Error> {
+    let unknown = |word| answer::unreadable(format_args!("it has the unknown {name} {word:?}"));
+    members
+        .string(name)
+        .map(|word| T::of_word(word).ok_or_else(|| unknown(word)))
+        .transpose()
 }
 
 /// Reads a status. One unknown to us counts as updating, in which a table must not be changed.
@@ -434,26 +451,28 @@ fn status(members: Members<'_>, name: &str) -> TableStatus {
 
 /// Reads the provisioned units. On demand the members are present and zero; while a table becomes
 /// so, they keep their old values.
-fn read_throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
-    table_settings::throughput(members)
-        .filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
+fn read_throughput(members: Members<'_>) -> Result<Option<ProvisionedThroughput>, Error> {
+    let units = table_settings::throughput(members)?;
+    Ok(units.filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0))
 }
 
-fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
+fn settings(members: Members<'_>, mode: BillingMode) -> Result<TableSettings, Error> {
     let stream = members
         .structure("StreamSpecification")
         .filter(|stream| stream.boolean("StreamEnabled") == Some(true));
     let class = members
         .structure("TableClassSummary")
         .and_then(|class| class.string("TableClass"));
-    TableSettings {
-        stream: stream.and_then(|stream| stream.word("StreamViewType")),
+    let view_type =
+        |stream| known(stream, "StreamViewType")?.ok_or_else(|| answer::missing("StreamViewType"));
+    Ok(TableSettings {
+        stream: stream.map(view_type).transpose()?,
         encryption: members.structure("SSEDescription").and_then(encryption),
         table_class: class.and_then(TableClass::of_word),
         tags: Vec::new(),
         resource_policy: None,
-        throughput: throughput_settings(members, mode),
-    }
+        throughput: throughput_settings(members, mode)?,
+    })
 }
 
 fn encryption(members: Members<'_>) -> Option<Encryption> {
@@ -472,7 +491,10 @@ fn encryption(members: Members<'_>) -> Option<Encryption> {
 
 /// Reads the maxima that are set, which the service reports as -1 if they are not, and warm
 /// throughput above the default.
-fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
+fn throughput_settings(
+    members: Members<'_>,
+    mode: BillingMode,
+) -> Result<ThroughputSettings, Error> {
     let ThroughputSettings { on_demand, warm } = table_settings::kept(members);
     let above = |units: Option<i64>, base: u64| {
         units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base))
@@ -480,12 +502,12 @@ fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSet
     let base = if mode == BillingMode::PayPerRequest {
         Some(ON_DEMAND_WARM)
     } else {
-        table_settings::throughput(members)
+        table_settings::throughput(members)?
     };
     let (read, write) = base.map_or((0, 0), |base| {
         (base.read_capacity_units, base.write_capacity_units)
     });
-    ThroughputSettings {
+    Ok(ThroughputSettings {
         on_demand: OnDemandThroughput {
             max_read_request_units: above(on_demand.max_read_request_units, 0),
             max_write_request_units: above(on_demand.max_write_request_units, 0),
@@ -494,39 +516,40 @@ fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSet
             read_units_per_second: above(warm.read_units_per_second, read),
             write_units_per_second: above(warm.write_units_per_second, write),
         },
-    }
+    })
 }
 
-fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> TableControl {
-    let of_index = |json: Json<'_>| {
-        let members = Members::of(json)?;
-        let history = history(members);
-        (history != ThroughputHistory::default()).then_some((members.owned("IndexName")?, history))
-    };
-    TableControl {
-        throughput: history(members),
-        indexes: members
-            .list("GlobalSecondaryIndexes")
-            .unwrap_or_default()
-            .filter_map(of_index)
-            .collect(),
+fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> Result<TableControl, Error> {
+    let mut indexes = BTreeMap::new();
+    for json in answer::list(members, "GlobalSecondaryIndexes")? {
+        let members = answer::members(json)?;
+        let history = history(members)?;
+        if history != ThroughputHistory::default() {
+            let name = answer::text(members, "IndexName")?;
+            indexes.insert(name.to_owned(), history);
+        }
+    }
+    Ok(TableControl {
+        throughput: history(members)?,
+        indexes,
         on_demand_since_ms,
         class_changed_ms: members
             .structure("TableClassSummary")
             .and_then(|class| class.time_ms("LastUpdateDateTime")),
         restored: members.structure("RestoreSummary").map(restored),
         ..TableControl::default()
-    }
+    })
 }
 
-fn history(members: Members<'_>) -> ThroughputHistory {
-    members
-        .structure("ProvisionedThroughput")
-        .map_or_else(ThroughputHistory::default, |members| ThroughputHistory {
-            last_increase_ms: members.time_ms("LastIncreaseDateTime"),
-            last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
-            decreases: answer::whole(members, "NumberOfDecreasesToday"),
-        })
+fn history(members: Members<'_>) -> Result<ThroughputHistory, Error> {
+    let Some(members) = members.structure("ProvisionedThroughput") else {
+        return Ok(ThroughputHistory::default());
+    };
+    Ok(ThroughputHistory {
+        last_increase_ms: members.time_ms("LastIncreaseDateTime"),
+        last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
+        decreases: answer::whole(members, "NumberOfDecreasesToday")?,
+    })
 }
 
 fn restored(members: Members<'_>) -> RestoreSummary {

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::answer;
 use super::declared::*;
 use crate::model::TableSettings;
 use crate::model::api::tables::{KeySchemaElement, StreamSpecification};
@@ -332,19 +333,20 @@ pub fn kept<T: Declared + Default>(members: Members<'_>) -> T {
     T::read_members(members, None, Sender::Service).unwrap_or_default()
 }
 
-/// Reads the member `name`, if it is present and well-formed.
-pub fn told<T: Field>(members: Members<'_>, name: &str) -> Option<T> {
-    members
-        .get(name)
-        .and_then(|json| T::read(json, Sender::Service).ok().flatten())
+/// Reads `KeySchema` of a response; empty if absent.
+///
+/// # Errors
+/// [`Error::Remote`] if it is malformed.
+pub fn key_schema(members: Members<'_>) -> Result<Vec<KeySchemaElement>, Error> {
+    optional::<_, Plain>(members, "KeySchema", Sender::Service)
+        .map(Option::unwrap_or_default)
+        .map_err(answer::of_wire)
 }
 
-/// Reads `KeySchema`.
-pub fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
-    told(members, "KeySchema").unwrap_or_default()
-}
-
-/// Reads `ProvisionedThroughput`.
-pub fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
-    told(members, "ProvisionedThroughput")
+/// Reads `ProvisionedThroughput` of a response, if present.
+///
+/// # Errors
+/// [`Error::Remote`] if it is malformed.
+pub fn throughput(members: Members<'_>) -> Result<Option<ProvisionedThroughput>, Error> {
+    optional::<_, Plain>(members, "ProvisionedThroughput", Sender::Service).map_err(answer::of_wire)
 }

@@ -113,6 +113,15 @@ impl<'a> ObjectWriter<'a> {
         }
     }
 
+    /// Continues an object that `out` already has, up to and including the comma before this part.
+    pub fn resume_in(context: &'a Context, out: &'a mut Vec<u8>) -> Self {
+        Self {
+            out,
+            empty: true,
+            context,
+        }
+    }
+
     /// Writes a member's name; returns the buffer for its value.
     pub fn member(&mut self, name: &str) -> &mut Vec<u8> {
         if !self.empty {
@@ -156,11 +165,9 @@ pub(super) use object;
 
 /// Adds a member to a tree, if there is a value.
 pub fn add(members: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
-    // The values are texts, numbers and trees, which serialize.
-    if let Some(value) = serde_json::to_value(value)
-        .ok()
-        .filter(|value| !value.is_null())
-    {
+    let value = serde_json::to_value(value);
+    debug_assert!(value.is_ok(), "{name} is a text, number or tree");
+    if let Some(value) = value.ok().filter(|value| !value.is_null()) {
         members.insert(name.to_owned(), value);
     }
 }

@@ -78,6 +78,7 @@ impl Canvas {
             )),
             Mark::Big(_) => self.rect(class, x - MARK, y - MARK, 2.0 * MARK, 2.0 * MARK),
         }
+        debug_assert!(label.is_some(), "{key:?} has no label");
         let label = label.map(String::from).unwrap_or_default();
         self.text(x, y + 3.6, "rank mid", 2.0 * MARK, &label);
     }

@@ -137,7 +137,7 @@ impl Drawing<'_> {
             .max()
             .unwrap_or(0);
         let mut y = top + 16.0;
-        for (report, content) in shown.iter().filter_map(|at| self.lane.partitions.get(*at)) {
+        for (report, content) in shown.iter().map(|at| &self.lane.partitions[*at]) {
             let row = Row {
                 report,
                 content,

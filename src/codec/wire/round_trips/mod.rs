@@ -2,6 +2,7 @@
 //! responses.
 
 mod items;
+mod malformed;
 mod resource;
 mod tables;
 
