@@ -1,17 +1,20 @@
-//! Dates and times of day in UTC from milliseconds since the epoch, in the forms that the service writes.
+//! Dates and times of day in UTC from milliseconds since the epoch, in the forms that the service
+//! writes.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// 400 Gregorian years, which repeat to the weekday. The library ends with the year 9999; an expiry written in other units does not.
+/// The milliseconds of 400 Gregorian years, after which dates and weekdays repeat. jiff ends with
+/// the year 9999; an expiry written in other units does not.
 const CYCLE_MS: u64 = 146_097 * 86_400_000;
 
-/// The year, and the moment in the year of its cycle that is like it.
+/// Returns the year, and the same moment in the first 400-year cycle.
 fn civil(ms: u64) -> (u64, DateTime) {
     let within = i64::try_from(ms % CYCLE_MS)
         .ok()
         .and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    debug_assert!(within.is_some(), "{ms} is beyond jiff's range");
     let moment = Offset::UTC.to_datetime(within.unwrap_or_default());
     (
         ms / CYCLE_MS * 400 + u64::from(moment.year().unsigned_abs()),
@@ -19,29 +22,30 @@ fn civil(ms: u64) -> (u64, DateTime) {
     )
 }
 
-/// `2026-01-02T03:04:05.678Z`.
+/// Returns `2026-01-02T03:04:05.678Z`.
 #[must_use]
 pub fn iso(ms: u64) -> String {
     let (year, moment) = civil(ms);
     format!("{year:04}-{}", moment.strftime("%m-%dT%H:%M:%S%.3fZ"))
 }
 
-/// `20260102T030405Z`.
+/// Returns `20260102T030405Z`.
 #[must_use]
 pub fn basic(ms: u64) -> String {
     let (year, moment) = civil(ms);
     format!("{year:04}{}", moment.strftime("%m%dT%H%M%SZ"))
 }
 
-/// Milliseconds since the epoch of what [`iso`] writes, up to the year 9999; `None` for anything else.
+/// Parses the output of [`iso`], up to the year 9999, into milliseconds since the epoch; `None` for
+/// any other text.
 #[must_use]
 pub fn parse_iso(text: &str) -> Option<u64> {
     let ms = u64::try_from(text.parse::<Timestamp>().ok()?.as_millisecond()).ok()?;
-    // What is written another way reads back as something else.
+    // Refuses other spellings of the same moment: they do not survive a round trip.
     (iso(ms) == text).then_some(ms)
 }
 
-/// `Friday, January 2, 2026 at 3:04:05 AM Coordinated Universal Time`.
+/// Returns `Friday, January 2, 2026 at 3:04:05 AM Coordinated Universal Time`.
 #[must_use]
 pub fn long(ms: u64) -> String {
     let (year, moment) = civil(ms);

@@ -8,7 +8,7 @@ use data_encoding::{BASE32_NOPAD_NOCASE, HEXLOWER, HEXLOWER_PERMISSIVE};
 /// A digest in big-endian order: comparing bytes is comparing hash positions.
 pub type Digest = [u8; 16];
 
-/// Digest of an encoded key (see [`super::key`]).
+/// Returns the digest of an encoded key (see [`super::key`]).
 #[must_use]
 pub fn digest(encoded: &[u8]) -> Digest {
     let mut out = [0; 16];
@@ -16,28 +16,29 @@ pub fn digest(encoded: &[u8]) -> Digest {
     out
 }
 
-/// Two lower-case digits for each byte.
+/// Returns two lower-case hexadecimal digits for each byte.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes)
 }
 
-/// The bytes of such a text, in either case; `None` for any other.
+/// Decodes hexadecimal digits of either case; `None` for any other text.
 #[must_use]
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()
 }
 
-/// 128 bits in fives; the last character holds three, and two zero bits.
+/// The length of a digest in base32: 128 bits in groups of five. The last character holds three
+/// bits and two zero bits.
 pub const BASE32_BYTES: usize = 26;
 
-/// A digest in base32: RFC 4648, lower case, no padding.
+/// Encodes a digest in base32: RFC 4648, lower case, no padding.
 #[must_use]
 pub fn base32(digest: Digest) -> String {
     BASE32_NOPAD_NOCASE.encode(&digest).to_ascii_lowercase()
 }
 
-/// The digest of exactly such a text, in either case.
+/// Decodes the base32 of exactly one digest, in either case.
 #[must_use]
 pub fn of_base32(text: &str) -> Option<Digest> {
     BASE32_NOPAD_NOCASE

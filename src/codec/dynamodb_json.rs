@@ -1,4 +1,4 @@
-//! DynamoDB JSON: `{"name":{"S":"…"}}`, the wire's and `X.ddbjson`'s form.
+//! DynamoDB JSON: `{"name":{"S":"…"}}`, the form of the wire and of `X.ddbjson`.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -11,7 +11,7 @@ use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 use crate::model::{AttributeType, AttributeValue, Item, Word};
 
-/// The form.
+/// The notation of DynamoDB JSON.
 #[derive(Debug)]
 pub struct DynamodbJson;
 
@@ -39,11 +39,12 @@ pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
     ItemWriter::<DynamodbJson, _>::new(out).value(value);
 }
 
-/// Parses one JSON object of typed values (white space around it is fine) into an item. Members of a value that are no type tags are
-/// ignored, as the service does.
+/// Parses one JSON object of typed values, with white space around it allowed, into an item.
+/// Members of a value that are no type tags are ignored, as the service does.
 ///
 /// # Errors
-/// [`JsonError`] with the byte offset; [`JsonFault::UnexpectedEnd`] exactly when nothing is wrong with the text so far.
+/// [`JsonError`] with the byte offset; [`JsonFault::UnexpectedEnd`] exactly if the text is good so
+/// far.
 pub fn parse(text: &[u8]) -> Result<Item, JsonError> {
     read_document(text, |reader| members(reader, "a JSON object", 0).map(Item))
 }
@@ -60,7 +61,7 @@ fn members(reader: &mut Reader<'_>, what: &'static str, level: usize) -> Result<
 
 fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonError> {
     let start = reader.offset();
-    // A text that ends here wants more; it is not too deep.
+    // Before the depth check: a text that ends here is incomplete, not too deep.
     reader.peek()?;
     if level > NESTING_LEVELS_MAX {
         return Err(reader.fault(ValueError::Nesting));
@@ -81,7 +82,7 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
                         JsonFault::DuplicateMember(name.into_owned()),
                     ));
                 }
-                // Told at the end of the value: what is wrong within comes first.
+                // Reported at the end of the value: faults within it come first.
                 Some(_) => several = true,
                 None => found = Some(value),
             }
@@ -94,7 +95,7 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
     found.ok_or_else(|| fault_at(start, ValueError::NoType))
 }
 
-/// Reads what stands behind a type tag.
+/// Reads the value after a type tag.
 fn content(
     reader: &mut Reader<'_>,
     attribute_type: AttributeType,
@@ -134,7 +135,7 @@ fn content(
     built.map_err(|error| fault_at(offset, error))
 }
 
-/// Adds a member: its name legal and new.
+/// Adds a member after checking that its name is legal and new.
 pub(super) fn insert(
     map: &mut Map,
     name: Cow<'_, str>,

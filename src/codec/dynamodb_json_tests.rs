@@ -11,7 +11,7 @@ fn text(item: &Item) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Parsing gives an item that is written as `expected`.
+/// Checks that the parsed item is written as `expected`.
 fn check(input: &str, expected: &str) {
     let item = parse(input.as_bytes()).unwrap_or_else(|error| panic!("{input}: {error}"));
     assert_eq!(text(&item), expected, "{input}");
@@ -127,7 +127,7 @@ fn depth_ends_at_level_32() {
     );
     let nesting = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
     check_error(&of(33), &format!("{nesting} at byte 197"));
-    // What nobody reads is passed over, however deep.
+    // Ignored members are passed over, however deep.
     let unread = format!(
         "{{\"a\":{{\"X\":{}{},\"S\":\"x\"}}}}",
         "[".repeat(100_000),

@@ -1,4 +1,5 @@
-//! Filesystem names of key values, K(value) of docs/filesystem.md 2: which names there are, and what a name means.
+//! Filesystem names of key values, K(value) of docs/filesystem.md 2: the encoder of names and their
+//! decoder.
 //!
 //! ```text
 //! K(v)         the value's text or bytes in tokens: a kept character, or %XX for one byte
@@ -6,28 +7,31 @@
 //! item stem    K(sk) in a composite table's collection, K(pk) in a hash-only table
 //! entry stem   K(ixsk),K(pk),K(sk)
 //! ```
-//! A stem is a name without its suffix. A comma inside a value is `%2C`, so raw commas separate components.
+//! A stem is a name without its suffix. A comma inside a value is `%2C`, so raw commas separate
+//! components.
 //!
-//! Names longer than [`STEM_BYTES_MAX`] become aliases: the longest prefix of whole tokens, `%~`, and the 26 characters of a 128-bit
-//! digest in lower-case base32 (RFC 4648, no padding). `%~` occurs nowhere else, so an alias never is another key's name. What
-//! is digested is what the store can find:
+//! Names longer than [`STEM_BYTES_MAX`] become aliases: the longest prefix of whole tokens, `%~`,
+//! and the 26 characters of a 128-bit digest in lower-case base32 (RFC 4648, no padding). `%~`
+//! occurs nowhere else, so an alias is never the name of another key. The digest is one that the
+//! store can look up:
 //!
 //! ```text
 //! directory, hash-only item stem   `key::partition_digest` of the partition key values
 //! item stem in a collection        digest of the sort key's ordered encoding
 //! entry stem                       digest of the bytes of the whole, unshortened stem
 //! ```
-//! Encoder and decoder agree on strict names; [`decode`] also takes what people type: raw spaces, `#`, `=` and so on, lower-case
-//! `%xx`, `042` for 42. Whoever creates something goes through the value, so a lenient spelling never makes a second item.
+//! Encoder and decoder agree on strict names. [`decode`] also takes the spellings that people type:
+//! raw spaces, `#`, `=` and so on, lower-case `%xx`, `042` for 42. Creation goes through the value,
+//! so a lenient spelling never makes a second item.
 //!
 //! ```text
 //! kept always         A-Z a-z 0-9 _ :
 //! kept but at first   . @ + -          at the start of a value they could hide a name or make it an option
 //! kept in S and N     printable non-ASCII
 //! ```
-//! Every other byte is `%XX` with upper-case digits: blanks, `/`, NUL, `%`, `#`, `,`, `=`, `~`, quotes, globs and brackets; of
-//! non-ASCII characters those that show nothing or change what stands around them (control, format, bidi, zero-width, white
-//! space, private use, unassigned).
+//! Every other byte is `%XX` with upper-case digits: blanks, `/`, NUL, `%`, `#`, `,`, `=`, `~`,
+//! quotes, globs and brackets; of non-ASCII characters those that show nothing or change the text
+//! around them (control, format, bidi, zero-width, white space, private use, unassigned).
 
 use super::digest::{BASE32_BYTES, Digest, base32, digest, of_base32};
 use super::key;
@@ -36,22 +40,23 @@ use crate::model::error::NumberError;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Number};
 
-/// Longest file name of Linux (`NAME_MAX`).
+/// The longest file name of Linux (`NAME_MAX`).
 pub const NAME_BYTES_MAX: usize = 255;
-/// Room for what stands around a stem: `.ddbjson`, `.<etag>.casjson`, and the `NNNNNN,` and `.json` of query folders. One budget for
-/// all of them, directories too, so that a key has the same stem wherever it appears.
+/// The bytes reserved for the text around a stem: `.ddbjson`, `.<etag>.casjson`, and the `NNNNNN,`
+/// and `.json` of query folders. All names share one limit, directories too, so that a key has the
+/// same stem wherever it appears.
 pub const SUFFIX_BYTES_MAX: usize = 32;
-/// Longest stem.
+/// The length of the longest stem.
 pub const STEM_BYTES_MAX: usize = NAME_BYTES_MAX - SUFFIX_BYTES_MAX;
 
-/// What begins the digest of an alias.
+/// The mark before the digest of an alias.
 pub const ALIAS_MARK: &str = "%~";
-/// What an alias has after its prefix: mark and digest.
+/// The length of the mark and the digest of an alias.
 const ALIAS_END_BYTES: usize = ALIAS_MARK.len() + BASE32_BYTES;
-/// Between the components of a stem.
+/// The character between the components of a stem.
 const SEPARATOR: char = ',';
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decoded {
     /// One value per expected type.
@@ -60,37 +65,40 @@ pub enum Decoded {
     Alias { prefix: String, digest: Digest },
 }
 
-/// K(value), not shortened. Only S, N and B are keys; other types give the empty text.
+/// Returns K(value), not shortened. The value is S, N or B.
 #[must_use]
 pub fn encode(value: &AttributeValue) -> String {
     join(std::iter::once(value), STEM_BYTES_MAX).text
 }
 
-/// Is a text of characters that stand in names as they are, all of which are nothing but letters to a shell?
+/// True if all characters of `text` stand in names as they are; a shell gives none of them a
+/// meaning.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     text.chars().all(is_kept)
 }
 
-/// The folder of an item collection or of an index partition: the partition key values in schema order.
+/// Returns the directory name of an item collection or of an index partition; takes the partition
+/// key values in schema order.
 #[must_use]
 pub fn collection_name(partition: &[&AttributeValue]) -> String {
     collection_name_within(partition, STEM_BYTES_MAX)
 }
 
-/// The item stem in a composite table's collection.
+/// Returns the item stem in a composite table's collection.
 #[must_use]
 pub fn item_stem(sort: &AttributeValue) -> String {
     item_stem_within(sort, STEM_BYTES_MAX)
 }
 
-/// The item stem in a hash-only table.
+/// Returns the item stem in a hash-only table.
 #[must_use]
 pub fn hash_item_stem(partition: &AttributeValue) -> String {
     collection_name(&[partition])
 }
 
-/// [`collection_name`] in at most `bytes_max`, at least 28: where less room is, an alias with a shorter prefix and the same digest.
+/// Returns [`collection_name`] in at most `bytes_max`, at least 28. A tighter limit shortens the
+/// prefix of the alias; the digest stays.
 #[must_use]
 pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -> String {
     shorten(
@@ -100,7 +108,7 @@ pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -
     )
 }
 
-/// [`item_stem`] in at most `bytes_max`, at least 28.
+/// Returns [`item_stem`] in at most `bytes_max`, at least 28.
 #[must_use]
 pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
     shorten(join(std::iter::once(sort), bytes_max), bytes_max, |_| {
@@ -108,7 +116,8 @@ pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
     })
 }
 
-/// The stem of an index entry, index sort key values and then the table's key values, in at most `bytes_max`, at least 28.
+/// Returns the stem of an index entry in at most `bytes_max`, at least 28. `values` are the index
+/// sort key values, then the table's key values.
 #[must_use]
 pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String {
     shorten(
@@ -118,7 +127,7 @@ pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String
     )
 }
 
-/// The digest that the alias of an entry stem holds.
+/// Returns the digest in the alias of an entry stem.
 #[must_use]
 pub fn entry_digest(values: &[&AttributeValue]) -> Digest {
     stem_digest(&join(values.iter().copied(), STEM_BYTES_MAX).text)
@@ -128,7 +137,7 @@ fn stem_digest(stem: &str) -> Digest {
     digest(stem.as_bytes())
 }
 
-/// The digest that the alias of an item stem in a collection holds.
+/// Returns the digest in the alias of an item stem in a collection.
 #[must_use]
 pub fn sort_digest(sort: &AttributeValue) -> Digest {
     let mut encoded = Vec::new();
@@ -159,18 +168,17 @@ fn shorten(tokens: Tokens, bytes_max: usize, digest: impl FnOnce(&str) -> Digest
     text
 }
 
-/// What a name (suffix taken off) means where keys of `types` are expected. With one type a raw comma is data.
+/// Decodes a name, its suffix taken off, into keys of `types`. With one type a raw comma is data.
 ///
 /// # Errors
-/// [`NameFault`]: no key has such a name.
+/// [`NameFault`] if no key has such a name.
 pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFault> {
     let name = std::str::from_utf8(name).map_err(|_| NameFault::NotUtf8)?;
-    if let Some(digest) = alias_digest(name) {
-        let prefix = name.split(ALIAS_MARK).next().unwrap_or_default().to_owned();
-        return Ok(Decoded::Alias { prefix, digest });
-    }
-    if name.contains(ALIAS_MARK) {
-        return Err(NameFault::Alias);
+    if let Some((prefix, end)) = name.split_once(ALIAS_MARK) {
+        return Ok(Decoded::Alias {
+            prefix: prefix.to_owned(),
+            digest: of_base32(end).ok_or(NameFault::Alias)?,
+        });
     }
     let values = match types {
         [only] => vec![decode_value(name, *only)?],
@@ -192,7 +200,7 @@ pub fn decode(name: &[u8], types: &[KeyAttributeType]) -> Result<Decoded, NameFa
     Ok(Decoded::Values(values))
 }
 
-/// The value of one component.
+/// Decodes one component.
 ///
 /// # Errors
 /// [`NameFault`]; an alias is an [`NameFault::Escape`] here.
@@ -214,15 +222,16 @@ pub fn decode_value(
     }
 }
 
-/// The digest in a shortened name, if `name` is one.
+/// Returns the digest in a shortened name; `None` for any other name.
 #[must_use]
 pub fn alias_digest(name: &str) -> Option<Digest> {
     let (_, end) = name.split_once(ALIAS_MARK)?;
     of_base32(end)
 }
 
-/// Where to search for the key behind an alias: what the value of the first component begins with (S, B), or is (N, which is never
-/// cut). `None` when not even one character is left, and for a broken prefix.
+/// Returns the place to search for the key behind an alias: a prefix of the first component's value
+/// (S, B), or that value (N, which is never cut). `None` if not even one character is left, or for
+/// a broken prefix.
 #[must_use]
 pub fn alias_scan_prefix(prefix: &str, types: &[KeyAttributeType]) -> Option<AttributeValue> {
     let first = if types.len() > 1 {
@@ -242,20 +251,20 @@ pub fn alias_scan_prefix(prefix: &str, types: &[KeyAttributeType]) -> Option<Att
     }
 }
 
-/// Room for most names and a suffix.
+/// The capacity for most names with a suffix.
 const USUAL_BYTES: usize = 64;
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 /// A name under construction.
 struct Tokens {
     text: String,
-    /// End of the last whole token that lies within the limit.
+    /// The end of the last whole token within the limit.
     cut: usize,
     limit: usize,
 }
 
 impl Tokens {
-    /// `limit`: the most that a shortened name may keep.
+    /// Creates an empty name; a shortened name keeps at most `limit` bytes.
     fn new(limit: usize) -> Self {
         Self {
             text: String::with_capacity(USUAL_BYTES),
@@ -278,7 +287,7 @@ impl Tokens {
         self.end_token();
     }
 
-    /// Characters that are all kept, of one byte each.
+    /// Appends characters of one byte each that all stand as they are.
     fn run(&mut self, run: &str) {
         if self.text.len() <= self.limit {
             self.cut = (self.text.len() + run.len()).min(self.limit);
@@ -292,7 +301,7 @@ impl Tokens {
         }
     }
 
-    /// Stands between two values.
+    /// Appends the separator between two values.
     fn separate(&mut self, separator: char) {
         self.character(separator);
     }
@@ -317,7 +326,7 @@ impl Tokens {
     }
 
     fn characters(&mut self, text: &str) {
-        // Most names are nothing else.
+        // The fast path: most names are nothing else.
         let (run, rest) = text.split_at(text.bytes().take_while(|byte| is_plain(*byte)).count());
         self.run(run);
         for (position, character) in rest.char_indices() {
@@ -335,12 +344,12 @@ impl Tokens {
     }
 }
 
-/// Can a name have it, though perhaps not at its start?
+/// True if a name may contain the character, though perhaps not at its start.
 fn is_kept(character: char) -> bool {
     is_kept_ascii(character, false) || is_printable_non_ascii(character)
 }
 
-/// Is it kept wherever it stands?
+/// True if the byte is kept at every place.
 fn is_plain(byte: u8) -> bool {
     is_kept_ascii(char::from(byte), true)
 }
@@ -353,7 +362,7 @@ fn is_kept_ascii(character: char, first: bool) -> bool {
     }
 }
 
-/// The bytes that a text of tokens stands for; leniently, any character but `%` is itself.
+/// Decodes a text of tokens; leniently, any character but `%` stands for itself.
 fn bytes_of(text: &str) -> Result<Vec<u8>, NameFault> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -381,7 +390,7 @@ fn hex_digit(byte: u8) -> Result<u8, NameFault> {
     }
 }
 
-/// Why a name means no key.
+/// The reason why a name denotes no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
     #[error("a name is UTF-8; write other bytes as %XX")]

@@ -205,7 +205,7 @@ fn numbers_are_never_cut() {
     }
 }
 
-/// Every rule that any produced name keeps.
+/// Checks the rules of every produced name.
 fn check_safe(name: &str) {
     assert!(!name.is_empty() && name.len() <= STEM_BYTES_MAX, "{name}");
     assert!(!name.starts_with(['.', '-', '~', '#', '@', '+']), "{name}");
@@ -290,7 +290,7 @@ proptest! {
     }
 }
 
-/// Names of every single byte and of many pairs, ASCII and not.
+/// Returns names of every single byte and of many pairs, ASCII and not.
 fn many_names() -> Vec<String> {
     let alphabet: Vec<char> = (0..0x250)
         .chain(0x2000..0x2070)

@@ -31,7 +31,8 @@ const DIGITS_END: u8 = 0x00;
 /// 38 decimal digits that start at an odd place.
 const PAIRS_MAX: usize = 20;
 
-/// Appends the ordered encoding of an S, N or B value. Other types never reach a key: checked before; they append nothing.
+/// Appends the ordered encoding of an S, N or B value. Callers have checked that the value has a
+/// key type.
 pub fn encode(value: &AttributeValue, out: &mut Vec<u8>) {
     match value {
         AttributeValue::S(text) => encode_bytes(text.as_bytes(), out),
@@ -41,8 +42,8 @@ pub fn encode(value: &AttributeValue, out: &mut Vec<u8>) {
     }
 }
 
-/// The ordered encoding of an S or B prefix, without terminator: every value that begins with `prefix` begins with these bytes,
-/// and no other. `None` for a number.
+/// Returns the ordered encoding of an S or B prefix, without terminator: exactly the values that
+/// begin with `prefix` have an encoding that begins with these bytes. `None` for a number.
 #[must_use]
 pub fn encode_prefix(value: &AttributeValue) -> Option<Vec<u8>> {
     let bytes = match value {
@@ -55,20 +56,22 @@ pub fn encode_prefix(value: &AttributeValue) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The first key after all keys that start with `prefix`; `None` when there is none (all bytes 0xFF).
+/// Returns the first key after all keys that start with `prefix`; `None` if there is none (all
+/// bytes 0xFF).
 #[must_use]
 pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
-    // A byte of 0xFF has no successor: the last one that has is raised, and what follows it dropped.
+    // 0xFF has no successor: the last byte that has one is raised, and the bytes after it are
+    // dropped.
     let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;
     Some(end)
 }
 
-/// The value of the encoding at the start of `bytes`, and the bytes after it.
+/// Decodes the value at the start of `bytes`; returns it with the bytes after it.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] when no value of that type has such an encoding.
+/// [`StoreError::Corrupt`] if no value of that type has such an encoding.
 pub fn decode(
     attribute_type: KeyAttributeType,
     bytes: &[u8],
@@ -91,8 +94,8 @@ pub fn decode(
     }
 }
 
-/// Digest of the partition key values of a table or index, in schema order: of the concatenation of their plain encodings, without
-/// types or names, which are the schema's.
+/// Returns the digest of the partition key values of a table or index, in schema order. It covers
+/// the concatenation of the encodings, without types and names, which the schema has.
 #[must_use]
 pub fn partition_digest<V: Borrow<AttributeValue>>(values: &[V]) -> Digest {
     let mut bytes = Vec::new();
@@ -104,10 +107,10 @@ pub fn partition_digest<V: Borrow<AttributeValue>>(values: &[V]) -> Digest {
 
 fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + TERMINATOR.len());
-    let mut runs = bytes.split(|&byte| byte == ESCAPED);
-    out.extend_from_slice(runs.next().unwrap_or_default());
-    for run in runs {
-        out.extend_from_slice(&[ESCAPED, ESCAPE]);
+    for (position, run) in bytes.split(|&byte| byte == ESCAPED).enumerate() {
+        if position > 0 {
+            out.extend_from_slice(&[ESCAPED, ESCAPE]);
+        }
         out.extend_from_slice(run);
     }
 }

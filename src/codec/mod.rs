@@ -1,4 +1,5 @@
-//! Bytes and texts of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, filesystem names, wire shapes.
+//! Encodings of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, filesystem
+//! names, wire shapes.
 
 pub mod calendar;
 pub mod digest;

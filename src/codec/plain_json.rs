@@ -1,4 +1,5 @@
-//! Plain JSON, the text of `X.json` (docs/filesystem.md 4): lossless both ways; and a merge patch (RFC 7396) in it, what `X.patch` takes.
+//! Plain JSON, the text of `X.json` (docs/filesystem.md 4), lossless both ways; and its merge patch
+//! (RFC 7396), the text written to `X.patch`.
 //!
 //! ```text
 //! S "text"   N 12.5   BOOL true   NULL null   L […]   M {…}
@@ -6,8 +7,8 @@
 //! M with one member whose name starts with $: {"$map":{…}}. The item itself is never wrapped.
 //! ```
 //!
-//! In a patch `null` removes, an object is merged into a map, everything else replaces; `{"$null":true}` stores NULL. Types are written as
-//! in plain JSON, and in a list `null` is NULL.
+//! In a patch `null` removes, an object is merged into a map, everything else replaces;
+//! `{"$null":true}` stores NULL. Types are written as in plain JSON, and in a list `null` is NULL.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use crate::model::{AttributeType, AttributeValue, Item, Word};
 
 pub use super::json::{JsonError as PlainJsonError, JsonFault as PlainJsonFault};
 
-/// The form.
+/// The notation of plain JSON.
 #[derive(Debug)]
 pub struct PlainJson;
 
@@ -46,24 +47,32 @@ pub fn write_line(item: &Item, first: &[&str], out: &mut Vec<u8>) {
     ItemWriter::<PlainJson, _>::new(out).item(item, first);
 }
 
-/// The item's line without its newline.
+/// Returns the item's line without its newline.
 #[must_use]
 pub fn line(item: &Item, first: &[&str]) -> String {
     let mut line = Vec::new();
     write_line(item, first, &mut line);
     line.pop();
-    String::from_utf8(line).unwrap_or_default()
+    text_of(line)
 }
 
-/// A value as it stands in an item's line.
+/// Returns a value as it stands in an item's line.
 #[must_use]
 pub fn value(value: &AttributeValue) -> String {
     let mut text = Vec::new();
     ItemWriter::<PlainJson, _>::new(&mut text).value(value);
-    String::from_utf8(text).unwrap_or_default()
+    text_of(text)
 }
 
-/// Length of [`write_line`]'s output, newline included.
+/// Returns the writer's output as text: names and strings are UTF-8, all else is ASCII.
+fn text_of(json: Vec<u8>) -> String {
+    String::from_utf8(json).unwrap_or_else(|error| {
+        debug_assert!(false, "{error}");
+        String::from_utf8_lossy(error.as_bytes()).into_owned()
+    })
+}
+
+/// Returns the length of [`write_line`]'s output, newline included.
 #[must_use]
 pub fn line_len(item: &Item) -> usize {
     let mut count = Count::default();
@@ -71,20 +80,21 @@ pub fn line_len(item: &Item) -> usize {
     count.0
 }
 
-/// Parses one JSON object (white space around it is fine) into an item.
+/// Parses one JSON object, with white space around it allowed, into an item.
 ///
 /// # Errors
-/// [`PlainJsonError`] with the byte offset; [`PlainJsonFault::UnexpectedEnd`] exactly when nothing is wrong with the text so far.
+/// [`PlainJsonError`] with the byte offset; [`PlainJsonFault::UnexpectedEnd`] exactly if the text
+/// is good so far.
 pub fn parse(text: &[u8]) -> Result<Item, PlainJsonError> {
     read_document(text, |reader| members(reader, 0).map(Item))
 }
 
-/// Parses one value, of an attribute.
+/// Parses the value of one attribute.
 ///
 /// # Errors
 /// As [`parse`].
 pub fn parse_value(text: &[u8]) -> Result<AttributeValue, PlainJsonError> {
-    // A number ends with what follows it, which is nothing here.
+    // A number ends at the byte after it, and nothing follows here: a blank is added.
     let whole = [text, b" "].concat();
     read_document(&whole, |reader| read_value(reader, 1)).map_err(|error| match error.offset {
         offset if offset >= text.len() => PlainJsonError {
@@ -95,8 +105,8 @@ pub fn parse_value(text: &[u8]) -> Result<AttributeValue, PlainJsonError> {
     })
 }
 
-/// Is every value of a parsed item (of at least one attribute) a map of one member that is named like a type? Then the text was
-/// meant as `X.ddbjson`.
+/// True if the item has an attribute and every value is a map of one member that is named like a
+/// type. Such a text was meant as `X.ddbjson`.
 #[must_use]
 pub fn looks_like_dynamodb_json(item: &Item) -> bool {
     let typed = |value: &AttributeValue| match value {
@@ -122,7 +132,7 @@ fn members(reader: &mut Reader<'_>, level: usize) -> Result<Map, PlainJsonError>
 }
 
 fn read_value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, PlainJsonError> {
-    // Before the depth: a text that ends here wants more, it is not too deep.
+    // Before the depth check: a text that ends here is incomplete, not too deep.
     let first = reader.peek()?;
     if level > NESTING_LEVELS_MAX {
         return Err(reader.fault(ValueError::Nesting));
@@ -155,7 +165,7 @@ fn read_value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, P
     })
 }
 
-/// Reads what stands behind the lone member `tag`.
+/// Reads the value of the lone member `tag`.
 fn tagged(
     reader: &mut Reader<'_>,
     level: usize,
@@ -191,16 +201,17 @@ fn tagged(
     built.map_err(|error| fault_at(offset, error))
 }
 
-/// One item of a line: DynamoDB JSON when every top-level value is a lone type tag or nothing else makes an item of it, else plain JSON.
+/// Parses the item of one line. It is DynamoDB JSON if every top-level value is a lone type tag, or
+/// if only that form makes an item of it; else it is plain JSON.
 ///
 /// # Errors
-/// What is wrong with the text, and where.
+/// [`PlainJsonError`] of the form that reads further.
 pub fn parse_line(line: &[u8]) -> Result<Item, PlainJsonError> {
     match parse(line) {
         Ok(item) if looks_like_dynamodb_json(&item) => dynamodb_json::parse(line),
         Ok(item) => Ok(item),
-        // Typed items may be wrong as plain ones: they have twice the levels, and names such as `$x`. Where both are wrong, the reader
-        // that came further was the one meant.
+        // A typed item may be a bad plain one: it has twice the levels, and names such as `$x`. If
+        // both readers fail, the one that came further was meant.
         Err(plain) => dynamodb_json::parse(line).map_err(|typed| {
             if typed.offset > plain.offset {
                 typed
@@ -211,34 +222,35 @@ pub fn parse_line(line: &[u8]) -> Result<Item, PlainJsonError> {
     }
 }
 
-/// What becomes of an attribute or map member.
+/// The change of an attribute or map member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberPatch {
     Remove,
     Set(AttributeValue),
-    /// Into the map that is there, or into an empty one instead of anything else.
+    /// Merges into the present map; anything else is first replaced by an empty map.
     Merge(BTreeMap<String, MemberPatch>),
 }
 
-/// What becomes of an item.
+/// The changes of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch(pub BTreeMap<String, MemberPatch>);
 
-/// Parses one JSON object.
+/// Parses one JSON object as a patch.
 ///
 /// # Errors
-/// As for an item.
+/// As [`parse`].
 pub fn parse_patch(text: &[u8]) -> Result<Patch, PlainJsonError> {
     read_document(text, |reader| changes(reader, 0).map(Patch))
 }
 
 impl Patch {
-    /// Carries it out.
+    /// Applies the patch to `item`.
     pub fn apply(&self, item: &mut Item) {
         apply(&self.0, &mut item.0);
     }
 
-    /// Is every value an object of one member that is named like a type? Then DynamoDB JSON was meant.
+    /// True if every value is an object of one member that is named like a type. Such a text was
+    /// meant as DynamoDB JSON.
     #[must_use]
     pub fn looks_like_dynamodb_json(&self) -> bool {
         let typed = |change: &MemberPatch| match change {
@@ -331,7 +343,7 @@ mod tests;
 mod patch_tests {
     use super::*;
 
-    /// The table of RFC 7396, appendix A, as far as both sides are objects; then the types.
+    /// Applies the table of RFC 7396, appendix A, as far as both sides are objects; then the types.
     #[test]
     fn table_of_patches() {
         let check = |item: &str, patch: &str, expected: &str| {
@@ -397,7 +409,7 @@ mod patch_tests {
 mod line_tests {
     use super::*;
 
-    /// An item of so many levels: maps, and a text within.
+    /// Returns an item of that many levels: maps, and a text within.
     fn nested(levels: usize, text: &str) -> String {
         format!(
             r#"{{"a":{}{text}{}}}"#,

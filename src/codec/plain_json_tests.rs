@@ -10,7 +10,7 @@ fn line(item: &Item) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Parsing `text` and writing the item gives `expected`.
+/// Checks that `text` is parsed and written as `expected`.
 fn check(text: &str, expected: &str) {
     let item = parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(line(&item), format!("{expected}\n"), "{text}");

@@ -213,7 +213,7 @@ fn depth_is_capped() {
     assert_eq!(out, b"x");
 }
 
-/// Every way to read, none of which may panic.
+/// Reads in every way; none may panic.
 fn read_all(bytes: &[u8]) {
     let Ok(record) = Record::parse(bytes) else {
         return;

@@ -1,20 +1,21 @@
-//! Text of others as people are shown it, on a terminal and in Markdown: what a terminal obeys, what shows nothing or turns what stands
-//! beside it is written as `\u{1b}`, and what is too long is cut. Items and names of files keep their bytes.
+//! Untrusted text for people, on a terminal and in Markdown. Control codes, invisible characters
+//! and characters that reorder their neighbours are written as `\u{1b}`; a text that is too long is
+//! cut. Items and file names keep their bytes.
 
 use std::fmt::Write as _;
 
-/// Characters of a sentence with what others say in it, or of a report.
+/// The longest text quoted in a sentence or a report, in characters.
 pub const TEXT_CHARS_MAX: usize = 8 * 1024;
-/// Characters of a name, a value or a pattern in a line.
+/// The longest name, value or pattern in a line, in characters.
 pub const WORD_CHARS_MAX: usize = 100;
 
-/// A text on one line.
+/// Returns a text on one line.
 #[must_use]
 pub fn line(text: &str, chars_max: usize) -> String {
     cut(text, chars_max, put)
 }
 
-/// A text that may have several lines, and tabs.
+/// Returns a text that may have several lines, and tabs.
 #[must_use]
 pub fn lines(text: &str, chars_max: usize) -> String {
     cut(text, chars_max, |out, character| {
@@ -26,7 +27,7 @@ pub fn lines(text: &str, chars_max: usize) -> String {
     })
 }
 
-/// A word among others in Markdown, where it is only text: no markup, no HTML, no cell of its own.
+/// Returns text for Markdown that stays plain text: no markup, no HTML, no table cell of its own.
 #[must_use]
 pub fn markdown(text: &str, chars_max: usize) -> String {
     cut(text, chars_max, |out, character| match character {
@@ -38,7 +39,7 @@ pub fn markdown(text: &str, chars_max: usize) -> String {
     })
 }
 
-/// A word as code in Markdown, also in a table.
+/// Returns a word as code in Markdown, also in a table.
 #[must_use]
 pub fn code(text: &str, chars_max: usize) -> String {
     let inside = cut(text, chars_max, |out, character| match character {
@@ -49,7 +50,7 @@ pub fn code(text: &str, chars_max: usize) -> String {
     format!("`{inside}`")
 }
 
-/// JSON with the same meaning, whose strings are shown as they are written.
+/// Returns JSON with the same meaning, its unsafe characters escaped.
 #[must_use]
 pub fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -88,7 +89,7 @@ fn cut(text: &str, chars_max: usize, put: impl Fn(&mut String, char)) -> String 
     out
 }
 
-/// May it stand in a text as it is?
+/// True if the character stands in a shown text as it is.
 #[must_use]
 pub fn is_shown(character: char) -> bool {
     // Joiners and selectors belong to the text of many languages, and to pictures.
@@ -96,8 +97,9 @@ pub fn is_shown(character: char) -> bool {
         || is_printable_non_ascii(character)
 }
 
-/// Shows something of its own. The standard library's debug form keeps exactly the characters outside of the categories Cc, Cf, Cs,
-/// Co, Cn, Zl, Zp and Zs; behind another character it keeps combining marks, which belong to the text of many languages.
+/// True if the character shows something of its own. The standard library's debug form keeps
+/// exactly the characters outside of the categories Cc, Cf, Cs, Co, Cn, Zl, Zp and Zs; after
+/// another character it keeps combining marks, which belong to the text of many languages.
 pub(super) fn is_printable_non_ascii(character: char) -> bool {
     if character.is_ascii() || is_blank(character) {
         return false;
@@ -111,8 +113,8 @@ pub(super) fn is_printable_non_ascii(character: char) -> bool {
     text.is_some_and(|text| text.escape_debug().nth(1) == Some(character))
 }
 
-/// Assigned characters that are letters, marks or symbols by category, and yet show nothing (Default_Ignorable_Code_Point, and the
-/// empty Braille pattern).
+/// True for assigned letters, marks or symbols that show nothing (Default_Ignorable_Code_Point, and
+/// the empty Braille pattern).
 fn is_blank(character: char) -> bool {
     matches!(
         character,

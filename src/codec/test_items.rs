@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::model::{AttributeValue, Item, Number};
 
-/// Attribute and member names.
+/// Generates attribute and member names.
 pub fn name() -> impl Strategy<Value = String> {
     let tags = ["$b64", "$ss", "$ns", "$bs", "$map", "$", "$x", "S", "M"].map(str::to_owned);
     prop_oneof![
@@ -56,7 +56,7 @@ pub fn item() -> impl Strategy<Value = Item> {
     prop::collection::btree_map(name(), value(), 0..5).prop_map(Item)
 }
 
-/// `levels` levels of lists around NULL.
+/// Returns `levels` levels of lists around NULL.
 pub fn nested(levels: usize) -> AttributeValue {
     (1..levels).fold(AttributeValue::Null, |inner, _| {
         AttributeValue::L(vec![inner])

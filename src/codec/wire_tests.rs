@@ -1,4 +1,4 @@
-//! Whole bodies through the translations: what is accepted, and what is said of the rest.
+//! Whole bodies through the translations: the accepted ones, and the errors of the others.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn query(body: &Value) -> Outcome {
 fn scan(body: &Value) -> Outcome {
     request::<ScanRequest>(Document::of(body).root()).map(drop)
 }
-/// What the operation says when it has checked what stands before.
+/// Returns the fault that the operation reports after its earlier checks.
 fn told(fault: Option<Box<crate::model::Error>>) -> Outcome {
     fault.map_or(Ok(()), |fault| Err(WireError::Request(*fault)))
 }
@@ -808,7 +808,7 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Any JSON, made of names and texts that the shapes know, so that it gets far.
+/// Generates JSON of names and texts that the shapes know, so that it gets far.
 fn any_json() -> impl Strategy<Value = Value> {
     let name = prop::sample::select(vec![
         "TableName",
@@ -887,7 +887,7 @@ proptest! {
     #[test]
     fn no_body_breaks_a_translation(body in any_json()) {
         for read in [put, delete, get, query, scan, create, list, batch_get, batch_write, transact_get, transact_write] {
-            // Whatever it says, it comes back; a text of an error is bounded.
+            // Reading returns, whatever it says; the text of an error is bounded.
             if let Err(error) = read(&body) {
                 prop_assert!(error.to_string().len() < 64 * 1024);
             }

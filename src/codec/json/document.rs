@@ -1,10 +1,12 @@
-//! A JSON text as a tree that costs little: the text itself, and eight bytes for each name, scalar, list and object in it.
+//! A JSON text as a compact tree: the text itself, and eight bytes for each name, scalar, list and
+//! object in it.
 //!
-//! A request is read before anything is known of it but its length, so its tree must not be many times its text. Nodes lie in the
-//! order of the text; a list or object knows how many members it has and where the node behind it is; a string is its place in the text.
-//! The smallest value takes two bytes of text (`0,`), so that a tree is at most four times its text.
+//! A request is read before anything is known of it but its length, so its tree must not be many
+//! times its text. Nodes lie in the order of the text. A list or object knows the number of its
+//! members and the node after it; a string is its place in the text. The smallest value takes two
+//! bytes of text (`0,`), so that a tree is at most four times its text.
 //!
-//! What is *made* of the tree is paid for from the document's budget, see [`Json::pay`].
+//! Values *made* of the tree are charged to the document's memory budget, see [`Json::pay`].
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -19,16 +21,18 @@ use super::reader::{Reader, read_document};
 use super::write::Sink;
 use super::{JsonError, JsonFault};
 
-/// Levels of brackets that are read: two for each of an item's 32 levels, and as many for the request around it. What lies deeper
-/// stands as `null`: a value beyond 32 levels is refused before it is looked at.
+/// The levels of brackets that are read: two for each of an item's 32 levels, and as many for the
+/// request around it. A deeper value stands as `null`: a value beyond 32 levels is refused before
+/// its content matters.
 const LEVELS_MAX: usize = 128;
-/// Places in a text fit in a node.
+/// The longest text: an offset fits in the 28 bits of a node.
 const TEXT_BYTES_MAX: usize = (1 << 28) - 1;
-/// Memory that a request may take: its text, its tree, and what is made of them.
+/// The memory that a request may take, in bytes: its text, its tree, and the values made of them.
 pub const REQUEST_BYTES_MAX: usize = 112 * 1024 * 1024;
-/// How often what is made of a document is held: a map is sorted before it is built, a value becomes a record or an operand.
+/// The copies held of each value made of a document: a map is sorted before it is built, a value
+/// becomes a record or an operand.
 const COPIES: usize = 2;
-/// Members of an object up to which each new name is held against all others.
+/// The members of an object up to which each new name is compared with all others.
 const FEW_MEMBERS: usize = 16;
 
 /// A JSON text that was read whole.
@@ -36,15 +40,16 @@ const FEW_MEMBERS: usize = 16;
 pub struct Document {
     text: String,
     nodes: Vec<Node>,
-    /// Strings with escapes, without them.
+    /// The unescaped form of strings with escapes.
     unescaped: String,
-    /// Was something passed over because it lies too deep?
+    /// True if a value was passed over because it lies too deep.
     is_cut: bool,
-    /// What is left of [`REQUEST_BYTES_MAX`].
+    /// The bytes left of [`REQUEST_BYTES_MAX`].
     budget: AtomicUsize,
 }
 
-/// One value or name: what it is (4 bits), its place or count of members (28), its length or the node behind it (32).
+/// One value or name: its tag (4 bits), its offset or number of members (28), its length or the
+/// index of the node after it (32).
 #[derive(Clone, Copy)]
 struct Node(u64);
 
@@ -53,11 +58,11 @@ enum Tag {
     Null,
     False,
     True,
-    /// In the text.
+    /// A number, in the text.
     Number,
-    /// In the text.
+    /// A string without escapes, in the text.
     String,
-    /// In [`Document::unescaped`].
+    /// A string with escapes, in [`Document::unescaped`].
     Unescaped,
     List,
     Object,
@@ -76,15 +81,14 @@ const TAGS: [Tag; 8] = [
 
 impl Node {
     fn new(tag: Tag, small: usize, large: usize) -> Self {
-        // Both are places in a text or among nodes, of which there are fewer than bytes of text.
+        // Both are offsets in a text or indexes of nodes, of which there are fewer than bytes of
+        // text.
         debug_assert!(small <= TEXT_BYTES_MAX && large <= u32::MAX as usize);
         Self((tag as u64) << 60 | (small as u64) << 32 | large as u64)
     }
 
     fn tag(self) -> Tag {
-        TAGS.get((self.0 >> 60) as usize)
-            .copied()
-            .unwrap_or(Tag::Null)
+        TAGS[(self.0 >> 60) as usize % TAGS.len()]
     }
 
     fn small(self) -> usize {
@@ -103,11 +107,12 @@ impl fmt::Debug for Node {
 }
 
 impl Document {
-    /// Reads a text by the one strict reader of the crate: a member given twice, half a surrogate pair, a byte order mark are errors.
-    /// Depth is bounded while reading: what lies deeper than any request goes is only passed over, see [`Json::is_cut`].
+    /// Reads a text with the crate's strict reader: a member given twice, half a surrogate pair and
+    /// a byte order mark are errors. Depth is bounded: values deeper than any request goes are
+    /// passed over, see [`Json::is_cut`].
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// [`JsonError`] with the fault and its offset.
     pub fn parse(text: Vec<u8>) -> Result<Self, JsonError> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(JsonError {
@@ -116,7 +121,7 @@ impl Document {
             });
         }
         let tree = read_document(&text, |reader| {
-            // Room for a small request.
+            // The capacity for a small request.
             let mut tree = Tree {
                 nodes: Vec::with_capacity(64),
                 ..Tree::default()
@@ -139,19 +144,23 @@ impl Document {
         })
     }
 
-    /// As [`Document::parse`], as a tree of serde_json: of a text to which something is to be added before it is a request.
+    /// Reads a text as [`Document::parse`] does, into a serde_json tree, for texts that are
+    /// completed before they are a request.
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// As [`Document::parse`].
     pub fn read_value(text: &[u8]) -> Result<Value, JsonError> {
         Ok(Self::parse(text.to_vec())?.root().to_value())
     }
 
-    /// The same of a tree that is there: a request that was made, not sent.
+    /// Builds a document of a serde_json tree: a request made in the process, not sent.
     #[must_use]
     pub fn of(json: &Value) -> Self {
-        // What serde_json writes is JSON.
-        Self::parse(json.to_string().into_bytes()).unwrap_or_else(|_| Self::null())
+        // serde_json writes valid JSON.
+        Self::parse(json.to_string().into_bytes()).unwrap_or_else(|error| {
+            debug_assert!(false, "serde_json wrote: {error}");
+            Self::null()
+        })
     }
 
     fn null() -> Self {
@@ -166,13 +175,13 @@ impl Document {
         }
     }
 
-    /// As it was sent.
+    /// Returns the text as it was sent.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The outermost value.
+    /// Returns the outermost value.
     #[must_use]
     pub fn root(&self) -> Json<'_> {
         Json {
@@ -181,17 +190,18 @@ impl Document {
         }
     }
 
-    /// Memory that the document holds.
+    /// Returns the memory that the document holds, in bytes.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.text.capacity() + self.nodes.len() * size_of::<Node>() + self.unescaped.capacity()
     }
 
     fn node(&self, at: usize) -> Node {
+        debug_assert!(at < self.nodes.len(), "node {at} of {}", self.nodes.len());
         self.nodes.get(at).copied().unwrap_or(Node(0))
     }
 
-    /// The node behind the value at `at`.
+    /// Returns the index of the node after the value at `at`.
     fn behind(&self, at: usize) -> usize {
         let node = self.node(at);
         match node.tag() {
@@ -206,16 +216,17 @@ impl Document {
     }
 }
 
-/// Is that a JSON text? Builds nothing.
+/// True if `text` is JSON; builds nothing.
 #[must_use]
 pub fn is_json(text: &[u8]) -> bool {
     read_document(text, |reader| reader.skip_value()).is_ok()
 }
 
-/// The members of the outermost object and where their values are. Looks at all of the text and builds nothing of it.
+/// Returns the members of the outermost object and the byte ranges of their values. Scans the whole
+/// text and builds nothing of it.
 ///
 /// # Errors
-/// What is wrong with the text, and where.
+/// [`JsonError`] with the fault and its offset.
 pub fn member_places(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonError> {
     read_document(text, |reader| {
         let mut places = Vec::new();
@@ -229,7 +240,7 @@ pub fn member_places(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonErr
     })
 }
 
-/// As [`Document::of`].
+/// Works as [`Document::of`].
 impl From<Value> for Document {
     fn from(json: Value) -> Self {
         Self::of(&json)
@@ -242,8 +253,9 @@ fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
     } else {
         text
     };
-    of.get(node.small()..node.small() + node.large())
-        .unwrap_or_default()
+    let text = of.get(node.small()..node.small() + node.large());
+    debug_assert!(text.is_some(), "{node:?} is no text");
+    text.unwrap_or_default()
 }
 
 /// A document being read.
@@ -251,9 +263,9 @@ fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
 struct Tree {
     nodes: Vec<Node>,
     unescaped: String,
-    /// Where the names are of the objects that are open.
+    /// The indexes of the names in the objects that are open.
     names: Vec<u32>,
-    /// Of the names in large objects.
+    /// The hasher of the names in large objects.
     hashes: RandomState,
     is_cut: bool,
 }
@@ -298,8 +310,8 @@ impl Tree {
         reader.skip_value()
     }
 
-    /// A string that begins with its quote at `offset`.
-    // Whether it is borrowed says where the text lies.
+    /// Adds a string with its opening quote at `offset`.
+    // Needs the `Cow`: borrowed or owned says where the text lies.
     #[allow(clippy::ptr_arg)]
     fn string(&mut self, text: &Cow<'_, str>, offset: usize) {
         let node = match text {
@@ -313,7 +325,7 @@ impl Tree {
         self.nodes.push(node);
     }
 
-    /// Numbers beyond a double are no numbers of the protocol: those of items are strings.
+    /// Adds a number. The protocol has no numbers beyond a double: those of items are strings.
     fn number(&mut self, reader: &mut Reader<'_>) -> Result<(), JsonError> {
         let offset = reader.offset();
         let text = reader.number_text()?;
@@ -334,9 +346,7 @@ impl Tree {
 
     fn end(&mut self, tag: Tag, start: usize, count: usize) {
         let behind = self.nodes.len();
-        if let Some(node) = self.nodes.get_mut(start) {
-            *node = Node::new(tag, count, behind);
-        }
+        self.nodes[start] = Node::new(tag, count, behind);
     }
 
     fn object(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
@@ -346,8 +356,8 @@ impl Tree {
         reader.members("an object", |reader, name, offset| {
             let at = self.nodes.len();
             self.string(&name, offset);
-            // Few names are compared as they come; many are sorted once at the end, as a million would be compared a million times
-            // each.
+            // Few names are compared as they come. Many are sorted once at the end: comparing a
+            // million names would take a million comparisons each.
             let names = &self.names[own..];
             if names.len() < FEW_MEMBERS
                 && names.iter().any(|&other| self.name(other, text) == name)
@@ -370,14 +380,13 @@ impl Tree {
     }
 
     fn name<'t>(&'t self, at: u32, text: &'t str) -> &'t str {
-        self.nodes
-            .get(at as usize)
-            .map_or("", |node| str_of(*node, text, &self.unescaped))
+        str_of(self.nodes[at as usize], text, &self.unescaped)
     }
 
-    /// Looks for a name that is there twice, in an object that begins at `opened`.
+    /// Looks for a duplicate name in an object that begins at `opened`.
     fn check_many(&self, names: &[u32], text: &str, opened: usize) -> Result<(), JsonError> {
-        // The hash's key is a secret of the process: nobody can send names that have the same one.
+        // The key of the hash is a secret of the process, so a client cannot send names that
+        // collide.
         let hashed = |&at: &u32| ((self.hashes.hash_one(self.name(at, text)) >> 32) as u32, at);
         let mut sorted: Vec<(u32, u32)> = names.iter().map(hashed).collect();
         sorted.sort_unstable();
@@ -391,11 +400,13 @@ impl Tree {
                 .collect();
             texts.sort_unstable();
             if let Some([_, (name, at)]) = texts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let node = self
-                    .nodes
-                    .get(*at as usize)
-                    .filter(|node| node.tag() == Tag::String);
-                let offset = node.map_or(opened, |node| node.small().saturating_sub(1));
+                let node = self.nodes[*at as usize];
+                // An unescaped name has no offset: the object's is reported.
+                let offset = if node.tag() == Tag::String {
+                    node.small() - 1
+                } else {
+                    opened
+                };
                 return Err(JsonError {
                     offset,
                     fault: JsonFault::DuplicateMember((*name).to_owned()),
@@ -413,12 +424,12 @@ pub struct Json<'a> {
     at: usize,
 }
 
-/// What a value is.
+/// The type of a value, with its content.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind<'a> {
     Null,
     Bool(bool),
-    /// As it is spelled; a number in the range of doubles.
+    /// The spelling of a number in the range of doubles.
     Number(&'a str),
     String(&'a str),
     List(List<'a>),
@@ -495,35 +506,52 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The member of an object.
+    /// Returns the member of an object.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Json<'a>> {
         self.as_object()?.get(name)
     }
 
-    /// The same as a tree of serde_json, many times as large: for small parts of a request that are kept as they came.
+    /// Converts to a serde_json tree, many times as large: for small parts of a request that are
+    /// kept unchanged.
     #[must_use]
     pub fn to_value(self) -> Value {
-        serde_json::from_str(&self.to_string()).unwrap_or(Value::Null)
+        match self.kind() {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => value.into(),
+            Kind::Number(text) => {
+                let number = serde_json::from_str(text);
+                debug_assert!(number.is_ok(), "{text} was read as a number");
+                number.map_or(Value::Null, Value::Number)
+            }
+            Kind::String(text) => text.into(),
+            Kind::List(list) => list.map(Json::to_value).collect(),
+            Kind::Object(object) => {
+                let members = object.iter();
+                members
+                    .map(|(name, value)| (name.to_owned(), value.to_value()))
+                    .collect()
+            }
+        }
     }
 
-    /// Does something lie so deep in the document that it was passed over?
+    /// True if some value of the document lies too deep and was passed over.
     #[must_use]
     pub fn is_cut(self) -> bool {
         self.document.is_cut
     }
 
-    /// Takes what is about to be made of the document from its budget, as often as it is held.
+    /// Charges `bytes` about to be made of the document to its budget, once for each copy held.
     pub fn pay(self, bytes: usize) {
         let budget = &self.document.budget;
-        // Nothing else is ordered by it; what is left of zero is zero.
+        // Nothing else is ordered by it, so relaxed is enough.
         let left = budget
             .load(Ordering::Relaxed)
             .saturating_sub(COPIES * bytes);
         budget.store(left, Ordering::Relaxed);
     }
 
-    /// Takes so many times more what was taken until now.
+    /// Charges `times` times the amount charged so far.
     pub fn pay_again(self, times: usize) {
         let (held, left) = (
             self.document.held_bytes(),
@@ -532,7 +560,7 @@ impl<'a> Json<'a> {
         self.pay(times * REQUEST_BYTES_MAX.saturating_sub(held + left) / COPIES);
     }
 
-    /// Did the document take more than it may?
+    /// True if the document took more than its budget.
     #[must_use]
     pub fn is_overdrawn(self) -> bool {
         self.document.budget.load(Ordering::Relaxed) == 0
@@ -545,7 +573,7 @@ impl fmt::Debug for Json<'_> {
     }
 }
 
-/// JSON text without blanks, the members in their order.
+/// Writes JSON text without blanks, the members in their order.
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
@@ -580,7 +608,7 @@ fn write_string(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "\"{}\"", String::from_utf8_lossy(&escaped))
 }
 
-/// As written: `1` and `1.0` differ. The order of members counts in large objects only.
+/// Compares spellings: `1` and `1.0` differ. The order of members counts in large objects only.
 impl PartialEq for Json<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self.kind(), other.kind()) {
@@ -602,7 +630,7 @@ impl PartialEq for Json<'_> {
     }
 }
 
-/// The elements of a list, from the first that was not taken.
+/// The remaining elements of a list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct List<'a> {
     document: Option<&'a Document>,
@@ -646,7 +674,7 @@ impl<'a> Object<'a> {
         self.len == 0
     }
 
-    /// A member by its name; looks at one after the other.
+    /// Returns a member by its name, with a linear search.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Json<'a>> {
         let Self {
@@ -656,7 +684,7 @@ impl<'a> Object<'a> {
         } = self;
         for _ in 0..len {
             let value = at + 1;
-            // The length before the text: a request's members are asked for by many names, most of which it has not.
+            // The length before the text: a request is asked for many names that it does not have.
             if document.node(at).large() == name.len() && document.str_at(at) == name {
                 return Some(Json {
                     document,
@@ -668,7 +696,7 @@ impl<'a> Object<'a> {
         None
     }
 
-    /// Names and values in the order sent.
+    /// Iterates over names and values in the order sent.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
         let Self {
             document,
@@ -703,7 +731,7 @@ mod tests {
 
     use super::*;
 
-    /// The fault, or what serde_json makes of the same text.
+    /// Checks the fault, or the value against serde_json's.
     fn check(text: &[u8], expected: Option<JsonFault>) {
         let found = Document::parse(text.to_vec());
         match expected {
@@ -746,6 +774,10 @@ mod tests {
             format!("{}{}", "[".repeat(127), "]".repeat(127)).as_bytes(),
             None,
         );
+        // serde_json reads no text of 128 levels.
+        let deep = format!("{}{}", "[".repeat(128), "]".repeat(128));
+        let tree = Document::parse(deep.into()).unwrap().root().to_value();
+        assert!(tree.is_array(), "{tree}");
         check(
             many((0..5000).map(|number| format!("n{number}"))).as_bytes(),
             None,

@@ -1,12 +1,13 @@
-//! Texts made of texts: a member of an object put in or taken out, all else as it was sent; and compact JSON indented, token by token, so
-//! that numbers and strings keep their bytes.
+//! Edits of JSON text: a member of an object put in or taken out, the other bytes unchanged; and
+//! compact JSON indented token by token, so that numbers and strings keep their bytes.
 
 use super::document::member_places;
 
-/// The value that asks for nothing.
+/// The value of a `Return…` parameter that requests nothing.
 const NOTHING: &[u8] = b"\"NONE\"";
 
-/// The object with a member of that string, if it does not ask for something by it already.
+/// Returns the object with the member `name` set to `value`; `None` if the member already has
+/// another value than `"NONE"`.
 #[must_use]
 pub fn asking(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let places = member_places(object).ok()?;
@@ -35,7 +36,7 @@ pub fn asking(object: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     )
 }
 
-/// The object without a member.
+/// Returns the object without a member.
 #[must_use]
 pub fn without(object: &[u8], name: &str) -> Vec<u8> {
     let Ok(places) = member_places(object) else {
@@ -47,7 +48,7 @@ pub fn without(object: &[u8], name: &str) -> Vec<u8> {
             [
                 serde_json::Value::from(name).to_string().as_bytes(),
                 b":",
-                object.get(place).unwrap_or_default(),
+                &object[place],
             ]
             .concat()
         })
@@ -55,11 +56,12 @@ pub fn without(object: &[u8], name: &str) -> Vec<u8> {
     [b"{", &members.join(&b',')[..], b"}"].concat()
 }
 
-/// Blanks a level.
+/// The blanks of one level.
 const INDENT: usize = 2;
 
-/// The same document, a member or element a line, two blanks a level; empty arrays and objects stay together. `compact` is one
-/// well-formed document without white space between its tokens, and its newline if it has one.
+/// Returns the same document with one member or element a line, two blanks a level; empty arrays
+/// and objects stay together. `compact` is one well-formed document without white space between its
+/// tokens, and its newline if it has one.
 #[must_use]
 pub fn indent(compact: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(compact.len() * 3 / 2);

@@ -1,11 +1,11 @@
-//! The grammar of JSON below values (RFC 8259), byte by byte: numbers, escapes, and where a value ends. The reader of whole texts and
-//! the reader of growing ones are made of it; each has its own way through values, as the one has all bytes before it and the other
-//! may stop behind any.
+//! The grammar of JSON below values (RFC 8259), byte by byte: numbers, escapes, and the end of a
+//! value. The reader of whole texts and the reader of growing texts both use it. Each has its own
+//! way through values: the one has all bytes, the other may stop after any.
 
 use super::JsonFault;
 use super::write::plain_len;
 
-/// Where in a number.
+/// The state within a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
     Start,
@@ -20,7 +20,7 @@ pub enum Digits {
 }
 
 impl Digits {
-    /// The place behind `byte`; `None` when it does not belong to the number.
+    /// Returns the state after `byte`; `None` if the byte does not belong to the number.
     #[must_use]
     pub fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
@@ -38,7 +38,7 @@ impl Digits {
         })
     }
 
-    /// May the number end here?
+    /// True if the number may end here.
     #[must_use]
     pub fn is_whole(self) -> bool {
         matches!(
@@ -48,16 +48,16 @@ impl Digits {
     }
 }
 
-/// Where behind the backslash of an escape.
+/// The state after the backslash of an escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
     Letter,
-    /// Hex digits of `\u`: how many are left, and the value so far.
+    /// The hex digits of `\u`: how many are left, and the value so far.
     Hex {
         left: u8,
         unit: u16,
     },
-    /// Before the low half of a surrogate pair: its backslash, its `u`, its digits.
+    /// The states before the low half of a surrogate pair: its backslash, its `u`, its digits.
     LowBackslash {
         high: u16,
     },
@@ -71,7 +71,7 @@ pub enum Escape {
     },
 }
 
-/// What a byte of an escape led to.
+/// The result of one byte of an escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escaped {
     More(Escape),
@@ -79,10 +79,10 @@ pub enum Escaped {
 }
 
 impl Escape {
-    /// Takes a byte. Half of a surrogate pair is told at the first byte that no whole pair has.
+    /// Takes a byte. Half of a surrogate pair is reported at the first byte that no whole pair has.
     ///
     /// # Errors
-    /// A bad escape, half of a surrogate pair.
+    /// [`JsonFault::Escape`] or [`JsonFault::LoneSurrogate`].
     pub fn step(self, byte: u8) -> Result<Escaped, JsonFault> {
         let more = |escape| Ok(Escaped::More(escape));
         match (self, byte) {
@@ -135,7 +135,7 @@ impl Escape {
         digit.ok_or_else(|| self.fault())
     }
 
-    /// What is wrong with a byte that does not belong here.
+    /// Returns the fault of a byte that does not belong here.
     #[must_use]
     pub fn fault(self) -> JsonFault {
         match self {
@@ -147,18 +147,18 @@ impl Escape {
     }
 }
 
-/// Follows brackets and strings alone, in pieces of any size: where a value ends that is not read yet. Whether it is one is for a reader
-/// to say.
+/// A scanner of brackets and strings alone, in pieces of any size. It finds the end of a value
+/// without reading it; a reader checks the value.
 #[derive(Debug, Clone, Default)]
 pub struct Brackets {
-    /// Brackets that are open.
+    /// The number of open brackets.
     depth: usize,
     in_string: bool,
     is_escaped: bool,
 }
 
 impl Brackets {
-    /// Behind the first bracket of a list or object.
+    /// Creates a scanner that stands after the first bracket of a list or object.
     #[must_use]
     pub fn inside() -> Self {
         Self {
@@ -167,7 +167,7 @@ impl Brackets {
         }
     }
 
-    /// The place behind the byte that closes the first bracket.
+    /// Returns the offset after the byte that closes the first bracket.
     pub fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while self.next_sign(bytes, &mut at).is_some() {
@@ -178,7 +178,8 @@ impl Brackets {
         None
     }
 
-    /// Of what is [`Self::inside`]: is the value that begins here its last? `None` when the text ends before that shows.
+    /// True if the value that begins here is the last one of its container; `None` if the text ends
+    /// before that is known. For a scanner made by [`Self::inside`].
     pub fn is_last(&mut self, bytes: &[u8]) -> Option<bool> {
         let mut at = 0;
         loop {
@@ -190,7 +191,7 @@ impl Brackets {
         }
     }
 
-    /// The next bracket or comma outside of strings, with `at` behind it.
+    /// Returns the next bracket or comma outside of strings; `at` moves after it.
     fn next_sign(&mut self, bytes: &[u8], at: &mut usize) -> Option<u8> {
         loop {
             if self.in_string && !self.is_escaped {

@@ -1,10 +1,10 @@
-//! What reads and writes JSON.
+//! Readers and writers of JSON.
 //!
 //! ```text
-//! grammar   numbers, escapes, brackets, byte by byte: what all readers are made of
-//! reader    a whole text, its values taken one by one     document   the same as a tree that costs little
+//! grammar   numbers, escapes, brackets, byte by byte: the base of all readers
+//! reader    a whole text, its values taken one by one     document   a whole text as a compact tree
 //! prefix    a growing text: is it, so far, the beginning of one object?
-//! write     items and values in both forms                edit       a member of a text put in or taken out, a line made many
+//! write     items and values in both forms                edit       a member of a text put in or taken out, indentation
 //! ```
 
 pub mod document;
@@ -16,21 +16,22 @@ pub(super) mod write;
 
 use crate::model::error::ValueError;
 
-/// Why a text is no item, and where.
+/// The reason why a text is no item, and its offset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {offset}")]
 pub struct JsonError {
-    /// Bytes of the text before the fault: `{"status":open}` fails at 10.
+    /// The number of bytes before the fault: `{"status":open}` fails at 10.
     pub offset: usize,
     pub fault: JsonFault,
 }
 
-/// What is wrong.
+/// The kind of a [`JsonError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonFault {
     #[error("expected {0}")]
     Expected(&'static str),
-    /// The text stops within the object. Every proper prefix of a good text has this fault, and no other.
+    /// The end of the text within the object. Every proper prefix of a good text has this fault,
+    /// and no other.
     #[error("expected more: the text ends")]
     UnexpectedEnd,
     #[error("expected nothing more after the object")]
@@ -49,7 +50,7 @@ pub enum JsonFault {
     LoneSurrogate,
     #[error("expected base64")]
     Base64,
-    /// A member name that plain JSON keeps for types.
+    /// A member name that plain JSON reserves for types.
     #[error("{0:?} is no type tag; a map with one such member is written {{\"$map\":{{…}}}}")]
     UnknownTag(String),
     #[error(transparent)]

@@ -1,44 +1,46 @@
-//! Is a text, so far, exactly one JSON object (RFC 8259)? Fed in pieces of any size; each byte is looked at once.
+//! An incremental check that a text is, so far, exactly one JSON object (RFC 8259). It takes pieces
+//! of any size and looks at each byte once.
 //!
-//! Grammar, escapes, surrogate pairs, numbers and UTF-8 are exact: a text that is `Incomplete` can be completed, and a
-//! `Complete` one is an object with nothing but white space around it. Duplicate members and the rules of items are for the
-//! parser that reads the complete text.
+//! Grammar, escapes, surrogate pairs, numbers and UTF-8 are exact: a text that is `Incomplete` can
+//! be completed, and a `Complete` one is an object with nothing but white space around it.
+//! Duplicate members and the rules of items are left to the parser of the complete text.
 
 use super::grammar::{Digits, Escape, Escaped};
 use super::{JsonError, JsonFault};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 
-/// Open objects and arrays. A level of an item is at most two of JSON (`{"M":{…}}`, `{"$map":{…}}`); the item itself and a set at
-/// the bottom are the rest. What is too deep for an item but not for this is found by the parser.
+/// The limit of open objects and arrays. A level of an item is at most two of JSON (`{"M":{…}}`,
+/// `{"$map":{…}}`); the item itself and a set at the bottom are the rest. The parser finds texts
+/// that are too deep for an item but within this limit.
 const DEPTH_MAX: usize = 2 * NESTING_LEVELS_MAX + 4;
 
-/// What the bytes so far are.
+/// The state of the bytes so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrefixState {
     /// The beginning of an object, or nothing yet.
     Incomplete,
     /// One whole object, perhaps with white space around it.
     Complete,
-    /// No bytes after these can make it an object. Stays so.
+    /// Bytes that begin no object; final.
     Invalid(JsonError),
 }
 
-/// The checker; see the module.
+/// The incremental checker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonPrefix {
     expect: Expect,
-    /// Open containers, innermost in bit 0: 1 an object, 0 an array.
-    /// [`DEPTH_MAX`], 68, fits into its bits.
+    /// The open containers, innermost in bit 0: 1 an object, 0 an array. [`DEPTH_MAX`] is 68 and
+    /// fits into its bits.
     containers: u128,
     depth: usize,
-    /// The string being read is a member name.
+    /// True if the string being read is a member name.
     name: bool,
-    /// Bytes accepted: the offset of the next one.
+    /// The bytes accepted: the offset of the next one.
     consumed: usize,
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Expect {
     Object,
@@ -68,7 +70,7 @@ enum Expect {
     Nothing(JsonError),
 }
 
-/// A byte was accepted, or not and what was expected instead.
+/// The next state, or the fault of a refused byte.
 type Accepted = Result<Expect, JsonFault>;
 
 impl Default for JsonPrefix {
@@ -89,7 +91,7 @@ impl JsonPrefix {
         }
     }
 
-    /// Takes the next bytes; the state after them.
+    /// Takes the next bytes; returns the state after them.
     pub fn feed(&mut self, bytes: &[u8]) -> PrefixState {
         let mut rest = bytes;
         while let Some((&byte, tail)) = rest.split_first() {
@@ -130,7 +132,7 @@ impl JsonPrefix {
         }
     }
 
-    /// The error of a text that ends here: what was still expected.
+    /// Returns the error of a text that ends here: the token still expected.
     #[must_use]
     pub fn incomplete(&self) -> JsonError {
         match &self.expect {
@@ -142,7 +144,7 @@ impl JsonPrefix {
         }
     }
 
-    /// What may come next, in words.
+    /// Returns the fault that names the next token in words.
     fn expected(&self) -> JsonFault {
         let what = match &self.expect {
             Expect::Object => "a JSON object",
@@ -195,7 +197,7 @@ impl JsonPrefix {
         }
     }
 
-    /// A byte between values that is not white space.
+    /// Takes a byte between values that is not white space.
     fn structure(&mut self, byte: u8) -> Accepted {
         match (&self.expect, byte) {
             (Expect::Object, b'{') => self.open(true),
@@ -219,7 +221,7 @@ impl JsonPrefix {
         }
     }
 
-    /// The first byte of a value.
+    /// Takes the first byte of a value.
     fn value(&mut self, byte: u8) -> Accepted {
         match byte {
             b'{' => self.open(true),
@@ -312,7 +314,7 @@ impl JsonPrefix {
     }
 }
 
-/// A byte that a string may hold as it is and that begins nothing.
+/// True if a string may contain the byte as it is and the byte begins no sequence.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7F) && byte != b'"' && byte != b'\\'
 }
@@ -327,7 +329,8 @@ mod tests {
         JsonPrefix::new().feed(text)
     }
 
-    /// Where a text is wrong and what was expected, `complete`, or `incomplete` and what is expected next.
+    /// Returns the offset of a fault and the expected token, `complete`, or `incomplete` and the
+    /// token expected next.
     fn describe(text: &[u8]) -> String {
         let mut check = JsonPrefix::new();
         match check.feed(text) {
@@ -413,7 +416,8 @@ mod tests {
             .prop_map(|map| serde_json::Value::Object(map.into_iter().collect()))
     }
 
-    /// Text of a document: compact, pretty, or with every character above ASCII as an escape.
+    /// Generates the text of a document: compact, pretty, or with every character above ASCII as an
+    /// escape.
     fn any_text() -> impl Strategy<Value = Vec<u8>> {
         (any_json(), 0..3).prop_map(|(json, style)| match style {
             0 => json.to_string().into_bytes(),
@@ -431,7 +435,7 @@ mod tests {
             .collect()
     }
 
-    /// Bytes that a structure is likely to need next; the first that fits leads out of where we are.
+    /// The bytes that a structure is likely to need next; the first that fits leads out of it.
     const WAYS_OUT: &[u8] = b"\"}]:0rueals\\DC\x80\xA0\x90";
 
     fn complete(prefix: &[u8]) -> Vec<u8> {
@@ -453,7 +457,7 @@ mod tests {
         text
     }
 
-    /// What serde_json says of the same bytes must not contradict.
+    /// Checks that serde_json does not contradict on the same bytes.
     fn check_against_serde(text: &[u8]) {
         let parsed = serde_json::from_slice::<serde_json::Value>(text);
         // The range of numbers is not grammar.
@@ -478,7 +482,8 @@ mod tests {
                     whole.escape_ascii()
                 );
             }
-            // serde_json looks at some bytes later (UTF-8 at the end of a string): then its text just ended too early.
+            // serde_json looks at some bytes later (UTF-8 at the end of a string): then it only
+            // reports an early end.
             PrefixState::Invalid(_) => assert!(
                 !parsed.is_ok_and(|v| v.is_object()),
                 "{}",

@@ -1,7 +1,8 @@
-//! Strict JSON tokens with byte offsets. A text that ends too early gives [`JsonFault::UnexpectedEnd`] wherever it ends.
+//! A strict JSON reader with byte offsets. A text that ends too early gives
+//! [`JsonFault::UnexpectedEnd`] wherever it ends.
 //!
-//! Not serde_json's values: there the last of two members with one name wins, numbers lose digits, and faults have lines and columns where
-//! an offset is wanted.
+//! serde_json's values do not serve: the last of two members with one name wins, numbers lose
+//! digits, and faults have lines and columns instead of an offset.
 
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 /// Reads a whole text: one document, white space around it.
 ///
 /// # Errors
-/// The document's own, or what is wrong around it and with its bytes.
+/// The error of `document`, or a fault around it or in its bytes.
 pub fn read_document<T>(
     text: &[u8],
     document: fn(&mut Reader<'_>) -> Result<T, JsonError>,
@@ -39,12 +40,11 @@ pub fn read_document<T>(
         Ok(text) => return read(text),
         Err(error) => error,
     };
-    // A fault before the bad bytes comes first; a character that is cut off at the end is an end like any other.
+    // A fault before the bad bytes comes first; a character that is cut off at the end is an end
+    // like any other.
     let offset = error.valid_up_to();
-    let good = text
-        .get(..offset)
-        .and_then(|good| std::str::from_utf8(good).ok())
-        .unwrap_or_default();
+    let good = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    debug_assert_eq!(good.len(), offset);
     match read(good) {
         Ok(_) => Err(JsonError {
             offset,
@@ -67,7 +67,7 @@ pub fn read_document<T>(
     }
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     text: &'a str,
@@ -76,19 +76,22 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn bytes(&self) -> &'a [u8] {
+        debug_assert!(self.at <= self.text.len());
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     fn slice(&self, start: usize, end: usize) -> &'a str {
-        self.text.get(start..end).unwrap_or_default()
+        let text = self.text.get(start..end);
+        debug_assert!(text.is_some(), "{start}..{end} is no text");
+        text.unwrap_or_default()
     }
 
-    /// All of the text.
+    /// Returns the whole text.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// An error here.
+    /// Returns an error at this position.
     pub fn fault(&self, fault: impl Into<JsonFault>) -> JsonError {
         fault_at(self.at, fault)
     }
@@ -97,14 +100,14 @@ impl<'a> Reader<'a> {
         fault_at(self.text.len(), JsonFault::UnexpectedEnd)
     }
 
-    /// Skips white space; the offset of the next token.
+    /// Skips white space; returns the offset of the next token.
     pub fn offset(&mut self) -> usize {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         self.at += self.bytes().iter().take_while(|byte| blank(byte)).count();
         self.at
     }
 
-    /// The first byte of the next token.
+    /// Returns the first byte of the next token.
     pub fn peek(&mut self) -> Result<u8, JsonError> {
         self.offset();
         self.bytes()
@@ -131,7 +134,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads `{…}`. `each` gets every name and its offset, with the reader before the value, which it takes.
+    /// Reads `{…}`. `each` gets every name and its offset, with the reader before the value, which
+    /// it reads.
     pub fn members(
         &mut self,
         what: &'static str,
@@ -161,7 +165,7 @@ impl<'a> Reader<'a> {
         Ok((name, offset))
     }
 
-    /// Reads `[…]`; `each` takes every element.
+    /// Reads `[…]`; `each` reads every element.
     pub fn elements(
         &mut self,
         what: &'static str,
@@ -249,7 +253,7 @@ impl<'a> Reader<'a> {
     pub fn number(&mut self) -> Result<Number, JsonError> {
         let start = self.offset();
         self.number_token()?;
-        // The value counts only when the number is whole: more digits or an exponent may follow.
+        // The value counts only once the number is complete: more digits or an exponent may follow.
         if self.bytes().is_empty() {
             return Err(self.unexpected_end());
         }
@@ -302,7 +306,7 @@ impl<'a> Reader<'a> {
             .ok_or(fault_at(offset, JsonFault::Expected("true or false")))
     }
 
-    /// Reads any value, of any depth, and forgets it. What is open is a byte a level, not a frame of the stack.
+    /// Skips a value of any depth. An open bracket costs one byte, not a stack frame.
     pub fn skip_value(&mut self) -> Result<(), JsonError> {
         let mut open = Vec::new();
         loop {
@@ -313,8 +317,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a scalar or an empty list or object; or the bracket and the name before the first value of another, pushes what will
-    /// end it, and says so.
+    /// Takes a scalar or an empty list or object and returns `false`; or takes the bracket and the
+    /// name before the first value of a list or object, pushes the closing bracket and returns
+    /// `true`.
     fn skip_start(&mut self, open: &mut Vec<u8>) -> Result<bool, JsonError> {
         let end = match self.peek()? {
             b'{' => b'}',
@@ -333,7 +338,8 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// Behind a value: takes the ends of what ends with it, and the comma before the next value. Is there one?
+    /// Takes the brackets that close after a value, and the comma before the next value; true if
+    /// there is a next value.
     fn skip_ends(&mut self, open: &mut Vec<u8>) -> Result<bool, JsonError> {
         while let Some(&end) = open.last() {
             if self.peek()? != end {
@@ -353,7 +359,7 @@ impl<'a> Reader<'a> {
         Ok(false)
     }
 
-    /// The name before a value of what ends with `end`, if that is an object.
+    /// Reads the name before a value, if the container that ends with `end` is an object.
     fn skip_name(&mut self, end: u8) -> Result<(), JsonError> {
         if end == b'}' {
             self.name().map(drop)
@@ -362,8 +368,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// When an object with exactly one member follows, and its name starts with `$`: the name, its offset, and the place of the
-    /// value. Looks ahead only.
+    /// Looks ahead for an object with exactly one member whose name starts with `$`; returns the
+    /// name, its offset, and a reader at the value.
     pub fn lone_tag(&self) -> Result<Option<(Cow<'a, str>, usize, Self)>, JsonError> {
         let mut ahead = *self;
         ahead.expect(b'{', "an object")?;
@@ -388,7 +394,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An error at a place.
+/// Returns an error at an offset.
 pub fn fault_at(offset: usize, fault: impl Into<JsonFault>) -> JsonError {
     JsonError {
         offset,

@@ -1,5 +1,5 @@
-//! Items and values as JSON text: where the text goes, and how both forms of it are written. A walk over an item, or over a record, tells
-//! an [`ItemWriter`] the parts in their order.
+//! Items and values as JSON text: the sinks of text, and the writer of both forms. A walk over an
+//! item, or over a record, calls an [`ItemWriter`] with the parts in their order.
 
 use std::marker::PhantomData;
 
@@ -9,14 +9,14 @@ use base64::engine::general_purpose::STANDARD;
 use crate::model::number::TEXT_BYTES_MAX;
 use crate::model::{AttributeType, AttributeValue, Item};
 
-/// Takes JSON text piece by piece.
+/// A sink of JSON text, piece by piece.
 pub trait Sink {
     fn put(&mut self, text: &[u8]);
 
-    /// The base64 of `bytes`: standard alphabet, with padding.
+    /// Appends the base64 of `bytes`: standard alphabet, with padding.
     fn put_base64(&mut self, bytes: &[u8]);
 
-    /// The inside of a JSON string, what must be escaped escaped.
+    /// Appends the inside of a JSON string, escaped where needed.
     fn put_escaped(&mut self, text: &str) {
         let mut rest = text.as_bytes();
         loop {
@@ -30,7 +30,7 @@ pub trait Sink {
         }
     }
 
-    /// The escape of one byte.
+    /// Appends the escape of one byte.
     fn put_escape(&mut self, byte: u8) {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         let short = match byte {
@@ -65,13 +65,13 @@ impl Sink for Vec<u8> {
     fn put_base64(&mut self, bytes: &[u8]) {
         let start = self.len();
         self.resize(start + base64_len(bytes.len()), 0);
-        // The room is exact, so this writes all of it.
+        // The space is exact, so this writes all of it.
         let written = STANDARD.encode_slice(bytes, &mut self[start..]);
         debug_assert_eq!(written, Ok(base64_len(bytes.len())));
     }
 }
 
-/// Counts the bytes of a text.
+/// A sink that counts the bytes of a text.
 #[derive(Debug, Default)]
 pub struct Count(pub usize);
 
@@ -89,12 +89,13 @@ fn base64_len(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
 
-/// How many bytes at the start of a string need no escape: eight at a time.
+/// Returns the number of bytes at the start of a string that need no escape; scans eight at a time.
 #[must_use]
 pub fn plain_len(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // The high bit of each byte that is zero; a byte above a zero one may be marked too, so the exact place is searched for after.
+    // The high bit of each zero byte. A byte above a zero one may be marked too, so the exact place
+    // is searched for after.
     let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     let (words, _) = text.as_chunks::<8>();
     let mut at = 0;
@@ -116,12 +117,13 @@ pub fn plain_len(text: &[u8]) -> usize {
         .map_or(text.len(), |more| at + more)
 }
 
-/// What stands before a value and behind it.
+/// The texts before and after a value.
 pub type Around = (&'static [u8], &'static [u8]);
 
 const QUOTES: Around = (b"\"", b"\"");
 
-/// What is written around values in one form of JSON; names, commas and the inside of texts are the same in all.
+/// The texts around values in one form of JSON. Names, commas and the inside of strings are the
+/// same in all forms.
 pub trait Notation {
     const ITEM: Around;
     const STRING: Around;
@@ -131,19 +133,19 @@ pub trait Notation {
     const NULL: &'static [u8];
     const LIST: Around;
     const MAP: Around;
-    /// Of a map with exactly one member, whose name starts with `$`.
+    /// The texts around a map with exactly one member and a name that starts with `$`.
     const TAG_LIKE_MAP: Around;
-    /// Before the elements of SS, NS and BS.
+    /// The texts before the elements of SS, NS and BS.
     const SETS: [&'static [u8]; 3];
-    /// Of a number in a set; texts and bytes have quotes there.
+    /// Around a number in a set; texts and bytes have quotes there.
     const SET_NUMBER: Around;
 }
 
-/// Writes one item or value. Each value follows its name, or its list's or set's begin.
+/// A writer of one item or value. Each value follows its name, or the begin of its list or set.
 #[derive(Debug)]
 pub struct ItemWriter<'a, N, S> {
     out: &'a mut S,
-    /// Nothing since the last bracket or colon: no comma before the next value.
+    /// True right after an opening bracket or colon: no comma before the next value.
     fresh: bool,
     notation: PhantomData<N>,
 }
@@ -157,7 +159,7 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
         }
     }
 
-    /// A value or name begins: the comma before it, if one is due. What to write it into.
+    /// Begins a value or name: writes the comma before it, if one is due, and returns the sink.
     fn next(&mut self) -> &mut S {
         if !std::mem::replace(&mut self.fresh, false) {
             self.out.put(b",");
@@ -190,7 +192,7 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
         self.close(N::ITEM.1);
     }
 
-    /// Of an attribute or a map's member.
+    /// Writes the name of an attribute or of a map's member.
     pub fn name(&mut self, name: &str) {
         self.whole((b"\"", b"\":"), |out| out.put_escaped(name));
         self.fresh = true;
@@ -200,7 +202,7 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
         self.whole(N::STRING, |out| out.put_escaped(text));
     }
 
-    /// Canonical text.
+    /// Writes a number's canonical text.
     pub fn number(&mut self, text: &[u8]) {
         self.whole(N::NUMBER, |out| out.put(text));
     }
@@ -219,8 +221,12 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
         self.next().put(N::NULL);
     }
 
-    /// `kind` is SS, NS or BS.
+    /// Opens a set; `kind` is SS, NS or BS.
     pub fn set_begin(&mut self, kind: AttributeType) {
+        debug_assert!(matches!(
+            kind,
+            AttributeType::Ss | AttributeType::Ns | AttributeType::Bs
+        ));
         let [strings, numbers, binaries] = N::SETS;
         self.open(match kind {
             AttributeType::Ns => numbers,
@@ -253,7 +259,8 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
         self.close(N::LIST.1);
     }
 
-    /// `is_tag_like`: the map has exactly one member and its name starts with `$`. The same for its end.
+    /// Opens a map. `is_tag_like` if it has exactly one member and its name starts with `$`;
+    /// [`Self::map_end`] takes the same.
     pub fn map_begin(&mut self, is_tag_like: bool) {
         self.open(if is_tag_like {
             N::TAG_LIKE_MAP.0
@@ -323,7 +330,7 @@ impl<'a, N: Notation, S: Sink> ItemWriter<'a, N, S> {
     }
 }
 
-/// The attributes in stored and rendered order: those of `first`, then the others by name.
+/// Returns the attributes in stored and rendered order: those of `first`, then the others by name.
 pub fn ordered<'a>(
     item: &'a Item,
     first: &'a [&'a str],

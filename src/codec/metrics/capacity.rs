@@ -1,4 +1,4 @@
-//! What a table consumed and what it would cost, as one JSON object.
+//! The consumed capacity of a table and its estimated cost, as one JSON object.
 
 use serde_json::{Value, json};
 
@@ -10,14 +10,15 @@ use crate::model::prices::{MonthlyCost, PriceTable, Spent};
 
 const MINUTE_MS: u64 = 60_000;
 
-/// The object of one of the tables in `metrics`; times and rates are of `metrics`.
+/// Returns the object of `table`, one of the tables in `metrics`; times and rates are those of
+/// `metrics`.
 #[must_use]
 pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> Value {
     // Less than a minute is no basis for a month.
     let seconds = metrics.now_ms.saturating_sub(table.since_ms).max(MINUTE_MS) as f64 / 1e3;
     let since = |source: &SourceMetrics| per_second(&source.usage.total.load(), seconds);
     let rate = |window: Window| {
-        // Of a window that is longer than the counting, what there was of it.
+        // A window longer than the counting is divided by the time counted.
         let seconds = window.seconds().min(seconds.max(Window::Minute.seconds()));
         cost(&prices.month_of_table(table, |source| {
             per_second(&source.within(window).load(), seconds)
@@ -56,8 +57,8 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
     })
 }
 
-/// The object of everything together: units of all tables since each was counted, and what a mount of another service spent and may
-/// spend.
+/// Returns the object of all tables together: their units since each was counted, and the spending
+/// and limits of a mount of another service.
 #[must_use]
 pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable) -> Value {
     let mut all = Load::default();
@@ -67,7 +68,7 @@ pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable)
         .flat_map(|table| &table.sources)
         .for_each(|source| all.add(&source.usage.total.load()));
     if let Some(spent) = spent {
-        // Of the requests, of which some were of no table that is there still.
+        // The requests are counted, not the tables: some of their tables are gone.
         all = Load {
             read: spent.read,
             write: spent.write,
@@ -96,7 +97,8 @@ pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable)
     })
 }
 
-/// What the backfill of a global index took, which is beside the units of writes; provisioned units are paid for already.
+/// Returns the cost of the backfill of a global index. It is counted beside the units of writes;
+/// provisioned units are already paid.
 fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
     let units = source.usage.total.online_write.sum;
     let cost = if source.billing == Billing::OnDemand {
@@ -126,7 +128,7 @@ fn reads(reads: &Reads) -> Value {
     json!({ "requests": reads.requests, "evaluated": reads.evaluated, "returned": reads.returned, "read_units": reads.units })
 }
 
-/// The running minute, and the whole one before it.
+/// Returns the counts of the running minute and of the whole one before it.
 fn newest<'t>(metrics: &Metrics, table: &'t TableMetrics) -> impl Iterator<Item = &'t TableCounts> {
     let from = (metrics.now_ms / MINUTE_MS).saturating_sub(1);
     table
@@ -137,7 +139,7 @@ fn newest<'t>(metrics: &Metrics, table: &'t TableMetrics) -> impl Iterator<Item 
         .map(|(_, counts)| counts)
 }
 
-/// `SuccessfulRequestLatency` of all operations together.
+/// Returns `SuccessfulRequestLatency` of all operations together.
 fn latency<'t>(counts: impl Iterator<Item = &'t TableCounts>) -> Value {
     let (mut all, mut worst_ms) = (Statistic::default(), 0.0_f64);
     for of in counts.flat_map(|counts| &counts.operations) {
@@ -167,7 +169,7 @@ fn cost(cost: &MonthlyCost) -> Value {
     })
 }
 
-/// To a hundredth of a cent.
+/// Rounds to a hundredth of a cent.
 fn cents(money: f64) -> f64 {
     (money * 1e4).round() / 1e4
 }

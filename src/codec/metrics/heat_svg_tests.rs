@@ -1,4 +1,5 @@
-//! Pictures of many data sets, read again: all of each is seen, and nothing covers anything else.
+//! Pictures of many data sets, parsed again: all of each data set is visible, and nothing covers
+//! anything else.
 
 use roxmltree::{Document, Node};
 
@@ -19,15 +20,15 @@ struct Case {
     lanes: usize,
     partitions: u32,
     keys: usize,
-    /// Units a second of the first partition; the second has twice as much, and so on.
+    /// The units a second of the first partition; the second has twice as much, and so on.
     load: f64,
     throttles: u64,
-    /// 0 on demand.
+    /// The provisioned units; 0 on demand.
     units: u64,
     bytes: u64,
     name: &'static str,
     window: Window,
-    /// All of the keys have the same hash.
+    /// True if all keys have the same hash.
     together: bool,
 }
 
@@ -160,7 +161,7 @@ fn picture(case: &Case) -> Picture {
     }
 }
 
-/// What a shape covers, and what it is.
+/// The area that a shape covers, and the shape's name.
 #[derive(Debug, Clone)]
 struct Area {
     what: String,
@@ -190,7 +191,7 @@ fn has_class(node: Node<'_, '_>, class: &str) -> bool {
         .is_some_and(|classes| classes.split(' ').any(|other| other == class))
 }
 
-/// Its own words; those of its title are seen only by who points at it.
+/// Returns the element's own text, without that of its title, which shows only on hover.
 fn words(node: Node<'_, '_>) -> String {
     node.children()
         .filter(Node::is_text)
@@ -279,7 +280,7 @@ fn apart(case: &Case, areas: &[Area], others: &[Area]) {
     }
 }
 
-/// Reads the picture of a data set again, and looks at all of it.
+/// Parses the picture of a data set and checks all of it.
 #[track_caller]
 fn check(case: &Case) -> String {
     let text = render(&picture(case));
@@ -494,7 +495,8 @@ fn parts_of_one_collection_name_their_key() {
     assert!(row("p01").contains(">USER#0</text>"), "{}", row("p01"));
 }
 
-/// The class of the bar of reads of the second of two partitions, and its percent; `busiest` read units are of its busiest second.
+/// Checks the class of the bar of reads of the second of two partitions, and its percent; its
+/// busiest second takes `busiest` read units.
 #[track_caller]
 fn heat(units: u64, load: f64, busiest: f64, expected: (&str, &str)) {
     let mut picture = picture(&Case {
@@ -530,13 +532,14 @@ fn heat(units: u64, load: f64, busiest: f64, expected: (&str, &str)) {
 
 #[test]
 fn load_is_seen_against_the_units_and_against_the_partition() {
-    // 76 of an even share of 100 are hot, though a partition gives 3,000; 19 are not full, whoever else is idle.
+    // 76 of an even share of 100 are hot, though a partition gives 3,000; 19 are not full, even if
+    // all others are idle.
     heat(200, 76.0, 76.0, ("h4", "76 %"));
     heat(200, 19.0, 19.0, ("h2", "19 %"));
     heat(6_000, 76.0, 76.0, ("h1", "3 %"));
     heat(1_000_000, 2_990.0, 2_990.0, ("h5", "100 %"));
     heat(100, 100.0, 100.0, ("h6", "200 %"));
-    // Units are saved for a second that takes more, what a partition gives is not.
+    // Units are saved for a second that takes more; a partition's own limit is not.
     heat(200, 19.0, 300.0, ("h2", "19 %"));
     heat(6_000, 76.0, 3_000.0, ("h6", "3 %"));
 }

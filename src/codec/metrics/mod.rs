@@ -8,8 +8,8 @@ pub mod prometheus;
 
 use crate::model::layout::{SourceMetrics, TableMetrics, Usage};
 
-/// A table's usage as its own dimension counts it: with that of its local indexes, which take the table's units, and without that of
-/// its global ones.
+/// Returns a table's usage in its own dimension: with its local indexes, which consume the table's
+/// units, and without its global ones.
 #[must_use]
 pub fn with_local_indexes(table: &TableMetrics, usage: impl Fn(&SourceMetrics) -> Usage) -> Usage {
     let of_table = table.sources.iter().filter(|source| source.is_of_table());

@@ -1,4 +1,5 @@
-//! Metrics by minute, a JSON object a line, with the names of CloudWatch (docs/dynamodb.md 23.1). Only minutes in which something was counted.
+//! Metrics by minute, a JSON object a line, with the names of CloudWatch (docs/dynamodb.md 23.1). A
+//! minute without a count has no line.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ use crate::model::layout::{
 
 const MINUTE_MS: u64 = 60_000;
 
-/// The points of a table and its indexes, oldest first.
+/// Returns the points of a table and its indexes, oldest first.
 #[must_use]
 pub fn render(table: &TableMetrics, now_ms: u64) -> String {
     let mut points = Vec::new();
@@ -22,7 +23,7 @@ pub fn render(table: &TableMetrics, now_ms: u64) -> String {
         .flat_map(|source| source.usage.minutes.iter().map(|(minute, _)| *minute))
         .collect();
     minutes.extend(table.counts.minutes.iter().map(|(minute, _)| *minute));
-    // Units and backfills are told of the running minute, whether anything was counted in it or not.
+    // The running minute always reports units and backfills, even without a count.
     minutes.push(now_ms / MINUTE_MS);
     minutes.sort_unstable();
     minutes.dedup();
@@ -73,7 +74,7 @@ fn usage_at(source: &SourceMetrics, minute: u64) -> Usage {
         .unwrap_or_default()
 }
 
-/// The points of one minute.
+/// A writer of the points of one minute.
 struct Minute<'m> {
     points: &'m mut Vec<Value>,
     minute: u64,
@@ -123,7 +124,7 @@ impl Minute<'_> {
         }
     }
 
-    /// How far an index is that is being made, or was at the end of a minute.
+    /// Adds the progress of an index that is being built, or that was at the end of the minute.
     fn backfill(&mut self, source: &SourceMetrics, is_now: bool) {
         let going = source
             .backfill

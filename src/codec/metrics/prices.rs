@@ -1,4 +1,5 @@
-//! The price table as a JSON object with exactly the members of `prices.json`, which is the default.
+//! The price table as a JSON object with exactly the members of `prices.json`, which is the
+//! default.
 
 use serde_json::Value;
 
@@ -6,11 +7,13 @@ use crate::model::prices::PriceTable;
 
 const DEFAULT: &str = include_str!("prices.json");
 
-/// The built-in prices.
+/// Returns the built-in prices.
 #[must_use]
 pub fn built_in() -> PriceTable {
-    // A test parses it; were it broken, everything would be free and of no date.
-    parse(DEFAULT).unwrap_or_else(|_| PriceTable {
+    let parsed = parse(DEFAULT);
+    debug_assert!(parsed.is_ok(), "prices.json: {parsed:?}");
+    // A test parses it; were it broken, everything would be free and without a date.
+    parsed.unwrap_or_else(|_| PriceTable {
         date: String::new(),
         region: String::new(),
         currency: String::new(),
@@ -22,8 +25,10 @@ pub fn built_in() -> PriceTable {
     })
 }
 
+/// Parses a price table.
+///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence that says which member is missing or wrong.
 pub fn parse(text: &str) -> Result<PriceTable, String> {
     let json: Value = serde_json::from_str(text)
         .map_err(|error| format!("the price table is not JSON: {error}"))?;

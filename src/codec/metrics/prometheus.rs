@@ -1,4 +1,5 @@
-//! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters go on over restarts.
+//! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters continue over
+//! restarts.
 
 use std::fmt::Write as _;
 
@@ -7,17 +8,17 @@ use crate::model::layout::{
     MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics, Usage,
 };
 
-/// A metric of a table or global index, of the service's name in words and its value.
+/// A metric of a table or global index: its name, type, help with the service's name, and value.
 type OfSource = (
     &'static str,
     &'static str,
     &'static str,
     fn(&Reading<'_>) -> Option<f64>,
 );
-/// A metric of a table and operation.
+/// A metric of a table and operation: its name, help and value.
 type OfOperation = (&'static str, &'static str, fn(&OperationCounts) -> f64);
 
-/// What is told of a table or global index.
+/// The usage of a table or global index at the time of a scrape.
 struct Reading<'m> {
     usage: Usage,
     source: &'m SourceMetrics,
@@ -154,7 +155,7 @@ const OF_OPERATION: &[OfOperation] = &[
     }),
 ];
 
-/// What a cache before the database answered, and what not.
+/// Renders the hits and misses of the caches before the database.
 #[must_use]
 pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
     let mut out = String::new();
@@ -178,7 +179,7 @@ pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
     out
 }
 
-/// All metrics.
+/// Renders all metrics.
 #[must_use]
 pub fn render(metrics: &Metrics) -> String {
     let mut out = String::new();
@@ -281,7 +282,7 @@ pub fn render(metrics: &Metrics) -> String {
     out
 }
 
-/// The table with its local indexes, then each global index.
+/// Returns the table with its local indexes, then each global index.
 fn readings(table: &TableMetrics) -> Vec<(Option<&str>, Reading<'_>)> {
     let usage = with_local_indexes(table, |source| source.usage.total);
     let base = table
@@ -325,7 +326,8 @@ fn line(out: &mut String, name: &str, labels: &str, value: f64) {
     let _ = writeln!(out, "ddbfs_{name}{labels} {value}");
 }
 
-/// Names of tables and indexes have no character that needs an escape.
+/// Returns the labels of a line. Names of tables and indexes have no character that needs an
+/// escape.
 fn labels(table: &TableMetrics, name: &str, value: Option<&str>) -> String {
     match value {
         Some(value) => format!("{{table=\"{}\",{name}=\"{value}\"}}", table.table),

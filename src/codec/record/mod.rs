@@ -1,5 +1,5 @@
-//! Item records: the stored form of a base item or an index entry; and rows, which are rendered without building an [`Item`] where nothing
-//! asks for one.
+//! Item records: the stored form of a base item or an index entry; and rows, which are rendered
+//! without building an [`Item`] unless one is needed.
 //!
 //! ```text
 //! header, 25 bytes, integers little-endian
@@ -23,10 +23,12 @@
 //! length: 7 bits a byte, low bits first, 0x80 set in all but the last; the shortest form
 //! size: bytes of what follows within the value, so that a value is skipped without reading it
 //! ```
-//! One item has one content for one order of key attributes, so that contents are equal exactly when items are.
+//! One item has one content for one order of key attributes, so that contents are equal exactly if
+//! items are.
 //!
-//! Binary and no JSON text, although that could be sent as it is: plain JSON and DynamoDB JSON are made of one form (1.1 µs for an item
-//! of 1 KB), and attributes are found, compared and left out without decoding the others.
+//! The form is binary, although JSON text could be sent as it is: plain JSON and DynamoDB JSON are
+//! made of one form (1.1 µs for an item of 1 KB), and attributes are found, compared and left out
+//! without decoding the others.
 
 mod read;
 
@@ -41,12 +43,12 @@ use read::{Cursor, tag};
 
 pub use read::StoredValue;
 
-/// Version of the format that [`encode()`] writes.
+/// The version of the format that [`encode()`] writes.
 pub const FORMAT: u8 = 1;
 
 const HEADER_BYTES: usize = 25;
 
-/// A record, its header read, its attributes not decoded.
+/// A record with its header read and its attributes not decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
     item_bytes: u32,
@@ -60,7 +62,8 @@ impl<'a> Record<'a> {
     /// Reads the header.
     ///
     /// # Errors
-    /// [`StoreError::Format`] for a record of a newer format, [`StoreError::Corrupt`] for what is no record.
+    /// [`StoreError::Format`] for a record of a newer format, [`StoreError::Corrupt`] for any other
+    /// bytes that are no record.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
         let (header, content) =
             bytes
@@ -84,13 +87,13 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Size by DynamoDB's rules.
+    /// Returns the item's size by DynamoDB's rules, in bytes.
     #[must_use]
     pub fn item_bytes(&self) -> u32 {
         self.item_bytes
     }
 
-    /// Length of [`Self::write_plain_json`]'s output, newline included.
+    /// Returns the length of [`Self::write_plain_json`]'s output in bytes, newline included.
     #[must_use]
     pub fn plain_json_bytes(&self) -> u32 {
         self.plain_json_bytes
@@ -101,13 +104,14 @@ impl<'a> Record<'a> {
         self.version
     }
 
-    /// Commit time in milliseconds since the epoch.
+    /// Returns the commit time in milliseconds since the epoch.
     #[must_use]
     pub fn modified_ms(&self) -> u64 {
         self.modified_ms
     }
 
-    /// The attributes' bytes, without the header: equal exactly when two items are equal and were encoded with the same `first`.
+    /// Returns the attributes' bytes, without the header. They are equal exactly if two items are
+    /// equal and were encoded with the same `first`.
     #[must_use]
     pub fn content(&self) -> &'a [u8] {
         self.content
@@ -116,31 +120,33 @@ impl<'a> Record<'a> {
     /// Decodes all attributes.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], also when a value is not in its one canonical form.
+    /// [`StoreError::Corrupt`], also if a value is not in its one canonical form.
     pub fn to_item(&self) -> Result<Item, StoreError> {
         read::item(self.content, &|_| true)
     }
 
-    /// What [`Self::to_item`]'s values take in memory with their text in an answer, in bytes; found without making them.
+    /// Returns the memory, in bytes, that [`Self::to_item`]'s values take together with their text
+    /// in a response; builds none of them.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] in what had to be read.
+    /// [`StoreError::Corrupt`] in the bytes read.
     pub fn values_bytes(&self) -> Result<usize, StoreError> {
         read::values_bytes(self.content)
     }
 
-    /// Decodes the attributes whose names `keep` accepts, the others skipped.
+    /// Decodes the attributes whose names `keep` accepts; skips the others.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] in what had to be read.
+    /// [`StoreError::Corrupt`] in the bytes read.
     pub fn attributes(&self, keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
         read::item(self.content, keep)
     }
 
-    /// Calls `each` with every top-level attribute as it is stored: the key's first, the others by name.
+    /// Calls `each` with every top-level attribute as it is stored: the key's first, the others by
+    /// name.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] in what had to be read.
+    /// [`StoreError::Corrupt`] in the bytes read.
     pub fn each_attribute(
         &self,
         each: impl FnMut(&'a str, StoredValue<'a>),
@@ -148,19 +154,20 @@ impl<'a> Record<'a> {
         read::each_attribute(self.content, each)
     }
 
-    /// One top-level attribute, the others skipped.
+    /// Decodes one top-level attribute; skips the others.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] in what had to be read.
+    /// [`StoreError::Corrupt`] in the bytes read.
     pub fn attribute(&self, name: &str) -> Result<Option<AttributeValue>, StoreError> {
         let mut value = AttributeValue::Null;
         Ok(self.attribute_into(name, &mut value)?.then_some(value))
     }
 
-    /// The same, into a value of before, whose room is used again; was it there? If not, the value stays as it was.
+    /// Decodes one top-level attribute into `into`, reusing its memory; true if the record has it.
+    /// Else the value stays as it was.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] in what had to be read.
+    /// [`StoreError::Corrupt`] in the bytes read.
     pub fn attribute_into(
         &self,
         name: &str,
@@ -172,10 +179,11 @@ impl<'a> Record<'a> {
     /// Appends the plain JSON line: compact, key attributes first, then by name, newline.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], and then nothing is appended.
+    /// [`StoreError::Corrupt`]; then nothing is appended.
     pub fn write_plain_json(&self, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let start = out.len();
-        // A wrong length costs at most this room: the real one is at most six times the record, plus names of types.
+        // A damaged length reserves at most this much: the real one is at most six times the
+        // record, plus names of types.
         out.reserve((self.plain_json_bytes as usize).min(64 + 16 * self.content.len()));
         let done = read::walk(
             self.content,
@@ -185,10 +193,10 @@ impl<'a> Record<'a> {
         done.inspect_err(|_| out.truncate(start))
     }
 
-    /// Appends `{"name":{"S":"…"},…}` with no newline; only the attributes that `keep` accepts.
+    /// Appends `{"name":{"S":"…"},…}` without a newline; only the attributes that `keep` accepts.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], and then nothing is appended.
+    /// [`StoreError::Corrupt`]; then nothing is appended.
     pub fn write_dynamodb_json(
         &self,
         keep: &dyn Fn(&str) -> bool,
@@ -213,10 +221,11 @@ pub enum Row<'a> {
     Item(&'a Item),
 }
 
-/// Called with each result row in order.
+/// A callback that gets each result row in order.
 pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
-/// Called with each row of a batch and the place of its table in the request; whether there is room for another one.
+/// A callback that gets each row of a batch with the index of its table in the request; true if
+/// there is room for another row.
 pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) -> bool + 'a;
 
 impl Row<'_> {
@@ -227,10 +236,11 @@ impl Row<'_> {
         }
     }
 
-    /// What [`Self::to_item`]'s values take in memory, in bytes; of a projected item, which is in memory, its size.
+    /// Returns the memory that [`Self::to_item`]'s values take, in bytes; for a projected item,
+    /// which is in memory already, its size.
     ///
     /// # Errors
-    /// As of [`Record::values_bytes`].
+    /// As [`Record::values_bytes`].
     pub fn values_bytes(&self) -> Result<usize, StoreError> {
         match self {
             Self::Record(record) => record.values_bytes(),
@@ -238,7 +248,8 @@ impl Row<'_> {
         }
     }
 
-    /// Appends the plain JSON line with its newline; `first` names go first where the row is a projected item.
+    /// Appends the plain JSON line with its newline; a projected item is written with the names of
+    /// `first` first.
     pub fn write_plain_json(&self, first: &[&str], out: &mut Vec<u8>) -> Result<(), StoreError> {
         match self {
             Self::Record(record) => record.write_plain_json(out),
@@ -261,11 +272,12 @@ impl Row<'_> {
     }
 }
 
-/// Encodes an item. `first` are the key attribute names in the order in which to render them first (those the item has).
+/// Encodes an item. `first` are the key attribute names, which are rendered first in this order, if
+/// present.
 #[must_use]
 pub fn encode(item: &Item, first: &[&str], version: Version, modified_ms: u64) -> Vec<u8> {
     let item_bytes = item.size();
-    // Room for tags and lengths of small attributes.
+    // Capacity for the tags and lengths of small attributes.
     let mut out = Vec::with_capacity(HEADER_BYTES + 4 + item_bytes + 8 * item.0.len());
     out.push(FORMAT);
     out.extend_from_slice(&u32_of(item_bytes).to_le_bytes());
@@ -280,17 +292,18 @@ pub fn encode(item: &Item, first: &[&str], version: Version, modified_ms: u64) -
     out
 }
 
-/// The record that [`encode`] makes of the same item with another `first`: its attributes are moved, none is encoded again.
+/// Returns the record that [`encode`] makes of the same item with another `first`; moves the
+/// attributes and encodes none again.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`]
+/// [`StoreError::Corrupt`] if the record cannot be read.
 pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
     let (head, content) = record
         .split_at_checked(HEADER_BYTES)
         .ok_or(StoreError::Corrupt("a record is too short"))?;
     let mut attributes = Vec::with_capacity(16);
     read::each_span(content, |name, span| attributes.push((name, span)))?;
-    // Those that were first and are not any more go to their place among the others.
+    // Attributes that are no longer first go to their place among the others.
     attributes.sort_unstable_by_key(|(name, _)| {
         (
             first
@@ -309,17 +322,19 @@ pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
     Ok(out)
 }
 
-/// Gives a record another version and time.
+/// Replaces a record's version and commit time.
 pub fn stamp(record: &mut [u8], version: Version, modified_ms: u64) {
-    if let Some(at) = record.get_mut(9..HEADER_BYTES) {
-        at.copy_from_slice(&[version.to_le_bytes(), modified_ms.to_le_bytes()].concat());
-    }
+    assert!(record.len() >= HEADER_BYTES, "a record has a header");
+    record[9..17].copy_from_slice(&version.to_le_bytes());
+    record[17..HEADER_BYTES].copy_from_slice(&modified_ms.to_le_bytes());
 }
 
-/// Items are at most 400 KB, so every length fits.
+/// Converts a length; items are at most 400 KB, so every length fits.
 fn u32_of(length: usize) -> u32 {
-    debug_assert!(u32::try_from(length).is_ok());
-    u32::try_from(length).unwrap_or(u32::MAX)
+    let fitting = u32::try_from(length);
+    // Another length would be stored as a damaged record.
+    assert!(fitting.is_ok(), "{length} bytes in an item");
+    fitting.unwrap_or(u32::MAX)
 }
 
 fn put_length(length: usize, out: &mut Vec<u8>) {
@@ -340,7 +355,7 @@ fn put_number(number: &Number, out: &mut Vec<u8>) {
     put_text(number.text(&mut [0; TEXT_BYTES_MAX]).as_bytes(), out);
 }
 
-/// The tag, the size of what `body` appends, and that.
+/// Appends the tag, the size of `body`'s output, and that output.
 fn put_sized(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     let at = out.len();

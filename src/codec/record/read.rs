@@ -1,4 +1,5 @@
-//! Records to items and texts. Bytes from disk: every length is checked, depth is capped, nothing panics.
+//! The decoder of records, into items and texts. The bytes come from disk: every length is checked,
+//! depth is capped, nothing panics.
 
 use crate::codec::json::write::{ItemWriter, Notation, Sink};
 use crate::model::attribute_value::Map;
@@ -16,7 +17,7 @@ const COUNT: StoreError =
     StoreError::Corrupt("a record has another number of attributes than it says");
 const NUMBER: StoreError = StoreError::Corrupt("a record has a number that cannot be read");
 
-/// What begins each value.
+/// The first byte of each value.
 pub mod tag {
     pub const S: u8 = 1;
     pub const N: u8 = 2;
@@ -31,7 +32,7 @@ pub mod tag {
     pub const M: u8 = 11;
 }
 
-/// Reads bytes from the front.
+/// A reader that takes bytes from the front.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -76,7 +77,7 @@ impl<'a> Cursor<'a> {
             let byte = self.byte()?;
             length |= u64::from(byte & 0x7F) << shift;
             if byte & 0x80 == 0 {
-                // One spelling only: whether two records are equal is asked of their bytes.
+                // Only the shortest form: records are compared by their bytes.
                 let shortest = byte != 0 || shift == 0;
                 return if shortest {
                     usize::try_from(length).map_err(|_| SHORT)
@@ -88,7 +89,7 @@ impl<'a> Cursor<'a> {
         Err(LENGTH)
     }
 
-    /// Length and bytes.
+    /// Reads a length and that many bytes.
     fn bytes(&mut self) -> Result<&'a [u8], StoreError> {
         let length = self.length()?;
         self.take(length)
@@ -99,7 +100,7 @@ impl<'a> Cursor<'a> {
             .map_err(|_| StoreError::Corrupt("a record has a text that is not UTF-8"))
     }
 
-    /// The text of a number, known to be made of digits, `-` and `.` only.
+    /// Reads the text of a number, checked to consist of digits, `-` and `.` only.
     fn number_text(&mut self) -> Result<&'a [u8], StoreError> {
         let text = self.bytes()?;
         let legal = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
@@ -112,7 +113,7 @@ impl<'a> Cursor<'a> {
     fn number(&mut self) -> Result<Number, StoreError> {
         let text = std::str::from_utf8(self.number_text()?).map_err(|_| NUMBER)?;
         let number: Number = text.parse().map_err(|_| NUMBER)?;
-        // Only the canonical text: whether two items are equal is asked of their bytes.
+        // Only the canonical text: records are compared by their bytes.
         if number.text(&mut [0; TEXT_BYTES_MAX]) == text {
             Ok(number)
         } else {
@@ -120,7 +121,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The inside of a set, list or map.
+    /// Returns a cursor over the elements of a set, list or map.
     fn sized(&mut self) -> Result<Self, StoreError> {
         let size = usize::try_from(self.u32()?).map_err(|_| SHORT)?;
         self.take(size).map(Self::new)
@@ -131,11 +132,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A value as it is stored, its inside not decoded.
+/// A stored value with its elements not decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredValue<'a> {
     pub kind: AttributeType,
-    /// Of S the text, of N its canonical text, of B the bytes; of sets, lists and maps what is in them.
+    /// The text of S, the canonical text of N, the bytes of B; the encoded elements of a set, list
+    /// or map.
     pub bytes: &'a [u8],
 }
 
@@ -157,10 +159,10 @@ impl<'a> StoredValue<'a> {
         Ok(Self { kind, bytes })
     }
 
-    /// Calls `each` with the members of a map; nothing else has any.
+    /// Calls `each` with the members of a map; other types have none.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`]
+    /// [`StoreError::Corrupt`] in the members.
     pub fn each_member(
         &self,
         mut each: impl FnMut(&'a str, StoredValue<'a>),
@@ -189,13 +191,15 @@ pub fn each_attribute<'a>(
     })
 }
 
-/// Calls `each` with every name and the cursor at its value, which it reads or skips; `false` ends the walk.
+/// Calls `each` with every name and the cursor at its value, which it reads or skips. `false` ends
+/// the walk.
 fn attributes<'a>(
     content: &'a [u8],
     mut each: impl FnMut(&'a str, &mut Cursor<'a>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let mut cursor = Cursor::new(content);
-    // Nothing is reserved for the count: a damaged one would ask for gigabytes, and ends with the bytes here.
+    // Nothing is reserved for the count: a damaged one would ask for gigabytes. Here it ends with
+    // the bytes.
     for _ in 0..cursor.u32()? {
         let name = cursor.text()?;
         if !each(name, &mut cursor)? {
@@ -228,13 +232,15 @@ pub fn each_span<'a>(
     }
 }
 
-/// A value in a list that grew, and around its text in an answer.
+/// The memory of a value in a list that grew, and of the text around it in a response.
 const VALUE_BYTES: usize = 64;
-/// A node of a map, and how many members it has at least where there are several nodes.
+/// The memory of a map's node.
 const NODE_BYTES: usize = 656;
+/// The members of each node at least, where a map has several nodes.
 const NODE_MEMBERS_MIN: usize = 6;
 
-/// What the values of an item take in memory with their text in an answer: at most a hundred and twenty times the item's size.
+/// Returns the memory that the values of an item take together with their text in a response, in
+/// bytes: at most a hundred and twenty times the item's size.
 pub fn values_bytes(content: &[u8]) -> Result<usize, StoreError> {
     let (mut bytes, mut members) = (0, 0);
     attributes(content, |name, cursor| {
@@ -249,7 +255,7 @@ fn nodes_bytes(members: usize) -> usize {
     NODE_BYTES * (members / NODE_MEMBERS_MIN).max(1)
 }
 
-/// The same of the value at the cursor, which may have `levels` levels.
+/// Returns the memory of the value at the cursor, which may have `levels` levels.
 fn held(cursor: &mut Cursor<'_>, levels: usize) -> Result<usize, StoreError> {
     let levels = inner(levels)?;
     let value = StoredValue::read(cursor)?;
@@ -278,7 +284,7 @@ fn held(cursor: &mut Cursor<'_>, levels: usize) -> Result<usize, StoreError> {
     Ok(bytes)
 }
 
-/// The item of the attributes that `keep` accepts.
+/// Decodes the attributes that `keep` accepts.
 pub fn item(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
     let mut item = Item::default();
     attributes(content, |name, cursor| {
@@ -296,7 +302,7 @@ pub fn item(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreEr
     Ok(item)
 }
 
-/// One attribute, into a value of before, whose room a text or bytes take again; was it there?
+/// Decodes one attribute into `into`, reusing the memory of a text or bytes; true if it is there.
 pub fn attribute_into(
     content: &[u8],
     wanted: &str,
@@ -332,7 +338,7 @@ fn value_into(cursor: &mut Cursor<'_>, into: &mut AttributeValue) -> Result<(), 
     Ok(())
 }
 
-/// Levels left for the content of a list or map.
+/// Returns the levels left for the content of a list or map.
 fn inner(levels: usize) -> Result<usize, StoreError> {
     match levels {
         0 => Err(StoreError::Corrupt("a record has too many levels")),
@@ -402,8 +408,8 @@ fn set<'a, T: Ord>(
     }
 }
 
-/// Writes the attributes that `keep` accepts, straight from the bytes.
-/// Order and spelling are [`item`]'s to check: this runs for every row that is shown.
+/// Writes the attributes that `keep` accepts, straight from the bytes. [`item`] checks order and
+/// spelling; this does not, as it runs for every row that is shown.
 pub fn walk<N: Notation, S: Sink>(
     content: &[u8],
     keep: &dyn Fn(&str) -> bool,
@@ -447,7 +453,7 @@ fn walk_value<N: Notation, S: Sink>(
         }
         tag::M => {
             let mut body = cursor.sized()?;
-            // A copy of the cursor looks ahead; this one is still at the first member.
+            // The look-ahead runs on a copy; this cursor stays at the first member.
             let tag_like = is_tag_like(body)?;
             writer.map_begin(tag_like);
             while !body.is_empty() {
@@ -461,7 +467,7 @@ fn walk_value<N: Notation, S: Sink>(
     Ok(())
 }
 
-/// Has the map of these bytes exactly one member, whose name starts with `$`?
+/// True if the map of these bytes has exactly one member and its name starts with `$`.
 fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
     if body.is_empty() || !body.bytes()?.starts_with(b"$") {
         return Ok(false);
@@ -475,6 +481,7 @@ fn walk_set<N: Notation, S: Sink>(
     mut body: Cursor<'_>,
     writer: &mut ItemWriter<'_, N, S>,
 ) -> Result<(), StoreError> {
+    debug_assert!(matches!(tag, tag::SS | tag::NS | tag::BS));
     writer.set_begin(match tag {
         tag::NS => AttributeType::Ns,
         tag::BS => AttributeType::Bs,

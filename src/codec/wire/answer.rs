@@ -1,7 +1,8 @@
-//! Reading what another service answered. A member of a wrong type is an error, not an absent one: what is read here becomes files. The
-//! body of an error becomes an [`Error`] (docs/dynamodb.md 1.4, 24): typed where anything is decided by it, else in the service's words.
+//! The decoder of another service's responses. A member of a wrong type is an error, not an absent
+//! one: the values read here become files. The body of an error becomes an [`Error`]
+//! (docs/dynamodb.md 1.4, 24): typed where the caller depends on it, else in the service's words.
 
-use super::shape::Members;
+use super::shape::{Members, integer};
 use super::{WireError, attribute_value, json_type};
 use crate::codec::json::document::{Document, Json, List};
 use crate::model::error::{
@@ -11,15 +12,16 @@ use crate::model::error::{
 use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{Error, IndexName, Item, TableName, arn};
 
-/// Services weigh numbers and limits differently; twice DynamoDB's is nobody's.
+/// The largest item taken. Services weigh numbers and limits differently; no service allows twice
+/// DynamoDB's limit.
 const ITEM_BYTES_TAKEN: usize = 2 * ITEM_BYTES_MAX;
 
-/// What is wrong with an answer.
+/// Returns the error of a response that cannot be read.
 pub fn unreadable(what: impl std::fmt::Display) -> Error {
     RemoteError::unreadable(what).into()
 }
 
-/// What a reader of requests says of an answer.
+/// Converts the error of a request reader used on a response.
 pub fn of_wire(error: WireError) -> Error {
     match error {
         WireError::Request(error @ Error::Remote(_)) => error,
@@ -27,55 +29,92 @@ pub fn of_wire(error: WireError) -> Error {
     }
 }
 
-/// The answer's members.
+/// Returns the response's members.
 ///
 /// # Errors
-/// It is no object.
+/// [`RemoteError`] if the body is no object.
 pub fn members(json: Json<'_>) -> Result<Members<'_>, Error> {
     Members::of(json).ok_or_else(|| unreadable("it is no JSON object"))
 }
 
-/// The structure `name`, which must be there.
+/// Returns the required structure `name`.
 ///
 /// # Errors
-/// It is not.
+/// [`missing`] if it is absent.
 pub fn structure<'a>(members: Members<'a>, name: &str) -> Result<Members<'a>, Error> {
     members.structure(name).ok_or_else(|| missing(name))
 }
 
-/// The text `name`, which must be there.
+/// Returns the required text `name`.
 ///
 /// # Errors
-/// It is not.
+/// [`missing`] if it is absent.
 pub fn text<'a>(members: Members<'a>, name: &str) -> Result<&'a str, Error> {
     members.string(name).ok_or_else(|| missing(name))
 }
 
-/// The whole number `name`; one that is not there is 0.
-pub fn whole(members: Members<'_>, name: &str) -> u64 {
-    members
-        .integer(name)
-        .and_then(|value| u64::try_from(value).ok())
-        .unwrap_or(0)
+/// Returns the whole number `name`; 0 if it is absent.
+///
+/// # Errors
+/// [`RemoteError`] if it is no number of at least 0.
+pub fn whole(members: Members<'_>, name: &str) -> Result<u64, Error> {
+    let Some(json) = members.get(name) else {
+        return Ok(0);
+    };
+    let value = integer(json).and_then(|value| u64::try_from(value).ok());
+    value.ok_or_else(|| unreadable(format_args!("its {name} is no count")))
 }
 
-/// A member that must be there.
+/// Returns the list `name`; an empty one if it is absent.
+///
+/// # Errors
+/// [`RemoteError`] if it is another value.
+pub fn list<'a>(members: Members<'a>, name: &str) -> Result<List<'a>, Error> {
+    members
+        .get(name)
+        .map_or(Ok(List::default()), |json| list_of(json, name))
+}
+
+/// Returns the elements of the list under `name`.
+///
+/// # Errors
+/// [`RemoteError`] if it is another value.
+pub fn list_of<'a>(json: Json<'a>, name: &str) -> Result<List<'a>, Error> {
+    json.as_list()
+        .ok_or_else(|| unreadable(format_args!("its {name} is no list")))
+}
+
+/// Returns the members of the object `name`; none if it is absent.
+///
+/// # Errors
+/// [`RemoteError`] if it is another value.
+pub fn entries<'a>(
+    members: Members<'a>,
+    name: &str,
+) -> Result<impl Iterator<Item = (&'a str, Json<'a>)> + use<'a>, Error> {
+    let object = members.get(name).map(|json| {
+        Members::of(json).ok_or_else(|| unreadable(format_args!("its {name} is no object")))
+    });
+    Ok(object.transpose()?.into_iter().flat_map(Members::iter))
+}
+
+/// Returns the error of a required member that is absent.
 pub fn missing(name: &str) -> Error {
     unreadable(format_args!("it has no {name}"))
 }
 
-/// The item under `name`, if there is one.
+/// Returns the item under `name`, if present.
 ///
 /// # Errors
-/// Something in it is no value.
+/// [`RemoteError`] if an attribute is no value.
 pub fn item(members: Members<'_>, name: &str) -> Result<Option<Item>, Error> {
     members.get(name).map(item_of).transpose()
 }
 
-/// An item.
+/// Returns an item.
 ///
 /// # Errors
-/// Something in it is no value: it is not to be taken for an empty one.
+/// [`RemoteError`] if an attribute is no value: such an item must not count as an empty one.
 pub fn item_of(json: Json<'_>) -> Result<Item, Error> {
     json_type::check_item(json).map_err(unreadable)?;
     let item = attribute_value::item(json).map_err(unreadable)?;
@@ -87,10 +126,11 @@ pub fn item_of(json: Json<'_>) -> Result<Item, Error> {
     }
 }
 
-/// Checks that an item is the one under `key`: whole ones have all of the key, others of it only what was projected.
+/// Checks that an item has the key `key`. Whole items have all of it, others only the projected
+/// part.
 ///
 /// # Errors
-/// It is another's.
+/// [`RemoteError`] if the item has another key.
 pub fn check_key(item: &Item, key: &Item, is_whole: bool) -> Result<(), Error> {
     if has_key(item, key, is_whole) {
         Ok(())
@@ -101,43 +141,43 @@ pub fn check_key(item: &Item, key: &Item, is_whole: bool) -> Result<(), Error> {
     }
 }
 
-/// Is it the item under `key`, as far as it can be seen?
+/// True if the item has the key `key`, as far as its attributes show.
 pub fn has_key(item: &Item, key: &Item, is_whole: bool) -> bool {
     key.0
         .iter()
         .all(|(name, value)| item.get(name).map_or(!is_whole, |found| found == value))
 }
 
-/// The items of `list`.
+/// Returns the items of `list`.
 ///
 /// # Errors
-/// The first that is none.
-pub fn items(list: Option<List<'_>>) -> Result<Vec<Item>, Error> {
-    list.unwrap_or_default().map(item_of).collect()
+/// The error of the first element that is no item.
+pub fn items(list: List<'_>) -> Result<Vec<Item>, Error> {
+    list.map(item_of).collect()
 }
 
-/// A table named plainly or by its ARN.
+/// Parses a table's name or ARN.
 ///
 /// # Errors
-/// It is no name.
+/// [`RemoteError`] if it names no table.
 pub fn table_name(text: &str) -> Result<TableName, Error> {
     arn::table_named(text)
         .map_err(|fault| unreadable(format_args!("{text:?} names no table: {fault}")))
 }
 
-/// An index's name.
+/// Parses an index's name.
 ///
 /// # Errors
-/// It is none.
+/// [`RemoteError`] if it is no name.
 pub fn index_name(text: &str) -> Result<IndexName, Error> {
     IndexName::new(text)
         .map_err(|fault| unreadable(format_args!("{text:?} names no index: {fault}")))
 }
 
-/// Of a body that is no JSON, as a proxy's.
+/// The most characters shown of a body that is no JSON, such as a proxy's.
 const SHOWN_CHARS_MAX: usize = 200;
 
-/// The error that a body with this HTTP status tells of.
+/// Returns the error of a body with this HTTP status.
 #[must_use]
 pub fn read_error(status: u16, body: &[u8]) -> Error {
     let document = Document::parse(body.to_vec()).ok();
@@ -161,7 +201,8 @@ pub fn read_error(status: u16, body: &[u8]) -> Error {
         })
 }
 
-/// Which limits were met, of what: ` (TableReadProvisionedThroughputExceeded of arn:…)`; nothing where that is not told.
+/// Returns the limits that were met and their resources: ` (TableReadProvisionedThroughputExceeded
+/// of arn:…)`; empty if the body does not say.
 fn throttling(members: Members<'_>) -> String {
     let reasons = members
         .list("throttlingReasons")
@@ -190,7 +231,7 @@ fn of_no_service(status: u16, body: &[u8]) -> Error {
     RemoteError::new("", status, format!("HTTP status {status}: {}", text.trim())).into()
 }
 
-/// Where the name says it all.
+/// Returns the typed error if the exception's name suffices.
 fn by_name(name: &str, members: Members<'_>) -> Option<Error> {
     Some(match name {
         "ConditionalCheckFailedException" => Error::ConditionalCheckFailed {
@@ -206,7 +247,7 @@ fn by_name(name: &str, members: Members<'_>) -> Option<Error> {
     })
 }
 
-/// `Item`; one that cannot be read is none, as the failure alone is worth telling.
+/// Returns `Item`. An unreadable item counts as absent: the failure itself is worth reporting.
 fn existing(members: Members<'_>) -> Option<Box<crate::model::Item>> {
     item(members, "Item").ok().flatten().map(Box::new)
 }
@@ -233,7 +274,7 @@ fn reason(json: Json<'_>) -> CancellationReason {
     }
 }
 
-/// The error of one part of a request: `Code`, `Message` and `Item`.
+/// Returns the error of one part of a request: `Code`, `Message` and `Item`.
 #[must_use]
 pub fn of_code(members: Members<'_>) -> Error {
     match members.string("Code").unwrap_or_default() {
@@ -249,7 +290,7 @@ pub fn of_code(members: Members<'_>) -> Error {
     }
 }
 
-/// Where the words say it: those of this name whose text a typed error has, a count before it or not.
+/// Returns the typed error with this name and text, with or without a violation count before it.
 fn by_text(name: &str, message: &str) -> Option<Error> {
     let plain: [Error; 9] = [
         ValueError::ItemTooLarge.into(),
@@ -268,10 +309,10 @@ fn by_text(name: &str, message: &str) -> Option<Error> {
     found.or_else(|| named(name, message))
 }
 
-/// Makes the error that names it.
+/// A constructor of an error from the name in its text.
 type OfName = fn(String) -> Error;
 
-/// The same of texts with a name in them.
+/// Returns the typed error if the text contains a name.
 fn named(exception: &str, message: &str) -> Option<Error> {
     let within: [(&str, &str, OfName); 6] = [
         (

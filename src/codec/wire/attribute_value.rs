@@ -1,6 +1,8 @@
-//! Values and items from DynamoDB JSON, with the service's checks in its order (docs/dynamodb.md 3.2).
+//! Values and items from DynamoDB JSON, with the service's checks in its order (docs/dynamodb.md
+//! 3.2).
 //!
-//! The JSON passed the type walk: tags hold strings, booleans, arrays and objects as they should.
+//! The JSON has passed the type walk: tags hold strings, booleans, arrays and objects as they
+//! should.
 
 use super::shape::{Element, Member, Members, Shape, Structure};
 use crate::codec::json::document::{Json, Kind, List, Object};
@@ -51,15 +53,15 @@ pub static ATTRIBUTE_VALUE_ELEMENT: Element = Element {
     rules: &[],
 };
 
-/// Base64 with padding, the bits after the last byte zero.
+/// Decodes base64 with padding, the bits after the last byte zero.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// An item, or a key: attributes by name. `json` passed the type walk.
+/// Reads an item, or a key: attributes by name. `json` has passed the type walk.
 ///
 /// # Errors
-/// The first bad attribute in the order sent.
+/// The fault of the first bad attribute in the order sent.
 pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
     let Some(members) = json.as_object() else {
         return Ok(Item::default());
@@ -69,7 +71,8 @@ pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
         .map_err(|fault| first_of_item(members, fault))
 }
 
-/// The names of an item's attributes are told of before its depth, and its depth before the names within (docs/dynamodb.md 15.1).
+/// Returns the fault that the service reports first: bad names of the item's attributes, then its
+/// depth, then names within (docs/dynamodb.md 15.1).
 fn first_of_item(members: Object<'_>, fault: ValueError) -> ValueError {
     let bad_name = members
         .keys()
@@ -87,7 +90,7 @@ fn first_of_item(members: Object<'_>, fault: ValueError) -> ValueError {
     }
 }
 
-/// Does the value at `level` go beyond 32?
+/// True if the value at `level` goes beyond 32.
 fn is_too_deep(json: Json<'_>, level: usize) -> bool {
     if level > NESTING_LEVELS_MAX {
         return true;
@@ -102,10 +105,10 @@ fn is_too_deep(json: Json<'_>, level: usize) -> bool {
         .any(|tag| json.get(tag).is_some_and(values))
 }
 
-/// One value. `json` passed the type walk.
+/// Reads one value. `json` has passed the type walk.
 ///
 /// # Errors
-/// What the service says first.
+/// The fault that the service reports first.
 pub fn value(json: Json<'_>) -> Result<AttributeValue, ValueError> {
     value_at(json, 1)
 }
@@ -120,12 +123,12 @@ fn map(members: Object<'_>, level: usize) -> Result<attribute_value::Map, ValueE
     Ok(out.into_iter().collect())
 }
 
-/// `level` 1 is a top-level attribute.
+/// Reads a value; `level` 1 is a top-level attribute.
 fn value_at(json: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
     if level > NESTING_LEVELS_MAX {
         return Err(ValueError::Nesting);
     }
-    // A `null` where a value should be is a value without a type.
+    // A `null` in place of a value is a value without a type.
     let members = Members::of(json).ok_or(ValueError::NoType)?;
     let mut tags = members
         .iter()
@@ -148,7 +151,7 @@ fn is_tag(tag: &str) -> bool {
     AttributeType::of_word(tag).is_some()
 }
 
-/// The error of a value with several types: what is wrong with one of them comes first.
+/// Returns the error of a value with several types: a fault in one of them comes first.
 fn several(members: Members<'_>) -> ValueError {
     for tag in ["NULL", "SS", "NS", "BS", "N"] {
         if let Some(Err(error)) = members.get(tag).map(|content| scalar_or_set(tag, content)) {
@@ -159,6 +162,7 @@ fn several(members: Members<'_>) -> ValueError {
 }
 
 fn list(content: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
+    debug_assert!(content.as_list().is_some(), "the type walk checks lists");
     let values = content.as_list().unwrap_or_default();
     let mut out = Vec::with_capacity(values.len());
     for json in values {
@@ -168,8 +172,14 @@ fn list(content: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
 }
 
 fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueError> {
-    let text = || content.as_str().unwrap_or_default();
-    let elements = || content.as_list().unwrap_or_default();
+    let text = || {
+        debug_assert!(content.as_str().is_some(), "the type walk checks texts");
+        content.as_str().unwrap_or_default()
+    };
+    let elements = || {
+        debug_assert!(content.as_list().is_some(), "the type walk checks lists");
+        content.as_list().unwrap_or_default()
+    };
     match tag {
         "S" => Ok(AttributeValue::S(text().to_owned())),
         "N" => Ok(AttributeValue::N(text().parse()?)),
@@ -191,7 +201,7 @@ fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueEr
     }
 }
 
-/// The texts of a set; `kind` names it in the error of a `null` among them.
+/// Returns the texts of a set; `kind` names it in the error of a `null` among them.
 fn texts<'a>(elements: List<'a>, kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
     elements
         .map(|json| json.as_str().ok_or(ValueError::NullInSet(kind)))

@@ -1,4 +1,5 @@
-//! Backups and point-in-time recovery: what they have beside their declarations, and what is told of them (docs/dynamodb.md 20.1, 20.2).
+//! Backups and point-in-time recovery: the parts beside their declarations, and their descriptions
+//! (docs/dynamodb.md 20.1, 20.2).
 
 use serde_json::{Value, json};
 
@@ -19,7 +20,7 @@ use crate::model::schema::{
 
 backup!(wire);
 
-/// The one of two members that names the table that is restored.
+/// The choice of two members that names the restored table.
 #[derive(Debug)]
 pub struct RestoreSource;
 
@@ -41,7 +42,7 @@ impl Group<TableName> for RestoreSource {
     }
 }
 
-/// The time, or the word that it is the latest.
+/// The time to restore, or the flag that it is the latest.
 #[derive(Debug)]
 pub struct RestoreTime;
 
@@ -60,7 +61,7 @@ impl Group<Option<u64>> for RestoreTime {
     }
 }
 
-/// The window that can be restored, and whether recovery is on.
+/// The window that can be restored; `None` if recovery is off.
 #[derive(Debug)]
 pub struct Recovery;
 
@@ -97,7 +98,7 @@ trees! {
     Backup: description_to_json;
 }
 
-/// The body of DescribeBackup and DeleteBackup.
+/// Returns the body of DescribeBackup and DeleteBackup.
 fn description_to_json(backup: &Backup) -> Value {
     let description = json!({
         "BackupDetails": tree_of(&backup.details),

@@ -1,5 +1,5 @@
-//! BatchGetItem and BatchWriteItem: what they have beside their declarations (docs/dynamodb.md 14). What was not done is told by the tables as
-//! the request named them.
+//! BatchGetItem and BatchWriteItem: the parts beside their declarations (docs/dynamodb.md 14).
+//! Unprocessed requests are returned under the tables as the request named them.
 
 use super::capacity::{self, Units};
 use super::declared::*;
@@ -15,17 +15,19 @@ use crate::model::limits::{BATCH_GET_KEYS_MAX, BATCH_WRITE_REQUESTS_MAX};
 
 batches!(wire);
 
-/// The tables of a batch, if there are any.
+/// Returns the tables of a batch, if there are any.
 fn tables(members: Members<'_>) -> Option<Members<'_>> {
     members
         .structure("RequestItems")
         .filter(|tables| tables.iter().next().is_some())
 }
 
-/// What `read` makes of each table, and how many requests that are: at most so many in all.
+/// Reads each table with `read`, which also returns the number of its requests; together at most
+/// `max`.
 fn read_tables<T>(
     members: Members<'_>,
-    (operation, max): (&'static str, usize),
+    operation: &'static str,
+    max: usize,
     read: impl Fn(&str, Json<'_>) -> Result<(T, usize), WireError>,
 ) -> Result<Vec<T>, WireError> {
     let (mut all, mut count) = (Vec::new(), 0);
@@ -41,7 +43,7 @@ fn read_tables<T>(
 }
 
 fn check_get(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
-    // Before the constraints: one that is missing and one that is empty get the same text.
+    // Before the constraints: a missing map and an empty one get the same text.
     let Some(tables) = tables(members) else {
         return Err(BatchError::NoRequestItems.into());
     };
@@ -83,15 +85,11 @@ impl Group<Vec<TableKeys>> for Gets {
         ];
 
     fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableKeys>, WireError> {
-        read_tables(
-            members,
-            ("BatchGetItem", BATCH_GET_KEYS_MAX),
-            |name, json| {
-                let table = table_keys(name, json)?;
-                let count = table.keys.len();
-                Ok((table, count))
-            },
-        )
+        read_tables(members, "BatchGetItem", BATCH_GET_KEYS_MAX, |name, json| {
+            let table = table_keys(name, json)?;
+            let count = table.keys.len();
+            Ok((table, count))
+        })
     }
 
     fn write(value: &Vec<TableKeys>, object: &mut ObjectWriter<'_>) {
@@ -103,7 +101,8 @@ impl Group<Vec<TableKeys>> for Gets {
     }
 }
 
-/// A key that is there twice. For the operation to tell: expressions and placeholders, which it checks, come first.
+/// The error of a duplicate key. The operation reports it: it first checks expressions and
+/// placeholders.
 #[derive(Debug)]
 pub struct Duplicates;
 
@@ -134,7 +133,8 @@ fn check_count(name: &str, table: Json<'_>) -> Result<(), BatchError> {
     }
 }
 
-/// An expression of one table does not go with the list of another either.
+/// Checks that expressions and lists are not mixed: that of one table does not go with that of
+/// another either.
 fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
     let with = |name: &str| {
         tables
@@ -158,7 +158,7 @@ fn check_mix_of_tables(tables: Members<'_>) -> Result<(), WireError> {
     }
 }
 
-/// As written: 1 and 1.0 are two keys here, and both bring the item.
+/// True if a key comes twice, as written: 1 and 1.0 are two keys here, and both return the item.
 fn has_duplicates(table: Json<'_>) -> bool {
     let keys = keys_of(table);
     keys.enumerate()
@@ -183,19 +183,21 @@ fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
     })
 }
 
-/// Text of items in one answer: those behind are unprocessed. The service's bound is of items, whose text may be nine times as long.
+/// The bytes of items' text in one response; the items after it are unprocessed. The service's
+/// bound is on items, and their text may be nine times as long.
 const ITEMS_TEXT_BYTES_MAX: usize = 24 * 1024 * 1024;
 
-/// Writes the body of an answer, the items as they come.
+/// A writer of a response's body that takes the items as they come.
 #[derive(Debug)]
 pub struct BatchWriter<'r> {
     request: &'r BatchGetItemRequest,
     context: Context,
-    /// The answer up to the items of the first table, then from the end of one table's to the end of the next one's.
+    /// The response up to the items of the first table, then from the end of one table's items to
+    /// the end of the next one's.
     items: Vec<Vec<u8>>,
-    /// How long they are together.
+    /// The length of all items together, in bytes.
     bytes: usize,
-    /// The first row that could not be written; the batch fails with it.
+    /// The error of the first row that could not be written; the batch fails with it.
     failed: Option<StoreError>,
 }
 
@@ -221,7 +223,8 @@ impl<'r> BatchWriter<'r> {
         }
     }
 
-    /// Appends an item of the table at `place` in the request; whether there is room for another one.
+    /// Appends an item of the table at `place` in the request; true if there is space for another
+    /// one.
     pub fn row(&mut self, place: usize, row: Row<'_>) -> bool {
         let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else {
             return false;
@@ -235,16 +238,16 @@ impl<'r> BatchWriter<'r> {
         self.bytes < ITEMS_TEXT_BYTES_MAX
     }
 
-    /// The body.
+    /// Returns the body.
     ///
     /// # Errors
-    /// The first row that could not be written.
+    /// The error of the first row that could not be written.
     pub fn finish(self, page: &BatchGetItemPage) -> Result<Vec<u8>, StoreError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         let mut tables = self.items.into_iter();
-        // As it is: most batches are of one table.
+        // Moved, not copied: most batches have one table.
         let mut out = tables
             .next()
             .unwrap_or_else(|| br#"{"Responses":{"#.to_vec());
@@ -253,8 +256,7 @@ impl<'r> BatchWriter<'r> {
             out.extend_from_slice(&items);
         }
         out.extend_from_slice(b"]},");
-        let mut rest = Vec::new();
-        let mut object = ObjectWriter::start_in(&self.context, &mut rest);
+        let mut object = ObjectWriter::resume_in(&self.context, &mut out);
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
         for ((name, table), keys) in self
             .context
@@ -276,13 +278,11 @@ impl<'r> BatchWriter<'r> {
             .zip(&page.consumed_capacity);
         capacity::write_list(Units::Plain, consumed, &mut object);
         object.end();
-        // Without its brace: the object was opened before the items.
-        out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }
 }
 
-/// `KeysAndAttributes` of a table, with these of its keys.
+/// Writes `KeysAndAttributes` of a table with these of its keys.
 fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
     let mut writer = ObjectWriter::start(out);
     let object = &mut writer;
@@ -294,10 +294,10 @@ fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
     writer.end();
 }
 
-/// Reads the body of the answer to `request`, its items given to `rows`.
+/// Reads the body of the response to `request`; passes its items to `rows`.
 ///
 /// # Errors
-/// It is none; rows may have been given.
+/// [`Error::Remote`] if the body is no such response; some rows may already have been passed.
 pub fn read_got(
     json: Json<'_>,
     request: &BatchGetItemRequest,
@@ -312,15 +312,11 @@ pub fn read_got(
             .position(|asked| asked.table_name == table);
         place.ok_or_else(|| answer::unreadable(format_args!("table {name} was not asked for")))
     };
-    for (name, items) in members
-        .structure("Responses")
-        .into_iter()
-        .flat_map(Members::iter)
-    {
+    for (name, items) in answer::entries(members, "Responses")? {
         let place = place_of(name)?;
         let asked = &request.request_items[place];
         let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
-        for json in items.as_list().unwrap_or_default() {
+        for json in answer::list_of(items, name)? {
             let item = answer::item_of(json)?;
             if !asked
                 .keys
@@ -335,12 +331,10 @@ pub fn read_got(
         }
     }
     let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in members
-        .structure("UnprocessedKeys")
-        .into_iter()
-        .flat_map(Members::iter)
-    {
-        let (place, keys) = (place_of(name)?, answer::items(Some(keys_of(json)))?);
+    for (name, json) in answer::entries(members, "UnprocessedKeys")? {
+        let keys = answer::members(json)?.get("Keys");
+        let keys = answer::list_of(keys.ok_or_else(|| answer::missing("Keys"))?, "Keys")?;
+        let (place, keys) = (place_of(name)?, answer::items(keys)?);
         if !keys
             .iter()
             .all(|key| request.request_items[place].keys.contains(key))
@@ -369,7 +363,7 @@ fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
     members::constrained(json, structure).map(|()| None)
 }
 
-/// A bad enum is told alone (docs/dynamodb.md 2.5).
+/// The enums, checked first: a bad one is reported alone (docs/dynamodb.md 2.5).
 static ENUMS: Structure = Structure {
     name: "BatchWriteItemInput",
     members: &[
@@ -420,7 +414,8 @@ impl Group<Vec<TableWrites>> for Writes {
     fn read(members: Members<'_>, _: Sender) -> Result<Vec<TableWrites>, WireError> {
         read_tables(
             members,
-            ("BatchWriteItem", BATCH_WRITE_REQUESTS_MAX),
+            "BatchWriteItem",
+            BATCH_WRITE_REQUESTS_MAX,
             |name, json| {
                 let table_name = names::table_at("requestItems", name)?;
                 let writes = json.as_list().unwrap_or_default();
@@ -476,7 +471,7 @@ fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// The tables are those of the request: [`read_written`] is the other way.
+/// The tables are those of the request; [`read_written`] is the inverse.
 impl Body for BatchWriteItemResponse {
     fn write_body(&self, context: &Context, out: &mut Vec<u8>) {
         let names = || context.named.iter().map(String::as_str);
@@ -500,10 +495,10 @@ impl Body for BatchWriteItemResponse {
     }
 }
 
-/// Reads the body of the answer to `request`.
+/// Reads the body of the response to `request`.
 ///
 /// # Errors
-/// It is none.
+/// [`Error::Remote`] if the body is no such response.
 pub fn read_written(
     json: Json<'_>,
     request: &BatchWriteItemRequest,
@@ -511,19 +506,13 @@ pub fn read_written(
     let members = answer::members(json)?;
     let tables = || request.request_items.iter().map(|table| &table.table_name);
     let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
-    for (name, json) in members
-        .structure("UnprocessedItems")
-        .into_iter()
-        .flat_map(Members::iter)
-    {
+    for (name, json) in answer::entries(members, "UnprocessedItems")? {
         let table = answer::table_name(name)?;
         let place = tables().position(|asked| *asked == table);
         let place = place.ok_or_else(|| {
             answer::unreadable(format_args!("nothing of table {name} was to be written"))
         })?;
-        let writes = json
-            .as_list()
-            .unwrap_or_default()
+        let writes = answer::list_of(json, name)?
             .map(|json| write_request_of(json).map_err(answer::unreadable));
         let writes = writes.collect::<Result<Vec<_>, _>>()?;
         if !writes

@@ -10,7 +10,7 @@ use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedC
 
 common!(wire);
 
-/// What was consumed of one table, where it is asked for.
+/// The capacity consumed of one table, if requested.
 #[derive(Debug)]
 pub struct Consumed;
 
@@ -21,7 +21,7 @@ impl Form<ConsumedCapacity> for Consumed {
         Ok(Members::of(json).map(read_table))
     }
 
-    /// Of a table whose name the request told.
+    /// Writes nothing: the table's name is that of the request, see [`Form::put`].
     fn write(_: &ConsumedCapacity, _: &mut Vec<u8>) {}
 
     fn put(value: &ConsumedCapacity, name: &str, object: &mut ObjectWriter<'_>) {
@@ -34,7 +34,7 @@ impl Form<ConsumedCapacity> for Consumed {
     }
 }
 
-/// What was consumed of a table that the answer knows.
+/// The capacity consumed of a table that the response names.
 impl Told for (TableName, ConsumedCapacity) {
     fn put(&self, name: &str, object: &mut ObjectWriter<'_>) {
         put_table(self.0.as_str(), &self.1, name, object);
@@ -48,16 +48,18 @@ fn put_table(
     object: &mut ObjectWriter<'_>,
 ) {
     if let Some(indexes) = with_indexes(object.context.detail) {
+        debug_assert!(!table_name.is_empty(), "the request named its table");
         table(
             table_name,
             consumed,
-            (indexes, Units::Plain),
+            indexes,
+            Units::Plain,
             object.member(member),
         );
     }
 }
 
-/// What was consumed of several tables, by their names, where it is asked for.
+/// The capacity consumed of several tables, by their names, if requested.
 macro_rules! consumed_by_table {
     ($($form:ident $units:ident;)*) => {
         $(
@@ -82,23 +84,23 @@ macro_rules! consumed_by_table {
 }
 consumed_by_table! { PlainUnits Plain; ReadUnits Read; }
 
-/// Only answers have it.
+/// The shape of `ConsumedCapacity`, which only responses have.
 const TOLD: Shape = Shape::Structure(&Structure {
     name: "ConsumedCapacity",
     members: &[],
 });
 
-/// Which units a table's entry has beside `CapacityUnits`.
+/// The units that a table's entry has beside `CapacityUnits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Units {
     Plain,
-    /// Of a transaction that read.
+    /// Read units, of a transaction that read.
     Read,
-    /// Of a transaction that wrote.
+    /// Write units, of a transaction that wrote.
     Write,
 }
 
-/// The member `ConsumedCapacity` of an operation on several tables, if it was asked for.
+/// Writes the member `ConsumedCapacity` of an operation on several tables, if requested.
 pub fn write_by_table(
     consumed: &[(TableName, ConsumedCapacity)],
     units: Units,
@@ -114,7 +116,7 @@ pub fn write_by_table(
     );
 }
 
-/// The same of tables by their names.
+/// Writes the member `ConsumedCapacity` of tables by the names to show, if requested.
 pub fn write_list<'a>(
     units: Units,
     tables: impl Iterator<Item = (&'a str, &'a ConsumedCapacity)>,
@@ -125,11 +127,11 @@ pub fn write_list<'a>(
     };
     let out = response.member("ConsumedCapacity");
     write::list(tables, out, |(name, consumed), out| {
-        table(name, consumed, (indexes, units), out)
+        table(name, consumed, indexes, units, out)
     });
 }
 
-/// Are the indexes wanted; `None` when nothing is.
+/// Returns true if the indexes are requested too; `None` if nothing is.
 fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
     match detail {
         ReturnConsumedCapacity::None => None,
@@ -138,12 +140,7 @@ fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
     }
 }
 
-fn table(
-    name: &str,
-    consumed: &ConsumedCapacity,
-    (indexes, units): (bool, Units),
-    out: &mut Vec<u8>,
-) {
+fn table(name: &str, consumed: &ConsumedCapacity, indexes: bool, units: Units, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
     write::string(name, object.member("TableName"));
     amounts(consumed.total(), units, &mut object);
@@ -191,7 +188,7 @@ fn arms(name: &str, arms: &BTreeMap<String, f64>, units: Units, object: &mut Obj
     indexes.end();
 }
 
-/// The member `ItemCollectionMetrics` of an operation on several tables, where it gave any.
+/// Writes the member `ItemCollectionMetrics` of an operation on several tables, unless it is empty.
 pub fn write_metrics_by_table<'a>(
     tables: impl Iterator<Item = (&'a str, &'a [ItemCollectionMetrics])>,
     response: &mut ObjectWriter<'_>,
@@ -229,13 +226,13 @@ impl Field for [f64; 2] {
     }
 }
 
-/// What was consumed of a table, and are these units of reads.
+/// The capacity consumed of a table, and true if its units are reads.
 pub type Entry = (TableName, ConsumedCapacity, bool);
 
-/// The same of an answer about several tables.
+/// Reads the member `ConsumedCapacity` of a response about several tables.
 ///
 /// # Errors
-/// An entry without the name of its table.
+/// [`Error::Remote`] if an entry has no table name.
 pub fn read_list(members: Members<'_>) -> Result<Vec<Entry>, Error> {
     members
         .get("ConsumedCapacity")
@@ -248,10 +245,12 @@ fn entries(json: Json<'_>) -> Result<Vec<Entry>, Error> {
         let name = answer::table_name(answer::text(members, "TableName")?)?;
         Ok((name, read_table(members), members.has("ReadCapacityUnits")))
     };
-    json.as_list().unwrap_or_default().map(entry).collect()
+    answer::list_of(json, "ConsumedCapacity")?
+        .map(entry)
+        .collect()
 }
 
-/// The entries without what they are units of, and are they those of reads.
+/// Returns the entries without their units, and true if any has units of reads.
 pub fn of_reads(entries: Vec<Entry>) -> (Vec<(TableName, ConsumedCapacity)>, bool) {
     let is_read = entries.iter().any(|(.., is_read)| *is_read);
     (
@@ -263,7 +262,7 @@ pub fn of_reads(entries: Vec<Entry>) -> (Vec<(TableName, ConsumedCapacity)>, boo
     )
 }
 
-/// What each of these tables consumed, in their order.
+/// Returns the capacity consumed of each of these tables, in their order.
 pub fn of_tables<'t>(
     entries: &[Entry],
     tables: impl Iterator<Item = &'t TableName>,
@@ -304,7 +303,8 @@ fn read_arms(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What one request may consume: no budget is to grow or end by what a service only says.
+/// The most units that one request can consume: a service's figure must not enlarge or exhaust a
+/// budget.
 const UNITS_MAX: f64 = 1e6;
 
 fn read_units(members: Members<'_>) -> f64 {
@@ -315,21 +315,19 @@ fn read_units(members: Members<'_>) -> f64 {
         .clamp(0.0, UNITS_MAX)
 }
 
-/// The member `ItemCollectionMetrics` by table.
+/// Reads the member `ItemCollectionMetrics` by table.
 ///
 /// # Errors
-/// One without key or sizes, or of no table.
+/// [`Error::Remote`] if an entry lacks its key or sizes, or names no table.
 pub fn read_metrics_by_table(
     members: Members<'_>,
 ) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
     let of_table = |(name, json): (&str, Json<'_>)| {
         let collections = Field::read(json, Sender::Service).map_err(answer::of_wire)?;
-        Ok((answer::table_name(name)?, collections.unwrap_or_default()))
+        let collections = collections.ok_or_else(|| answer::missing(name))?;
+        Ok((answer::table_name(name)?, collections))
     };
-    members
-        .structure("ItemCollectionMetrics")
-        .into_iter()
-        .flat_map(Members::iter)
+    answer::entries(members, "ItemCollectionMetrics")?
         .map(of_table)
         .collect()
 }

@@ -1,7 +1,8 @@
-//! The second walk over a request: every member keeps its shape's constraints (docs/dynamodb.md 2.1).
+//! The second walk over a request: every member keeps its shape's constraints (docs/dynamodb.md
+//! 2.1).
 //!
-//! All violations are collected before anything else is looked at; the service reports at most ten. Attribute values have no
-//! constraints of this kind, so they and maps of them are not walked.
+//! All violations are collected before anything else is looked at; the service reports at most ten.
+//! Attribute values have no constraints of this kind, so they and maps of them are not walked.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +12,7 @@ use crate::codec::json::document::{Json, Kind, List, Object};
 use crate::model::arn;
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
-/// Violations reported of one request.
+/// The most violations reported of one request.
 pub const VIOLATIONS_MAX: usize = 10;
 
 /// The constraints that a request broke, one or more.
@@ -21,7 +22,7 @@ pub struct Violations(Vec<Violation>);
 /// One broken constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Violation {
-    /// As the service shows it; `None` is a missing member.
+    /// The value as the service shows it; `None` for a missing member.
     value: Option<String>,
     /// `keySchema.1.member.attributeName`.
     path: String,
@@ -32,15 +33,15 @@ struct Violation {
 enum Broken {
     Required,
     Rule(Rule),
-    /// Told without the value and where it stands.
+    /// A bad ReturnValues, reported without value and path.
     UpdateReturnValues,
 }
 
-/// What UpdateItem says of a wrong ReturnValues. The list is the service's own, its spelling too.
+/// UpdateItem's text for a wrong ReturnValues. The list is the service's own, its spelling too.
 pub const UPDATE_RETURN_VALUES: &str = "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
 
 impl Violations {
-    /// One broken rule of a text.
+    /// Returns one broken rule of a text.
     pub fn of_text(text: &str, path: &str, rule: Rule) -> Self {
         let value = Some(echoed_text(text));
         Self(vec![Violation {
@@ -50,12 +51,12 @@ impl Violations {
         }])
     }
 
-    /// Is there no second one?
+    /// True if there is exactly one violation.
     pub fn is_one(&self) -> bool {
         self.0.len() == 1
     }
 
-    /// The first broken rule alone, if there is one; else all missing members.
+    /// Keeps the first broken rule alone, if there is one; else all missing members.
     #[must_use]
     pub fn first_rule_only(mut self) -> Self {
         if let Some(at) = self
@@ -68,7 +69,8 @@ impl Violations {
         self
     }
 
-    /// As PutItem and DeleteItem list them: among several, a wrong ReturnValues has UpdateItem's sentence (docs/dynamodb.md 2.4).
+    /// Converts to the form of PutItem and DeleteItem: among several violations, a wrong
+    /// ReturnValues has UpdateItem's sentence (docs/dynamodb.md 2.4).
     #[must_use]
     pub fn of_write(mut self) -> Self {
         if self.0.len() > 1 {
@@ -154,7 +156,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Checks a request whose JSON types are right.
+/// Checks a request with correct JSON types.
 pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), Violations> {
     let mut found = Vec::new();
     structure(json, shape, "", &mut found);
@@ -168,7 +170,7 @@ pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), Violations> {
 fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Violation>) {
     for member in shape.members {
         let value = json.get(member.name).filter(|value| !value.is_null());
-        // The path is built only where something has to be said or walked.
+        // Lazy: the path is built only for a violation or a nested walk.
         let path = || join(path, &lower_first(member.name));
         match value {
             None if member.required => push(
@@ -194,7 +196,7 @@ fn walk(
 ) {
     for rule in rules {
         if !keeps(json, *rule) {
-            // The bound of echoes is for the whole answer, whatever it lists.
+            // The bound on shown values is for the whole response.
             let shown: usize = found
                 .iter()
                 .filter_map(|violation| violation.value.as_ref())
@@ -309,7 +311,7 @@ fn keeps(json: Json<'_>, rule: Rule) -> bool {
     }
 }
 
-/// Is `text` made of the characters of names, and not empty?
+/// True if `text` is not empty and consists of name characters.
 fn fits_pattern(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -334,11 +336,11 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// What one answer shows of a request, in bytes: 1 MiB. What is longer ends in `...`.
+/// The bytes that one response shows of a request: 1 MiB. A longer text ends in `...`.
 const ECHO_BYTES_MAX: usize = 1 << 20;
 
-/// Members in the order in which the service's classes print them, where that is not the order in which they are checked, or where
-/// a class has members that no request has.
+/// The members in the order in which the service's classes print them, where that differs from the
+/// order of the checks, or where a class has members that no request has.
 const PRINTED: &[(&str, &str)] = &[
     (
         "AttributeValue",
@@ -368,20 +370,20 @@ const PRINTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// A map of these structures is shown as JSON, as it was sent.
+/// The structure of which a map is shown as JSON, as it was sent.
 const AS_JSON: &str = "KeysAndAttributes";
 
-/// A value of that shape, in at most `left` bytes.
+/// Returns the shown form of a value of that shape, in at most `left` bytes.
 fn echoed(json: Json<'_>, shape: Shape, left: usize) -> String {
     bounded(left, |echo| value(json, shape, echo))
 }
 
-/// A text, as much of it as may be shown.
+/// Returns the shown form of a text, cut to the bound.
 fn echoed_text(text: &str) -> String {
     bounded(ECHO_BYTES_MAX, |echo| echo.write_str(text))
 }
 
-/// `keySchema` of `KeySchema`: names of members are told with a small first letter.
+/// Returns `keySchema` for `KeySchema`: error texts spell members with a small first letter.
 fn lower_first(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map_or_else(String::new, |first| {
@@ -389,13 +391,13 @@ fn lower_first(name: &str) -> String {
     })
 }
 
-/// What is shown, and how much more of it may be.
+/// The text shown so far, and the bytes left.
 struct Echo {
     out: String,
     left: usize,
 }
 
-/// An error when there is no more room, so that the rest is not even looked at.
+/// Fails once the space is used up, so that the rest is not even looked at.
 impl Write for Echo {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = text.floor_char_boundary(self.left);
@@ -435,9 +437,10 @@ fn value(json: Json<'_>, shape: Shape, echo: &mut Echo) -> fmt::Result {
         }
         (Shape::Structure(structure), Kind::Object(_)) => members(json, structure, echo),
         (_, Kind::String(text)) => echo.write_str(text),
-        (_, Kind::Number(_)) if integer(json).is_some() => {
-            write!(echo, "{}", integer(json).unwrap_or_default())
-        }
+        (_, Kind::Number(_)) => match integer(json) {
+            Some(number) => write!(echo, "{number}"),
+            None => write!(echo, "{json}"),
+        },
         _ => write!(echo, "{json}"),
     }
 }
@@ -461,7 +464,7 @@ fn listed<T>(
     echo.write_char(close)
 }
 
-/// All members, with those that are not there.
+/// Writes all members, including absent ones.
 fn members(json: Json<'_>, structure: &Structure, echo: &mut Echo) -> fmt::Result {
     let printed = PRINTED.iter().find(|(name, _)| *name == structure.name);
     let names: Vec<&str> = match printed {
@@ -493,7 +496,7 @@ mod tests {
     use crate::codec::json::document::Document;
     use crate::model::api::{BatchGetItemRequest, CreateTableRequest, TransactWriteItemsRequest};
 
-    /// What is shown of the one member of a request.
+    /// Checks the shown form of the one member of a request.
     fn check(body: &Value, request: &Structure, expected: &str) {
         let document = Document::of(body);
         let shown = request

@@ -1,5 +1,6 @@
-//! The wire forms of what `model::api::declare` declares: of each line the member's shape, reading it, and writing it, for a
-//! request as for an answer. Whoever has them in its file names all of this, with what a wire form is made of.
+//! The wire forms of the declarations in `model::api::declare`: each line gives the member's shape,
+//! its reader and its writer, for a request and for a response. The module of a declaration imports
+//! all of this, with the parts of a wire form.
 
 use serde_json::{Map, Value};
 
@@ -12,16 +13,16 @@ pub use crate::codec::json::document::Json;
 pub use crate::codec::wire::WireError;
 pub use crate::model::{Error, Item, TableName, Word};
 
-/// The table of a request that breaks no rule, if it was read to check it.
+/// The table of a request that breaks no rule, if the check read it.
 pub type Checked = Result<Option<TableName>, WireError>;
 
 /// A structure that is declared.
 pub trait Declared: Sized {
     const STRUCTURE: &'static Structure;
-    /// The one member of a body that has the structure's.
+    /// The one member of a body that contains the structure's members.
     const OUTER: Option<&'static str> = None;
 
-    /// What a request is held to when its types are right, before anything of it is made.
+    /// Checks a request with correct types, before anything is made of it.
     ///
     /// # Errors
     /// The service's first objection.
@@ -29,10 +30,10 @@ pub trait Declared: Sized {
         members::constrained(json, Self::STRUCTURE).map(|()| None)
     }
 
-    /// The structure of its members; `table` is what was read of them when they were checked.
+    /// Reads the structure from its members; `table` is the name that the check has read.
     ///
     /// # Errors
-    /// The first member that is missing or wrong.
+    /// The error of the first member that is missing or wrong.
     fn read_members(
         members: Members<'_>,
         table: Option<TableName>,
@@ -45,14 +46,14 @@ pub trait Declared: Sized {
 /// Reads the body of a request.
 ///
 /// # Errors
-/// Types, the table's name, constraints, what does not go together, values.
+/// In this order: types, the table's name, constraints, members that exclude each other, values.
 pub fn request<T: Declared>(json: Json<'_>) -> Result<T, WireError> {
     let members = members::typed(json, T::STRUCTURE)?;
     let table = T::check(json, members)?;
     T::read_members(members, table, Sender::Client)
 }
 
-/// Appends the body of a request or an answer.
+/// Appends the body of a request or a response.
 pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start_in(context, out);
     match T::OUTER {
@@ -66,9 +67,9 @@ pub fn write<T: Declared>(declared: &T, context: &Context, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// What an operation answers with.
+/// The response of an operation.
 pub trait Body {
-    /// Appends it as a body.
+    /// Appends the response as a body.
     fn write_body(&self, context: &Context, out: &mut Vec<u8>);
 }
 
@@ -78,12 +79,13 @@ impl<T: Declared> Body for T {
     }
 }
 
-/// The answer has no body.
+/// A response without a body.
 impl Body for () {
     fn write_body(&self, _: &Context, _: &mut Vec<u8>) {}
 }
 
-/// Answers that are written as trees and that nothing here reads: another service is not asked for them.
+/// Declares responses that are written as trees and never read: no request for them goes to another
+/// service.
 macro_rules! trees {
     ($($answer:ty: $tree:expr;)*) => {
         $(impl Body for $answer {
@@ -96,30 +98,31 @@ macro_rules! trees {
 }
 pub(super) use trees;
 
-/// Appends the body of a request of which nothing but itself decides anything.
+/// Appends the body of a request that needs no [`Context`].
 pub fn ask<T: Declared>(request: &T, out: &mut Vec<u8>) {
     write(request, &Context::PLAIN, out);
 }
 
-/// The members of what is declared, as a tree.
+/// Returns the members of a declared structure as a tree.
 pub(super) fn tree_of<T: Declared>(declared: &T) -> Map<String, Value> {
     let mut out = Vec::new();
     ask(declared, &mut out);
-    // What was written is an object.
-    serde_json::from_slice(&out).unwrap_or_default()
+    let tree = serde_json::from_slice(&out);
+    debug_assert!(tree.is_ok(), "the written text is an object: {tree:?}");
+    tree.unwrap_or_default()
 }
 
-/// Reads the body of an answer.
+/// Reads the body of a response.
 ///
 /// # Errors
-/// It is none.
+/// [`Error::Remote`] if the body is no such response.
 pub fn answer<T: Declared>(json: Json<'_>) -> Result<T, Error> {
     let members = answers::members(json)?;
     let members = T::OUTER.map_or(Ok(members), |outer| answers::structure(members, outer))?;
     T::read_members(members, None, Sender::Service).map_err(answers::of_wire)
 }
 
-/// The members of a structure, which stand in another.
+/// A structure with its members flattened into another one.
 #[derive(Debug)]
 pub struct Flat;
 
@@ -135,9 +138,9 @@ impl<T: Declared> Group<T> for Flat {
     }
 }
 
-/// What a member tells that follows from others.
+/// The value of a member that follows from other fields.
 pub trait Told {
-    /// Writes the member of that name, if it is asked for.
+    /// Writes the member `name`, if requested.
     fn put(&self, name: &str, object: &mut ObjectWriter<'_>);
 }
 
@@ -147,7 +150,7 @@ impl<T: Field> Told for T {
     }
 }
 
-/// Writes the member `name` of what follows from others, if there is any.
+/// Writes the member `name` with a value that follows from other fields, if there is one.
 pub fn put_told<S, T: Told>(
     of: &S,
     name: &str,
@@ -159,7 +162,7 @@ pub fn put_told<S, T: Told>(
     }
 }
 
-/// The length of `pascal` of it.
+/// Returns the length of [`pascal`]'s result.
 pub(super) const fn pascal_len(snake: &str) -> usize {
     let (mut at, mut count) = (0, 0);
     while at < snake.len() {
@@ -169,7 +172,7 @@ pub(super) const fn pascal_len(snake: &str) -> usize {
     count
 }
 
-/// `TableName` of `table_name`.
+/// Returns `TableName` for `table_name`.
 pub(super) const fn pascal<const N: usize>(snake: &str) -> [u8; N] {
     let (mut name, mut at, mut to, mut is_first) = ([0; N], 0, 0, true);
     while at < snake.len() {
@@ -188,7 +191,7 @@ pub(super) const fn pascal<const N: usize>(snake: &str) -> [u8; N] {
     name
 }
 
-/// How many members these are together.
+/// Returns the number of members in all parts.
 pub(super) const fn count(parts: &[&[Member]]) -> usize {
     let (mut at, mut count) = (0, 0);
     while at < parts.len() {
@@ -198,7 +201,7 @@ pub(super) const fn count(parts: &[&[Member]]) -> usize {
     count
 }
 
-/// All of them, one after the other.
+/// Concatenates the members of all parts.
 pub(super) const fn joined<const N: usize>(parts: &[&[Member]]) -> [Member; N] {
     let mut all = [Member::new("", Shape::String); N];
     let (mut at, mut part) = (0, 0);
@@ -214,7 +217,7 @@ pub(super) const fn joined<const N: usize>(parts: &[&[Member]]) -> [Member; N] {
     all
 }
 
-/// Gives what is declared its wire form.
+/// Implements the wire form of declared structures.
 macro_rules! wire {
     ($(
         $(#[$attribute:meta])*
@@ -303,7 +306,7 @@ macro_rules! name {
 }
 pub(crate) use name;
 
-/// The shape of a member, or of none.
+/// Expands to the shape of a member, or of none.
 macro_rules! shape_of {
     (group $name:expr, $kind:ty, ($form:ty), $rules:tt) => { <$form as Group<$kind>>::MEMBERS };
     (later $($rest:tt)*) => { &[] };
@@ -319,7 +322,7 @@ macro_rules! shape_of {
 }
 pub(crate) use shape_of;
 
-/// The table, which is checked before all else.
+/// Expands to the reader of the table's name, which is checked before all else.
 macro_rules! first {
     (control $members:ident) => {
         Some(names::control_table($members)?)
@@ -336,7 +339,8 @@ macro_rules! first {
 }
 pub(crate) use first;
 
-/// The table and the constraints, or the check that the declaration names.
+/// Expands to the check of the table and the constraints, or to the check that the declaration
+/// names.
 macro_rules! checked {
     (() $json:ident, $members:ident, $structure:expr, $($how:ident)*) => {{
         let table = None$(.or(first!($how $members)))*;
@@ -347,7 +351,7 @@ macro_rules! checked {
 }
 pub(crate) use checked;
 
-/// A member: the table as it was read already.
+/// Expands to the reader of a member; the table's name is taken from the check.
 macro_rules! read_or {
     (control $($rest:tt)*) => { read_or!(data $($rest)*) };
     (data $table:ident, $($rest:tt)*) => {

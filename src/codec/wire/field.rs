@@ -1,4 +1,4 @@
-//! The types of members on the wire: the shape of each, reading it and writing it.
+//! The types of members on the wire: the shape, the reader and the writer of each.
 
 use super::shape::{Element, Member, Members, Rule, Shape};
 use super::write::{self, ObjectWriter};
@@ -9,12 +9,12 @@ use crate::codec::wire::WireError;
 use crate::model::limits::KEY_NAME_CHARS_MAX;
 use crate::model::{AttributeValue, IndexName, Item, TableName, Word};
 
-/// Who wrote a text.
+/// The origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// Both walks went over it: it is as its shape says.
+    /// A client: both walks have checked the text against its shape.
     Client,
-    /// It is an answer that nothing is known of.
+    /// Another service: its response is unchecked.
     Service,
 }
 
@@ -23,10 +23,10 @@ pub trait Field: Sized {
     const SHAPE: Shape;
     const RULES: &'static [Rule] = &[];
 
-    /// `None` if it is none by its JSON type.
+    /// Reads a value; `None` if the JSON type is wrong.
     ///
     /// # Errors
-    /// It is none by its value.
+    /// The error of a value with the right JSON type that is not legal.
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Self>, WireError>;
 
     fn write(&self, out: &mut Vec<u8>);
@@ -37,7 +37,7 @@ pub trait Form<T> {
     const SHAPE: Shape;
     const RULES: &'static [Rule] = &[];
 
-    /// As [`Field::read`].
+    /// Reads a value as [`Field::read`] does.
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<T>, WireError>;
 
     fn write(value: &T, out: &mut Vec<u8>);
@@ -48,7 +48,7 @@ pub trait Form<T> {
     }
 }
 
-/// The type's own.
+/// The type's own form.
 #[derive(Debug)]
 pub struct Plain;
 
@@ -65,24 +65,26 @@ impl<T: Field> Form<T> for Plain {
     }
 }
 
-/// The member of that name, in that form.
+/// Returns the member of that name, in that form.
 pub const fn member<T, F: Form<T>>(name: &'static str) -> Member {
     Member::new(name, F::SHAPE).rules(F::RULES)
 }
 
-/// Several members that are one of the type, or what follows from them.
+/// Several members that make one value, or a value that follows from them.
 pub trait Group<T> {
     const MEMBERS: &'static [Member] = &[];
 
+    /// Reads the value.
+    ///
     /// # Errors
-    /// The first that is wrong.
+    /// The error of the first member that is wrong.
     fn read(members: Members<'_>, sender: Sender) -> Result<T, WireError>;
 
-    /// Writes nothing of what only follows.
+    /// Writes the members; nothing for a value that only follows from others.
     fn write(_: &T, _: &mut ObjectWriter<'_>) {}
 }
 
-/// The member `name`, if it is there.
+/// Reads the member `name`, if present.
 pub fn optional<T, F: Form<T>>(
     members: Members<'_>,
     name: &str,
@@ -93,7 +95,7 @@ pub fn optional<T, F: Form<T>>(
         .map_or(Ok(None), |json| F::read(json, sender))
 }
 
-/// The member `name`. In a request it is there.
+/// Reads the member `name`. A checked request has it.
 pub fn required<T, F: Form<T>>(
     members: Members<'_>,
     name: &str,
@@ -102,7 +104,7 @@ pub fn required<T, F: Form<T>>(
     Ok(optional::<T, F>(members, name, sender)?.ok_or_else(|| answers::missing(name))?)
 }
 
-/// A simple type: its shape, of JSON, into JSON.
+/// Implements simple types: shape, reader, writer.
 macro_rules! fields {
     ($($kind:ty: $shape:ident, $read:expr, $write:expr;)*) => {
         $(impl Field for $kind {
@@ -124,7 +126,7 @@ macro_rules! fields {
 fields! {
     String: String, |json| json.as_str().map(str::to_owned), |text, out| write::string(text, out);
     bool: Boolean, shape::boolean, |is_set, out| out.extend_from_slice(if *is_set { b"true" } else { b"false" });
-    // The wire's integers are 32 bits, larger ones are the largest.
+    // The wire's integers are 32 bits; larger ones saturate.
     u32: Integer, |json| shape::integer(json)?.min(i64::from(i32::MAX)).try_into().ok(), |count, out| write::whole((*count).into(), out);
     u64: Long, |json| shape::integer(json)?.try_into().ok(), |count, out| write::whole(*count, out);
     i64: Long, shape::integer, |number, out| out.extend_from_slice(number.to_string().as_bytes());
@@ -143,7 +145,7 @@ impl<T: Word> Field for T {
     }
 }
 
-/// A name: its constraints; how it is read of a request, how of an answer.
+/// Implements names: constraints, the reader of a request, the reader of a response.
 macro_rules! names {
     ($($kind:ident: $rules:expr, $of_request:path, $of_answer:path;)*) => {
         $(impl Field for $kind {
@@ -209,7 +211,7 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-/// A list of elements in a form. One that is none by its type is passed over.
+/// A list of elements in a form. An element of a wrong JSON type is an error in a response; the walks over a request have found it.
 #[derive(Debug)]
 pub struct List<F>(F);
 
@@ -220,11 +222,16 @@ impl<T, F: Form<T>> Form<Vec<T>> for List<F> {
     });
 
     fn read(json: Json<'_>, sender: Sender) -> Result<Option<Vec<T>>, WireError> {
-        let values = json.as_list().map(|values| {
-            values
-                .filter_map(|json| F::read(json, sender).transpose())
-                .collect()
-        });
+        let element = |json| match F::read(json, sender) {
+            Ok(None) if sender == Sender::Service => Some(Err(answers::unreadable(
+                "a list has an unknown element",
+            )
+            .into())),
+            read => read.transpose(),
+        };
+        let values = json
+            .as_list()
+            .map(|values| values.filter_map(element).collect());
         values.transpose()
     }
 
@@ -245,12 +252,12 @@ impl Form<u64> for Seconds {
     }
 
     fn write(value: &u64, out: &mut Vec<u8>) {
-        // Exact: milliseconds of any date that matters are far below 2^53.
+        // Exact: the milliseconds of any realistic date are far below 2^53.
         write::double(*value as f64 / 1000.0, out);
     }
 }
 
-/// Forms that are written as their type's own, and read otherwise or held to other rules.
+/// Declares forms that are written as their type's own, and read otherwise or under other rules.
 macro_rules! forms {
     ($($(#[$doc:meta])* $form:ident of $kind:ty, $shape:expr, $rules:expr, $read:expr;)*) => {
         $(
@@ -296,7 +303,7 @@ impl Form<TableName> for Name {
     }
 }
 
-/// A word that no constraint holds; another one is as none.
+/// An enum value without a constraint; an unknown one counts as absent.
 #[derive(Debug)]
 pub struct AnyWord;
 
@@ -312,7 +319,7 @@ impl<T: Word> Form<T> for AnyWord {
     }
 }
 
-/// Is the member this word? Another one is as none.
+/// Declares forms that are true for one word; an unknown word counts as another.
 macro_rules! asked {
     ($($form:ident: $word:literal of $words:expr;)*) => {
         $(

@@ -1,6 +1,7 @@
-//! GetItem, PutItem, UpdateItem, DeleteItem: what they have beside their declarations (docs/dynamodb.md 12), and the parameters from before
-//! expressions (docs/dynamodb.md 8), read as they are: what they mean and whether they are right is the operation's to say. The order of
-//! the checks is the service's: what is wrong with several members is told of the first (docs/dynamodb.md 2.6).
+//! GetItem, PutItem, UpdateItem, DeleteItem: the parts beside their declarations (docs/dynamodb.md
+//! 12), and the parameters from before expressions (docs/dynamodb.md 8). These are read as they
+//! are; the operation interprets and checks them. The order of the checks is the service's: of
+//! faults in several members it reports the first (docs/dynamodb.md 2.6).
 
 use super::capacity::Consumed;
 use super::declared::*;
@@ -38,8 +39,8 @@ fn check_write(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
     Ok(table)
 }
 
-/// What is held against an UpdateItem without a key, or with values deeper than any reader goes, before anything else and all at once
-/// (docs/dynamodb.md 3.4, 2.4).
+/// The checks of an UpdateItem without a key, or with values deeper than any reader goes. They come
+/// before all others, and all at once (docs/dynamodb.md 3.4, 2.4).
 static OLDER_CHECKS: Structure = Structure {
     name: "UpdateItemInput",
     members: &[
@@ -58,7 +59,7 @@ fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
         members::constrained(json, &OLDER_CHECKS)?;
     }
     let table = names::data_table(members)?;
-    // Another word is reported alone, whatever else is wrong.
+    // An unknown word is reported alone, whatever else is wrong.
     members::return_values::<UpdateReturnValues>(members, WireError::UpdateReturnValues)?;
     members::constrained(json, structure).map_err(WireError::first_rule_only)?;
     members::check_mix(
@@ -70,7 +71,8 @@ fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
     Ok(table)
 }
 
-/// ReturnValues of PutItem and DeleteItem, which may be every word that UpdateItem takes until it is read.
+/// ReturnValues of PutItem and DeleteItem. Its constraint allows every word of UpdateItem; reading
+/// it does not.
 #[derive(Debug)]
 pub struct OldValues;
 
@@ -112,10 +114,12 @@ impl Group<UpdateParameter> for Update {
     }
 }
 
-/// What is put into an answer that came after one which got lost: the item may have been deleted by the request of that.
+/// The member added to a response that follows a lost one: the lost request may have deleted the
+/// item.
 pub const ASKED_AGAIN: &str = "AskedAgain";
 
-/// That there was an item is known by its attributes alone; of one that was asked for again it is taken to be so.
+/// True if there was an item. Only its attributes show that; a repeated request is taken to have
+/// had one.
 #[derive(Debug)]
 pub struct Existed;
 
@@ -131,7 +135,7 @@ pub const EXPECTED: Member = member::<Vec<LegacyCondition>, ByAttribute>("Expect
 pub const ATTRIBUTE_UPDATES: Member =
     member::<Vec<AttributeUpdate>, ByAttribute>("AttributeUpdates");
 
-/// What is said of an attribute, by whose name it stands.
+/// An entry of a map by attribute names.
 pub trait OfAttribute: Field + Default {
     fn attribute(&self) -> &str;
 
@@ -153,7 +157,7 @@ macro_rules! of_attribute {
 }
 of_attribute! { LegacyCondition AttributeUpdate }
 
-/// A map by the names of attributes, in the order sent.
+/// A map by attribute names, in the order sent.
 #[derive(Debug)]
 pub struct ByAttribute;
 
@@ -184,7 +188,8 @@ impl<T: OfAttribute> Form<Vec<T>> for ByAttribute {
     }
 }
 
-/// `KeyConditions`, `QueryFilter`, `ScanFilter`: an operator must be there, an absent list of values is an empty one.
+/// `KeyConditions`, `QueryFilter`, `ScanFilter`: an operator is required, an absent list of values
+/// is an empty one.
 #[derive(Debug)]
 pub struct Conditions;
 
@@ -214,7 +219,8 @@ impl Form<Vec<LegacyCondition>> for Conditions {
     }
 }
 
-/// A condition under one of its two names: of an expression, or of the parameter from before expressions, with what is between its parts.
+/// Declares a condition under one of its two names: the expression, or the parameter from before
+/// expressions with its operator.
 macro_rules! conditions {
     ($($form:ident: $expression:literal, $older:literal as $of_older:ident, $members:expr;)*) => {
         $(

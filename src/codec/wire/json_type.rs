@@ -1,11 +1,12 @@
-//! The first walk over a request: every member has its shape's JSON type, or the service's SerializationException (docs/dynamodb.md 1.7).
+//! The first walk over a request: every member has its shape's JSON type, else the service's
+//! SerializationException (docs/dynamodb.md 1.7).
 
 use super::attribute_value::{ATTRIBUTE_VALUE, ATTRIBUTE_VALUE_ELEMENT};
 use super::shape::{Shape, Structure, boolean};
 use crate::codec::json::document::{Json, Kind, Object};
 use crate::model::AttributeValue;
 
-/// The package in which the service's Java names its shapes.
+/// The Java package of the service's shapes.
 const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810";
 
 /// A member of a wrong JSON type; `Display` is the service's text.
@@ -37,7 +38,7 @@ pub enum SerializationError {
     FieldType,
     #[error("Unexpected value type in payload")]
     ValueType,
-    /// What the service's Java says of a scalar for a list or map that stands in another.
+    /// The service's Java text for a scalar in place of a list or map inside another one.
     #[error(
         "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class \
          (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')"
@@ -45,17 +46,20 @@ pub enum SerializationError {
     ClassCast,
 }
 
-/// Where a value stands: a member of a structure, or an element of a list or map. A wrong scalar for a structure reads differently.
+/// The place of a value: a member of a structure, or an element of a list or map. A wrong scalar in
+/// place of a structure reads differently.
 #[derive(Clone, Copy)]
 enum Place {
     Field,
     Element,
 }
 
-/// Checks the members of `json` against `shape`, in the shape's order. Unknown and `null` members are passed over.
+/// Checks the members of `json` against `shape`, in the shape's order. Unknown and `null` members
+/// are skipped.
 pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), SerializationError> {
     if let (1, Some((name, value))) = (json.len(), json.iter().next()) {
-        // Attribute values have one member out of ten; look for the member, not for all of the shape's.
+        // Attribute values have one member out of ten; look for the member, not for all of the
+        // shape's.
         return match shape.members.iter().find(|member| member.name == name) {
             Some(member) => value_of(value, member.shape, Place::Field),
             None => Ok(()),
@@ -115,7 +119,7 @@ fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), Serializat
     }
 }
 
-/// The error of a scalar where something else is wanted.
+/// Returns the error of a scalar in place of another type.
 fn wrong_scalar(json: Json<'_>, shape: Shape, place: Place) -> SerializationError {
     let target = match shape {
         Shape::Blob => return SerializationError::NotBlob,
@@ -137,25 +141,25 @@ fn wrong_scalar(json: Json<'_>, shape: Shape, place: Place) -> SerializationErro
     }
 }
 
-/// Memory of a text that is copied: the allocator rounds up.
+/// Returns the memory of a copied text: the allocator rounds up.
 fn text_bytes(text: &str) -> usize {
     if text.is_empty() { 0 } else { text.len() + 16 }
 }
 
-/// Memory of a name in a map, beside its text: its string, and its part of a node's own.
+/// The memory of a name in a map beside its text: its string, and its part of the node.
 const NAME_BYTES: usize = 32;
 
-/// Members of a map that share a node, which is as large with one of them.
+/// The members of a map that share a node; a node with one member is as large.
 const NODE_MEMBERS: usize = 11;
 
-/// Memory of a value in a list, a set or a map, beside what it refers to: what the request has for a value of that shape.
+/// Returns the memory of a value in a list, a set or a map, without the data it points to.
 fn slot_bytes(shape: Shape) -> usize {
     match shape {
         Shape::Structure(structure) if structure.name == ATTRIBUTE_VALUE.name => {
             size_of::<AttributeValue>()
         }
         Shape::Structure(_) => STRUCTURE_BYTES,
-        // Of sets: sorted with a reference to each.
+        // Sets are sorted with a reference to each element.
         Shape::String | Shape::Blob => size_of::<String>() + size_of::<&str>(),
         Shape::List(_) | Shape::Map(_) | Shape::Boolean | Shape::Integer | Shape::Long => {
             size_of::<AttributeValue>()
@@ -163,7 +167,7 @@ fn slot_bytes(shape: Shape) -> usize {
     }
 }
 
-/// More than any structure that stands in a list or map of a request.
+/// More than any structure in a list or map of a request.
 const STRUCTURE_BYTES: usize = 256;
 
 fn base64_text(text: &str) -> Result<(), SerializationError> {
@@ -177,10 +181,9 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     }
     let content = text.trim_end_matches('=');
     if content.contains('=') {
-        // The service reads from the end: bits that padding leaves over are told before a pad that stands too early.
-        let last = content
-            .get(content.len().saturating_sub(2)..)
-            .unwrap_or_default();
+        // The service reads from the end: it reports leftover bits of the padding before a pad that
+        // stands too early.
+        let last = &content[content.len().saturating_sub(2)..];
         let is_whole = super::attribute_value::decode_base64(&format!("A{last}=")).is_some();
         return Err(if is_whole {
             SerializationError::Base64Character('=')
@@ -210,7 +213,7 @@ fn java_name(shape: Shape) -> String {
     }
 }
 
-/// The parser's name of a scalar.
+/// Returns the parser's name of a scalar.
 fn token(json: Json<'_>) -> &'static str {
     match json.kind() {
         Kind::Bool(true) => "TRUE_VALUE",

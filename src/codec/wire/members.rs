@@ -1,4 +1,4 @@
-//! Members that several operations share: their shapes, and reading them.
+//! Members that several operations share: their shapes and readers.
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::field::{Field, Group, Plain, Sender, Size, member};
@@ -15,10 +15,10 @@ use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{ExpressionError, ValueError};
 use crate::model::{Error, Item};
 
-/// Memory of a name of AttributesToGet as a document path and as a place in the tree of a projection.
+/// The memory of a name of AttributesToGet as a document path and in the tree of a projection.
 const PROJECTED_NAME_BYTES: usize = 128;
 
-/// A list of plain texts.
+/// The element of a list or map of plain texts.
 pub static STRING: Element = Element {
     shape: Shape::String,
     rules: &[],
@@ -55,25 +55,27 @@ pub const ATTRIBUTES_TO_GET: Member =
 pub const CONDITIONAL_OPERATOR: Member =
     member::<ConditionalOperator, Plain>("ConditionalOperator");
 
-/// The body's members, when their types are right.
+/// Returns the body's members after checking their types.
 pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let object = json.as_object().ok_or(WireError::NotAnObject)?;
     json_type::check(object, shape)?;
-    // After the walk, which counts what will be made of the request, and before any of it is made.
+    // After the walk, which charges the memory of the request's values, and before any of them is
+    // built.
     if json.is_overdrawn() {
         return Err(WireError::TooManyValues);
     }
     Members::of(json).ok_or(WireError::NotAnObject)
 }
 
-/// Holds the body to its constraints.
+/// Checks the body's constraints.
 pub fn constrained(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
     let object = json.as_object().ok_or(WireError::NotAnObject)?;
     constraint::check(object, shape).map_err(WireError::Constraints)
 }
 
-/// Holds PutItem and DeleteItem to their constraints. With values deeper than any reader goes the older layer is first: it lists enums
-/// plainly, and tells of a ReturnValues of other operations at once (docs/dynamodb.md 3.4).
+/// Checks the constraints of PutItem and DeleteItem. With values deeper than any reader goes the
+/// older layer is first: it lists enums plainly, and reports a ReturnValues of other operations at
+/// once (docs/dynamodb.md 3.4).
 pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
     let found = constrained(json, shape);
     if !json.is_cut() {
@@ -84,7 +86,8 @@ pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireEr
     return_values::<ReturnValues>(members, WireError::OlderReturnValues).map(drop)
 }
 
-/// Refuses members that this version does not serve: better an error than a request that does something else.
+/// Refuses members that this version does not serve: an error is better than another effect than
+/// requested.
 pub fn refuse(members: Members<'_>, refused: &[Member]) -> Result<(), WireError> {
     match refused.iter().find(|member| members.has(member.name)) {
         Some(member) => Err(WireError::Request(Error::NotSupported(member.name))),
@@ -92,10 +95,11 @@ pub fn refuse(members: Members<'_>, refused: &[Member]) -> Result<(), WireError>
     }
 }
 
-/// Expression and legacy parameters may not come together. Both in the order in which the error lists them.
+/// Checks that expression and legacy parameters do not come together. Both lists are in the order
+/// of the error's text.
 ///
 /// # Errors
-/// [`ExpressionError::Mixed`].
+/// [`ExpressionError::Mixed`] with the parameters given.
 pub fn check_mix(
     members: Members<'_>,
     legacy: &[&str],
@@ -120,10 +124,11 @@ pub fn check_mix(
     .into())
 }
 
-/// `KeyConditions` alone may come with expressions, as long as there is no KeyConditionExpression (docs/dynamodb.md 27).
+/// Checks the mix of parameters of Query: `KeyConditions` alone may come with expressions, if there
+/// is no KeyConditionExpression (docs/dynamodb.md 27).
 ///
 /// # Errors
-/// [`ExpressionError::Mixed`].
+/// [`ExpressionError::Mixed`] with the parameters given.
 pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
     let expressions = &[
         "ProjectionExpression",
@@ -159,7 +164,7 @@ impl Group<Option<Vec<String>>> for AttributesToGet {
     }
 }
 
-/// Placeholders of a request that has no member for values.
+/// The placeholders of a request without a member for values.
 #[derive(Debug)]
 pub struct Names;
 
@@ -190,7 +195,7 @@ impl Group<Placeholders> for NamesAndValues {
     }
 }
 
-/// `FailureCode` and `FailureMessage` of what failed.
+/// `FailureCode` and `FailureMessage` of a failed task.
 #[derive(Debug)]
 pub struct Failed;
 
@@ -215,15 +220,15 @@ impl Group<Option<Failure>> for Failed {
     }
 }
 
-/// `AttributesToGet`.
+/// Reads `AttributesToGet`.
 ///
 /// # Errors
-/// A name that no attribute can have.
+/// [`ValueError`] for a name that no attribute can have; [`WireError::TooManyValues`].
 pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, WireError> {
     let Some(names) = members.list("AttributesToGet") else {
         return Ok(None);
     };
-    // Beside the name itself, which was paid for.
+    // Beside the name itself, which is already charged.
     if let Some(json) = members.get("AttributesToGet") {
         json.pay(names.len() * PROJECTED_NAME_BYTES);
         if json.is_overdrawn() {
@@ -237,7 +242,7 @@ pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, Wi
     Ok(Some(names))
 }
 
-/// The item under `name`: attributes checked.
+/// Reads the item under `name` and checks its attributes; empty if absent.
 pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
     Ok(members
         .get(name)
@@ -246,7 +251,7 @@ pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
         .unwrap_or_default())
 }
 
-/// `ReturnValues`; another word is the error `other`.
+/// Reads `ReturnValues`; an unknown word is the error `other`.
 pub fn return_values<T: Word + Default>(
     members: Members<'_>,
     other: WireError,
@@ -256,9 +261,10 @@ pub fn return_values<T: Word + Default>(
         .map_or(Ok(T::default()), |word| T::of_word(word).ok_or(other))
 }
 
-/// Names and values may only come with an expression that can use them. Told before the values of Key, Item and ExclusiveStartKey
-/// are looked at (docs/dynamodb.md 2.6). `users` can use values, and names; a ProjectionExpression only names. Without `users` the
-/// request has no member for values.
+/// Checks that names and values come with an expression that can use them. This is reported before
+/// the values of Key, Item and ExclusiveStartKey are looked at (docs/dynamodb.md 2.6). `users` can
+/// use values and names; a ProjectionExpression only names. Without `users` the request has no
+/// member for values.
 ///
 /// # Errors
 /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
@@ -277,7 +283,8 @@ pub fn check_placeholders_wanted(
     )?)
 }
 
-/// `ExpressionAttributeNames` of a request that has no member for values; whether they fit an expression is the operation's to say.
+/// Reads `ExpressionAttributeNames` of a request without a member for values; the operation checks
+/// them against its expressions.
 pub fn names(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = Placeholders::default();
     if let Some(names) = members.structure("ExpressionAttributeNames") {
@@ -313,7 +320,7 @@ fn write_placeholders(placeholders: &Placeholders, object: &mut ObjectWriter<'_>
     }
 }
 
-/// `ExpressionAttributeNames` and `ExpressionAttributeValues`.
+/// Reads `ExpressionAttributeNames` and `ExpressionAttributeValues`.
 pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = names(members)?;
     if let Some(values) = members.structure("ExpressionAttributeValues") {

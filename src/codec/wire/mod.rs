@@ -1,15 +1,16 @@
-//! The DynamoDB API's JSON, a file for each family of operations. [`request`] makes a typed request of a body, with the service's own type
-//! and constraint errors in its order; [`write()`] writes a typed answer as a body. The other way, for a client of another service, [`ask`]
-//! writes the body of a typed request, and [`answer()`] makes a typed answer of a body. Most of it follows from the declarations in
-//! [`crate::model::api`].
+//! The DynamoDB API's JSON, a file for each family of operations. [`request`] decodes a body into a
+//! typed request, with the service's own type and constraint errors in its order; [`write()`]
+//! encodes a typed response as a body. A client of another service goes the other way: [`ask`]
+//! encodes a typed request, and [`answer()`] decodes a response. Most of it follows from the
+//! declarations in [`crate::model::api`].
 //!
 //! ```text
-//! declared, field the wire form of what is declared                  shape                   members, types and constraints as data
+//! declared, field the wire form of declared structures              shape                   members, types and constraints as data
 //! attribute_value values from JSON                                  json_type, constraint   the two walks over a request
 //! names          TableName, ARNs, IndexName                         write                   JSON text into bytes
 //! members        members that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! items          also parameters from before expressions            pages                   Query and Scan, and their rows
-//! tables, table_* definitions and descriptions as JSON              answer                  reading answers, and errors
+//! tables, table_* definitions and descriptions as JSON              answer                  reading responses, and errors
 //! ```
 
 use constraint::{UPDATE_RETURN_VALUES, Violations};
@@ -52,7 +53,7 @@ mod round_trips;
 #[path = "../wire_tests.rs"]
 mod tests;
 
-/// A body that is no request; `Display` is the service's text.
+/// The reason why a body is no request; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WireError {
     /// The body is not one JSON object: SerializationException without a message.
@@ -64,10 +65,11 @@ pub enum WireError {
     /// ValidationException.
     #[error("{0}")]
     Constraints(Violations),
-    /// Of a control operation: ValidationException.
+    /// TableName is missing in a control operation: ValidationException.
     #[error("The parameter 'TableName' is required but was not present in the request")]
     TableNameMissing,
-    /// Of a data operation; the one constraint text without a value: ValidationException.
+    /// TableName is empty in a data operation; the one constraint text without a value:
+    /// ValidationException.
     #[error(
         "1 validation error detected: Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
     )]
@@ -77,30 +79,30 @@ pub enum WireError {
         "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
     )]
     QueryLimit,
-    /// Of PutItem and DeleteItem, another legal value: ValidationException.
+    /// PutItem and DeleteItem have another legal value: ValidationException.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
     ReturnValues,
-    /// Of Query with several conditions in QueryFilter: ValidationException, bare and alone.
+    /// Query has several conditions in QueryFilter: ValidationException, bare and alone.
     #[error("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")]
     QueryConditionalOperator,
-    /// The same as the older layer tells it.
+    /// The same fault as the older layer reports it.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
     OlderReturnValues,
-    /// Of UpdateItem, no legal value: ValidationException.
+    /// UpdateItem has no legal value: ValidationException.
     #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
-    /// Our own bound: ValidationException.
+    /// The request exceeds our own bound: ValidationException.
     #[error(
         "This request needs more than 112 MiB of memory: it has too many values; send them in several requests"
     )]
     TooManyValues,
-    /// What an operation could have said too.
+    /// An error that an operation can report too.
     #[error(transparent)]
     Request(Error),
 }
 
 impl WireError {
-    /// DynamoDB's name for it (docs/dynamodb.md 24).
+    /// Returns DynamoDB's name of the exception (docs/dynamodb.md 24).
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {
@@ -110,7 +112,7 @@ impl WireError {
         }
     }
 
-    /// The text as an operation of that layer gives it.
+    /// Returns the text as an operation of that layer gives it.
     #[must_use]
     pub fn text(&self, layer: Layer) -> String {
         match self {
@@ -122,7 +124,7 @@ impl WireError {
         }
     }
 
-    /// As PutItem and DeleteItem list several.
+    /// Converts several violations to the form of PutItem and DeleteItem.
     #[must_use]
     pub fn of_write(self) -> Self {
         match self {
@@ -131,7 +133,8 @@ impl WireError {
         }
     }
 
-    /// UpdateItem reports one broken rule, not all of them; missing members it does list.
+    /// Keeps the first broken rule: UpdateItem reports one, not all of them; missing members it
+    /// does list.
     #[must_use]
     pub fn first_rule_only(self) -> Self {
         match self {

@@ -8,17 +8,18 @@ use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 use crate::model::names::NameError;
 use crate::model::{IndexName, TableName};
 
-/// Constraints of members that hold a plain name.
+/// The constraints of members that hold a plain name.
 pub const NAME_RULES: &[Rule] = &[
     Rule::NamePattern,
     Rule::LengthMin(NAME_CHARS_MIN),
     Rule::LengthMax(NAME_CHARS_MAX),
 ];
 
-/// The table of a data operation; `Ok(None)` when the member is missing, which is reported with the other constraints.
+/// Reads the table of a data operation; `Ok(None)` if the member is missing, which is reported with
+/// the other constraints.
 ///
 /// # Errors
-/// A name that breaks a rule is reported alone.
+/// [`WireError`] of a name that breaks a rule; it is reported alone.
 pub fn data_table(members: Members<'_>) -> Result<Option<TableName>, WireError> {
     match members.string("TableName") {
         None => Ok(None),
@@ -27,10 +28,11 @@ pub fn data_table(members: Members<'_>) -> Result<Option<TableName>, WireError> 
     }
 }
 
-/// The table of a control operation. Read before the other constraints are looked at: what is wrong with it is told alone.
+/// Reads the table of a control operation. Callers read it before the other constraints: its fault
+/// is reported alone.
 ///
 /// # Errors
-/// A missing name has a text of its own here.
+/// [`WireError::TableNameMissing`], which has a text of its own, or a broken rule.
 pub fn control_table(members: Members<'_>) -> Result<TableName, WireError> {
     match members.string("TableName") {
         None => Err(WireError::TableNameMissing),
@@ -38,7 +40,8 @@ pub fn control_table(members: Members<'_>) -> Result<TableName, WireError> {
     }
 }
 
-/// The name of a table to be created: an ARN names a table that is there, so it is no name here.
+/// Reads the name of a table to be created. An ARN names a table that exists, so it is no name
+/// here.
 pub fn new_table(members: Members<'_>) -> Result<TableName, WireError> {
     match members.string("TableName") {
         None => Err(WireError::TableNameMissing),
@@ -46,25 +49,25 @@ pub fn new_table(members: Members<'_>) -> Result<TableName, WireError> {
     }
 }
 
-/// An index name that was held to [`NAME_RULES`].
+/// Parses an index name that has passed [`NAME_RULES`].
 pub fn index_name(text: &str) -> Result<IndexName, WireError> {
     IndexName::new(text).map_err(|fault| named_violation("indexName", text, &fault))
 }
 
-/// A plain name that was held to [`NAME_RULES`].
+/// Parses a plain name that has passed [`NAME_RULES`].
 pub fn plain_table(text: &str) -> Result<TableName, WireError> {
     TableName::new(text).map_err(|fault| named_violation("tableName", text, &fault))
 }
 
-/// A name or an ARN.
+/// Parses a name or an ARN.
 pub fn table(text: &str) -> Result<TableName, WireError> {
     table_at("tableName", text)
 }
 
-/// The table named by `text`, a name or an ARN, at `path` in the request.
+/// Parses the name or ARN at `path` in the request.
 ///
 /// # Errors
-/// The first rule of names that it breaks.
+/// [`WireError::Constraints`] with the first rule of names that it breaks.
 pub fn table_at(path: &str, text: &str) -> Result<TableName, WireError> {
     arn::table_named(text).map_err(|fault| named_violation(path, text, &fault))
 }

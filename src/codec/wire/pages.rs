@@ -1,4 +1,5 @@
-//! Query and Scan: what they have beside their declarations, and rows and page members out (docs/dynamodb.md 13).
+//! Query and Scan: the parts beside their declarations, and the writer of rows and page members
+//! (docs/dynamodb.md 13).
 
 use super::capacity::Consumed;
 use super::declared::*;
@@ -26,7 +27,8 @@ fn check_query(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
     Ok(table)
 }
 
-/// Another operator between several conditions is told bare and before all else (docs/dynamodb.md 8).
+/// Checks the operator between several conditions: an unknown one is reported bare and before all
+/// else (docs/dynamodb.md 8).
 fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
     let conditions = members
         .structure("QueryFilter")
@@ -39,7 +41,7 @@ fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
     }
 }
 
-/// A limit below 1 has its own text, and only when it is the only violation.
+/// Checks the constraints. A limit below 1 has its own text, but only if it is the only violation.
 fn check_constraints(
     json: Json<'_>,
     limit: Option<i64>,
@@ -89,7 +91,8 @@ impl Group<Option<Item>> for StartKey {
     }
 }
 
-/// What is wrong with its values. It is kept for the operation: what is wrong with filters and AttributesToGet is told before it.
+/// The fault of the values of `ExclusiveStartKey`. The operation reports it, after the faults of
+/// filters and AttributesToGet.
 #[derive(Debug)]
 pub struct StartKeyFault;
 
@@ -101,7 +104,7 @@ impl Group<Option<ValueError>> for StartKeyFault {
     }
 }
 
-/// Ascending, unless it is said not to be.
+/// The direction: ascending, unless the request says otherwise.
 #[derive(Debug)]
 pub struct Forward;
 
@@ -124,7 +127,7 @@ const SCAN_FILTER: Member = member::<_, Conditions>("ScanFilter");
 const SEGMENT: Member = Member::new("Segment", Shape::Integer)
     .rules(&[Rule::ValueMin(0), Rule::ValueMax(SEGMENTS_MAX as i64 - 1)]);
 
-/// `Segment` and `TotalSegments`, if both are there.
+/// `Segment` and `TotalSegments`, if both are present.
 #[derive(Debug)]
 pub struct OneSegment;
 
@@ -145,7 +148,7 @@ impl Group<Option<Segment>> for OneSegment {
     }
 }
 
-/// What lacks for a segment.
+/// The missing one of `Segment` and `TotalSegments`.
 #[derive(Debug)]
 pub struct SegmentFault;
 
@@ -161,18 +164,18 @@ impl Group<Option<QueryError>> for SegmentFault {
     }
 }
 
-/// Writes a page's body row by row, without building items.
+/// A writer of a page's body, row by row, that builds no items.
 #[derive(Debug)]
 pub struct PageWriter {
     out: Vec<u8>,
     with_items: bool,
     empty: bool,
-    /// The first row that could not be written; the page fails with it.
+    /// The error of the first row that could not be written; the page fails with it.
     failed: Option<StoreError>,
 }
 
 impl PageWriter {
-    /// A body for a request with this `Select`; COUNT has no items.
+    /// Opens a body for a request with this `Select`; COUNT has no items.
     pub fn new(select: Option<Select>) -> Self {
         let with_items = select != Some(Select::Count);
         let out = if with_items {
@@ -202,10 +205,10 @@ impl PageWriter {
         }
     }
 
-    /// Appends the page's members; the body.
+    /// Appends the page's members and returns the body.
     ///
     /// # Errors
-    /// The first row that could not be written.
+    /// The error of the first row that could not be written.
     pub fn finish(self, page: &Page, context: &Context) -> Result<Vec<u8>, StoreError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -214,8 +217,7 @@ impl PageWriter {
         if self.with_items {
             out.extend_from_slice(b"],");
         }
-        let mut rest = Vec::new();
-        let mut object = ObjectWriter::start_in(context, &mut rest);
+        let mut object = ObjectWriter::resume_in(context, &mut out);
         page.count.write(object.member("Count"));
         page.scanned_count.write(object.member("ScannedCount"));
         if let Some(key) = &page.last_evaluated_key {
@@ -223,17 +225,15 @@ impl PageWriter {
         }
         Consumed::put(&page.consumed_capacity, "ConsumedCapacity", &mut object);
         object.end();
-        // Without its brace: the object was opened before the rows.
-        out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }
 }
 
-/// Reads the body of an answer about `table`, its items given to `rows`; `fits` says what is wrong with one. What was looked at is at least
-/// as large as they are: the service does not say it.
+/// Reads the body of a response about `table`; passes its items to `rows`. `fits` returns the fault
+/// of an item. The service does not report the scanned bytes; the items' size is their lower bound.
 ///
 /// # Errors
-/// It is none; rows may have been given.
+/// [`Error::Remote`] if the body is no such response; some rows may already have been passed.
 pub fn read(
     json: Json<'_>,
     table: &TableName,
@@ -242,17 +242,17 @@ pub fn read(
 ) -> Result<Page, Error> {
     let members = answer::members(json)?;
     let mut scanned_bytes = 0;
-    for json in members.list("Items").unwrap_or_default() {
+    for json in answer::list(members, "Items")? {
         let item = answer::item_of(json)?;
         fits(&item).map_err(answer::unreadable)?;
         scanned_bytes += item.size() as u64;
         rows(Row::Item(&item));
     }
-    let count = answer::whole(members, "Count");
+    let count = answer::whole(members, "Count")?;
     Ok(Page {
         table_name: table.clone(),
         count,
-        scanned_count: answer::whole(members, "ScannedCount").max(count),
+        scanned_count: answer::whole(members, "ScannedCount")?.max(count),
         scanned_bytes,
         last_evaluated_key: answer::item(members, "LastEvaluatedKey")?,
         consumed_capacity: optional::<_, Consumed>(members, "ConsumedCapacity", Sender::Service)

@@ -1,6 +1,8 @@
-//! Operations on a table as a resource: tags, policies, limits, contributor insights: what they have beside their declarations
-//! (docs/dynamodb.md 18, 23.2); and operations of features that this database does not have (docs/dynamodb.md 21): global tables, Kinesis,
-//! bulk operations. Vector search is not among them: while CreateTable takes no VectorIndexes, SearchVectors is no operation.
+//! Operations on a table as a resource: tags, policies, limits, contributor insights
+//! (docs/dynamodb.md 18, 23.2), with the parts beside their declarations; and operations of
+//! features that this database does not have (docs/dynamodb.md 21): global tables, Kinesis, bulk
+//! operations. Vector search is not among them: while CreateTable takes no VectorIndexes,
+//! SearchVectors is no operation.
 
 use serde_json::{Value, json};
 
@@ -44,7 +46,7 @@ fn check_untag(json: Json<'_>, members: Members<'_>, structure: &Structure) -> C
     }
 }
 
-/// No token is ever given.
+/// Checks a list request. No token is ever issued, so any is refused.
 fn check_list(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     members::constrained(json, structure)?;
     if members.has("NextToken") {
@@ -65,7 +67,8 @@ fn check(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked
     is_ours(members, structure)
 }
 
-/// What is another account's or service's the operation is denied before anything else of the ARN is looked at.
+/// Denies the operation on another account's or service's resource, before the rest of the ARN is
+/// looked at.
 fn is_ours(members: Members<'_>, structure: &Structure) -> Checked {
     let arn = members.string("ResourceArn").unwrap_or_default();
     let parts = parts_of(arn)?;
@@ -83,7 +86,7 @@ fn parts_of(arn: &str) -> Result<arn::Arn<'_>, ResourceError> {
     arn::Arn::parse(arn).ok_or_else(|| ResourceError::NotAnArn(arn.to_owned()))
 }
 
-/// The table that an ARN names, or the stream of one.
+/// The table that an ARN names, or a table's stream.
 impl Field for TableResource {
     const SHAPE: Shape = Shape::String;
     const RULES: &'static [Rule] = &[Rule::LengthMin(1), Rule::LengthMax(1283)];
@@ -125,7 +128,7 @@ impl Field for TableResource {
     }
 }
 
-/// The body of DescribeEndpoints.
+/// Returns the body of DescribeEndpoints.
 #[must_use]
 pub fn endpoints_to_json(address: &str) -> Value {
     json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] })
@@ -180,10 +183,11 @@ static LIST_BULK: Structure = Structure {
     ],
 };
 
-/// What a request of well-formed members asks for, and the answer if that is no error. The table is there where the shape has one.
+/// A constructor of the request from well-formed members, with its response in the case of success.
+/// The table is present if the shape has one.
 type Asks = fn(Option<TableName>, Members<'_>) -> Option<(Request, Value)>;
 
-/// The operations: their names in the API, the members of their requests.
+/// The operations of absent features: name in the API, request members, constructor.
 pub const NEVER_USED: &[(&str, &Structure, Asks)] = &[
     ("CancelBulkOperation", &BULK, bulk),
     ("CreateGlobalTable", &GLOBAL_TABLE, |_, _| {
@@ -261,10 +265,10 @@ fn change_kinesis(
     })
 }
 
-/// Reads the body of one of [`NEVER_USED`]; the answer beside it.
+/// Reads the body of one of [`NEVER_USED`]; returns the request with its response.
 ///
 /// # Errors
-/// Types, constraints, names.
+/// In this order: types, names, constraints.
 pub fn never_used_request(operation: &str, json: Json<'_>) -> Result<(Request, Value), WireError> {
     let row = NEVER_USED.iter().find(|(name, ..)| *name == operation);
     let (_, shape, asks) = row.ok_or(Error::NotSupported("this operation"))?;

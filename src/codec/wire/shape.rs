@@ -1,10 +1,13 @@
-//! Shapes of the API's request members as data: names, types and constraints, in the service's order.
+//! Shapes of the API's request members as data: names, types and constraints, in the service's
+//! order.
 //!
-//! One table per operation drives both walks over a request: [`super::json_type`] first, [`super::constraint`] second. What
-//! passed both has every member either absent or of its type, so [`Members`] reads it without further errors.
+//! One table per operation drives both walks over a request: [`super::json_type`] first,
+//! [`super::constraint`] second. A request that passed both has every member either absent or of
+//! its type, so [`Members`] reads it without further errors.
 //!
-//! Tables and not derived readers: those tell of the first fault in the order sent and in words of their own. The service goes through
-//! its model's members in the model's order, once for types and once for constraints, and clients match on its texts.
+//! These are tables and not derived readers: those report the first fault in the order sent and in
+//! words of their own. The service goes through its model's members in the model's order, once for
+//! types and once for constraints, and clients match on its texts.
 
 use crate::codec::json::document::{Json, Kind, List, Object};
 use crate::model::Word;
@@ -22,7 +25,7 @@ pub enum Shape {
     Structure(&'static Structure),
 }
 
-/// What a list or map holds.
+/// The element of a list or map.
 #[derive(Debug)]
 pub struct Element {
     pub shape: Shape,
@@ -55,14 +58,14 @@ pub enum Rule {
     LengthMax(usize),
     ValueMin(i64),
     ValueMax(i64),
-    /// Of a map: the size of each list that it holds.
+    /// The size of each list in a map.
     MapListLength(usize, usize),
-    /// Of a map: its keys are names of tables, or ARNs.
+    /// The keys of a map are names or ARNs of tables.
     MapTableNames,
 }
 
 impl Member {
-    /// An optional member without constraints.
+    /// Returns an optional member without constraints.
     pub const fn new(name: &'static str, shape: Shape) -> Self {
         Self {
             name,
@@ -72,7 +75,7 @@ impl Member {
         }
     }
 
-    /// The same member, but it must be there.
+    /// Returns the same member, required.
     pub const fn required(self) -> Self {
         Self {
             required: true,
@@ -80,7 +83,7 @@ impl Member {
         }
     }
 
-    /// The same member with constraints.
+    /// Returns the same member with constraints.
     pub const fn rules(self, rules: &'static [Rule]) -> Self {
         Self { rules, ..self }
     }
@@ -91,7 +94,7 @@ impl Member {
 pub struct Members<'a>(Object<'a>);
 
 impl<'a> Members<'a> {
-    /// The members of `json`, if it is an object.
+    /// Returns the members of `json`, if it is an object.
     pub fn of(json: Json<'a>) -> Option<Self> {
         json.as_object().map(Self)
     }
@@ -108,7 +111,7 @@ impl<'a> Members<'a> {
         self.get(name).and_then(Json::as_str)
     }
 
-    /// A value that the API names by a word; `None` for another word too.
+    /// Returns a value of an API enum; `None` also for an unknown word.
     pub fn word<T: Word>(self, name: &str) -> Option<T> {
         self.string(name).and_then(T::of_word)
     }
@@ -125,13 +128,14 @@ impl<'a> Members<'a> {
         self.get(name).and_then(integer)
     }
 
-    /// An `Integer` member that has a minimum of 0 or more; the wire's integers are 32 bits, larger ones are the largest.
+    /// Returns an `Integer` member with a minimum of 0 or more. The wire's integers are 32 bits;
+    /// larger ones saturate.
     pub fn count(self, name: &str) -> Option<u32> {
         let value = self.integer(name)?.min(i64::from(i32::MAX));
         u32::try_from(value).ok()
     }
 
-    /// A timestamp, which is in seconds, as milliseconds since the epoch.
+    /// Returns a timestamp of seconds as milliseconds since the epoch.
     pub fn time_ms(self, name: &str) -> Option<u64> {
         self.get(name).and_then(time_ms)
     }
@@ -148,13 +152,13 @@ impl<'a> Members<'a> {
         self.0.is_empty()
     }
 
-    /// The members in the order sent.
+    /// Iterates over the members in the order sent.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
         self.0.iter()
     }
 }
 
-/// A JSON boolean, or one of the words that the service takes for one.
+/// Returns a JSON boolean, or one of the words that the service takes for one.
 pub fn boolean(json: Json<'_>) -> Option<bool> {
     match json.kind() {
         Kind::Bool(value) => Some(value),
@@ -163,7 +167,7 @@ pub fn boolean(json: Json<'_>) -> Option<bool> {
     }
 }
 
-/// The words that the service takes for a boolean.
+/// Parses the words that the service takes for a boolean.
 pub fn boolean_word(text: &str) -> Option<bool> {
     match text.to_ascii_uppercase().as_str() {
         "TRUE" | "1" | "YES" => Some(true),
@@ -172,7 +176,7 @@ pub fn boolean_word(text: &str) -> Option<bool> {
     }
 }
 
-/// A JSON number of seconds as milliseconds.
+/// Converts a JSON number of seconds to milliseconds.
 pub fn time_ms(json: Json<'_>) -> Option<u64> {
     let seconds = json.as_f64()?;
     // `as` saturates here, which is the rule wanted; a JSON number is never NaN.
@@ -180,12 +184,12 @@ pub fn time_ms(json: Json<'_>) -> Option<u64> {
     Some((seconds * 1000.0).round() as u64)
 }
 
-/// A JSON number as a whole number.
+/// Returns a JSON number as a whole number.
 pub fn integer(json: Json<'_>) -> Option<i64> {
     whole(&json.as_number()?)
 }
 
-/// A number as a whole one: a fraction is cut off toward zero, what is out of range becomes the nearest in range.
+/// Converts to a whole number: truncates a fraction toward zero and saturates.
 pub fn whole(number: &serde_json::Number) -> Option<i64> {
     if let Some(value) = number.as_i64() {
         return Some(value);

@@ -1,4 +1,5 @@
-//! PartiQL: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction have beside their declarations (docs/dynamodb.md 19.1).
+//! PartiQL: the parts of ExecuteStatement, BatchExecuteStatement and ExecuteTransaction beside
+//! their declarations (docs/dynamodb.md 19.1).
 
 use super::capacity::{self, Consumed, PlainUnits, Units};
 use super::declared::*;
@@ -13,7 +14,8 @@ use crate::model::limits::*;
 
 statements!(wire);
 
-/// How often parameters are held beside what every request's values are counted for: in the statement, and in the request made of it.
+/// The additional copies of parameters beyond those counted for every request: in the statement,
+/// and in the request made of it.
 const MORE_COPIES: usize = 2;
 
 fn check(json: Json<'_>, _: Members<'_>, structure: &Structure) -> Checked {
@@ -46,7 +48,8 @@ impl Group<Values> for Parameters {
     }
 }
 
-/// Which table an answer is about, which only its capacity says, a request must have asked for that; and what was consumed.
+/// The table of a response and the capacity consumed of it. Only the capacity names the table, so
+/// the request must have asked for it.
 #[derive(Debug)]
 pub struct Charged;
 

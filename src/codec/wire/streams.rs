@@ -1,5 +1,5 @@
-//! DynamoDB Streams: what ListStreams, DescribeStream, GetShardIterator and GetRecords have beside their declarations
-//! (docs/dynamodb.md 17).
+//! DynamoDB Streams: the parts of ListStreams, DescribeStream, GetShardIterator and GetRecords
+//! beside their declarations (docs/dynamodb.md 17).
 
 use super::answer;
 use super::declared::*;
@@ -15,10 +15,10 @@ streams!(wire);
 
 /// `eventVersion` of every record.
 const EVENT_VERSION: &str = "1.1";
-/// Who deletes items whose time is over.
+/// The principal that deletes expired items.
 const SERVICE: &str = "dynamodb.amazonaws.com";
 
-/// A stream by its ARN; region and account are not looked at.
+/// A stream by its ARN; region and account are ignored.
 #[derive(Debug)]
 pub struct Arn;
 
@@ -82,13 +82,14 @@ impl Field for SequenceNumber {
 }
 
 forms! {
-    /// A status on its way to disabled is as good as that; another one is enabled.
+    /// The status in a response: one on its way to disabled counts as disabled; any other as
+    /// enabled.
     ToldStatus of StreamStatus, Shape::String, &[], |json, _| {
         Ok(matches!(json.as_str(), Some("DISABLED" | "DISABLING")).then_some(StreamStatus::Disabled))
     };
 }
 
-/// The shard whose children alone are asked for.
+/// The filter for the children of one shard.
 #[derive(Debug)]
 pub struct ChildShards;
 
@@ -120,7 +121,7 @@ impl Form<String> for ChildShards {
     }
 }
 
-/// A place in a shard: `ShardIteratorType` with what belongs to it.
+/// A position in a shard: `ShardIteratorType` with its members.
 #[derive(Debug)]
 pub struct Position;
 
@@ -192,7 +193,7 @@ fn sequence_number(
     SequenceNumber::of_text(text).ok_or(StreamError::SequenceNumber)
 }
 
-/// Times before the epoch are the epoch.
+/// Reads the time; one before the epoch is the epoch.
 fn timestamp(members: Members<'_>) -> Result<u64, StreamError> {
     let iterator_type = "AT_TIMESTAMP";
     without(members, iterator_type, &["SequenceNumber"])?;
@@ -218,14 +219,14 @@ fn without(
     }
 }
 
-/// A record with what all of them say.
+/// A record with the members common to all.
 impl Field for StreamRecord {
     const SHAPE: Shape = Shape::Structure(&Structure {
         name: "Record",
         members: &[],
     });
 
-    /// Times are whole seconds.
+    /// Reads a record; its times are whole seconds.
     fn read(json: Json<'_>, _: Sender) -> Result<Option<Self>, WireError> {
         Ok(Some(read_record(json)?))
     }
@@ -249,7 +250,7 @@ impl Field for StreamRecord {
     }
 }
 
-/// The member `dynamodb`.
+/// Writes the member `dynamodb`.
 fn write_change(record: &StreamRecord, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
     write::whole(
@@ -285,8 +286,10 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
         .string("SequenceNumber")
         .and_then(SequenceNumber::of_digits);
     let image = |name: &str| answer::item(change, name);
+    let event_id = members.owned("eventID");
+    let view_type = change.word("StreamViewType");
     Ok(StreamRecord {
-        event_id: members.owned("eventID").unwrap_or_default(),
+        event_id: event_id.ok_or_else(|| answer::missing("eventID"))?,
         event: members
             .word("eventName")
             .ok_or_else(|| answer::missing("eventName"))?,
@@ -297,12 +300,10 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
         },
         sequence_number: number.ok_or_else(|| answer::missing("SequenceNumber"))?,
         created_ms: change.time_ms("ApproximateCreationDateTime").unwrap_or(0),
-        view_type: change
-            .word("StreamViewType")
-            .unwrap_or(StreamViewType::KeysOnly),
-        keys: image("Keys")?.unwrap_or_default(),
+        view_type: view_type.ok_or_else(|| answer::missing("StreamViewType"))?,
+        keys: image("Keys")?.ok_or_else(|| answer::missing("Keys"))?,
         new_image: image("NewImage")?,
         old_image: image("OldImage")?,
-        size_bytes: answer::whole(change, "SizeBytes"),
+        size_bytes: answer::whole(change, "SizeBytes")?,
     })
 }

@@ -1,20 +1,19 @@
-//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1, 11.2, 11.4), as it is told, and as another
-//! service tells it. What the service has no member for stays empty there: tags and policy, distinct partition keys, violations, the lag of
-//! indexes.
+//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1,
+//! 11.2, 11.4): its writer, and its reader for another service's. Fields without a member in the
+//! API stay empty there: tags and policy, distinct partition keys, violations, the lag of indexes.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::declared::tree_of;
-use super::field::{Group, Sender};
+use super::field::{Group, Plain, Sender, optional};
 use super::members::Failed;
 use super::shape::Members;
 use super::write::object;
 use super::{answer, table_settings};
-use crate::codec::json::document::Json;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
-use crate::model::api::tables::{ProjectionDefinition, ProjectionType};
+use crate::model::api::tables::ProjectionType;
 use crate::model::api::{
     IndexDescription, KeySchemaElement, StreamName, TableControl, TableDescription, TableStatus,
 };
@@ -25,13 +24,13 @@ use crate::model::schema::{
 };
 use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings, Word};
 
-/// The answer of DescribeTable as a tree.
+/// Returns the response of DescribeTable as a tree.
 #[must_use]
 pub fn described(table: &TableDescription) -> Value {
     json!({ "Table": to_json(table) })
 }
 
-/// The description as CreateTable and DescribeTable give it; tags are never shown.
+/// Returns the description as CreateTable and DescribeTable give it; tags are never shown.
 #[must_use]
 pub fn to_json(table: &TableDescription) -> Value {
     let (schema, settings) = (&table.schema, &table.schema.settings);
@@ -90,7 +89,7 @@ fn restored_to_json(restored: &RestoreSummary) -> Value {
     }
 }
 
-/// Of a table that is on demand, or once was.
+/// Returns `BillingModeSummary`, which a table has that is or was on demand.
 fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     let mode = table.schema.billing_mode;
     let created_on_demand = (mode == BillingMode::PayPerRequest).then_some(table.created_ms);
@@ -100,7 +99,8 @@ fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     )
 }
 
-/// The description of a table that is going: without keys, definitions, indexes and creation time.
+/// Returns the description of a table that is being deleted: without keys, definitions, indexes and
+/// creation time.
 #[must_use]
 pub fn deleted_to_json(table: &TableDescription) -> Value {
     let schema = &table.schema;
@@ -117,7 +117,7 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
     }
 }
 
-/// The indexes of that kind, if there are any.
+/// Returns the indexes of that kind, if there are any.
 fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
     let described = table
         .schema
@@ -131,7 +131,7 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Option<Vec<Value>> {
     (!indexes.is_empty()).then_some(indexes)
 }
 
-/// What a global index has of its own, a local one has with its table.
+/// Returns the description of an index. A local one shares its table's status and throughput.
 fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDescription) -> Value {
     let (schema, name) = (&table.schema, index.name.as_str());
     let global = (index.kind == IndexKind::Global).then_some(index);
@@ -151,7 +151,7 @@ fn index_to_json(table: &TableDescription, index: &IndexSchema, state: &IndexDes
     }
 }
 
-/// `AttributeDefinitions`, sorted by name.
+/// Returns `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
     let definition = |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
     schema
@@ -191,7 +191,7 @@ pub(super) fn projection(projection: &Projection) -> Value {
     }
 }
 
-/// `ProvisionedThroughputDescription`; all zero on demand.
+/// Returns `ProvisionedThroughputDescription`; all zero on demand.
 fn throughput(
     throughput: Option<ProvisionedThroughput>,
     history: &ThroughputHistory,
@@ -210,7 +210,7 @@ fn throughput(
     }
 }
 
-/// Of what is being created there is none yet.
+/// Returns `WarmThroughput`; a table or index being created has none yet.
 fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Option<Value> {
     let warm = schema.effective_warm(index);
     let told = json!({
@@ -221,7 +221,8 @@ fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus
     (state != TableStatus::Creating).then_some(told)
 }
 
-/// The key that an `SSESpecification` names, or the account's own for DynamoDB.
+/// Returns the ARN of the key that an `SSESpecification` names, or of the account's own key for
+/// DynamoDB.
 fn key_arn(encryption: &Encryption) -> String {
     match encryption.kms_master_key_id.as_deref() {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
@@ -230,40 +231,39 @@ fn key_arn(encryption: &Encryption) -> String {
     }
 }
 
-/// Seconds since the epoch with milliseconds as a fraction.
+/// Returns seconds since the epoch with milliseconds as a fraction.
 #[must_use]
 pub fn timestamp(milliseconds: u64) -> Value {
-    // Exact: milliseconds of any date that matters are far below 2^53.
+    // Exact: the milliseconds of any realistic date are far below 2^53.
     let seconds = milliseconds as f64 / 1000.0;
     json!(seconds)
 }
 
-/// What the key of KMS is called that a table has without naming one.
+/// The name of the KMS key of a table that names none.
 const OWN_KEY: &str = ":alias/aws/dynamodb";
 
-/// The description of a table; when it was told is not in it.
+/// Reads the description of a table; `at_ms` is not in it.
 ///
 /// # Errors
-/// A name or the key schema is missing or wrong.
+/// [`Error::Remote`] if a name or the key schema is missing or wrong.
 pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
-    let billing_mode = billing
-        .and_then(|billing| billing.word("BillingMode"))
-        .unwrap_or(BillingMode::Provisioned);
+    let billing_mode = billing.map_or(Ok(None), |billing| known(billing, "BillingMode"))?;
+    let billing_mode = billing_mode.unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
     let types = Types::of(members);
-    let (schemas, indexes) = read_indexes(members, &types, (billing_mode, status))?;
+    let (schemas, indexes) = read_indexes(members, &types, billing_mode, status)?;
     let schema = TableSchema {
         name: answer::table_name(answer::text(members, "TableName")?)?,
         key: types.table_key(members)?,
         indexes: schemas,
         billing_mode,
-        throughput: read_throughput(members),
+        throughput: read_throughput(members)?,
         deletion_protection: members
             .boolean("DeletionProtectionEnabled")
             .unwrap_or(false),
-        settings: settings(members, billing_mode),
+        settings: settings(members, billing_mode)?,
     };
     let on_demand_since_ms =
         billing.and_then(|billing| billing.time_ms("LastUpdateToPayPerRequestDateTime"));
@@ -274,17 +274,18 @@ pub fn read(members: Members<'_>) -> Result<TableDescription, Error> {
         status,
         table_id: members.owned("TableId").unwrap_or_default(),
         created_ms,
-        item_count: answer::whole(members, "ItemCount"),
-        table_size_bytes: answer::whole(members, "TableSizeBytes"),
+        item_count: answer::whole(members, "ItemCount")?,
+        table_size_bytes: answer::whole(members, "TableSizeBytes")?,
         indexes,
         latest_stream_label: members.owned("LatestStreamLabel"),
-        control: control(members, on_demand_since_ms.filter(|_| !is_created_so)),
+        control: control(members, on_demand_since_ms.filter(|_| !is_created_so))?,
         index_lag: None,
         at_ms: 0,
     })
 }
 
-/// What a table answers with when it is going, put over what it was: keys and indexes are not in it.
+/// Reads the description of a table that is being deleted over `before`, as keys and indexes are
+/// not in it.
 #[must_use]
 pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescription {
     TableDescription {
@@ -293,7 +294,7 @@ pub fn read_going(members: Members<'_>, before: TableDescription) -> TableDescri
     }
 }
 
-/// `AttributeDefinitions`.
+/// `AttributeDefinitions`: the types by attribute name.
 struct Types<'a>(BTreeMap<&'a str, KeyAttributeType>);
 
 impl<'a> Types<'a> {
@@ -302,17 +303,17 @@ impl<'a> Types<'a> {
             let attribute_type = members.word("AttributeType")?;
             Some((members.string("AttributeName")?, attribute_type))
         };
+        // A key attribute without a readable definition is an error of the key.
+        let definitions = members.list("AttributeDefinitions").unwrap_or_default();
         Self(
-            members
-                .list("AttributeDefinitions")
-                .unwrap_or_default()
+            definitions
                 .filter_map(Members::of)
                 .filter_map(one)
                 .collect(),
         )
     }
 
-    /// The attributes of that part of a key.
+    /// Returns the attributes of that part of a key.
     fn of_key(
         &self,
         elements: &[KeySchemaElement],
@@ -336,7 +337,7 @@ impl<'a> Types<'a> {
     }
 
     fn table_key(&self, members: Members<'_>) -> Result<KeySchema, Error> {
-        let elements = table_settings::key_schema(members);
+        let elements = table_settings::key_schema(members)?;
         let partition = self
             .of_key(&elements, KeyType::Hash)?
             .pop()
@@ -350,46 +351,50 @@ impl<'a> Types<'a> {
 
 type Indexes = (Vec<IndexSchema>, Vec<IndexDescription>);
 
-/// Local ones, then global ones.
+/// Reads the local indexes, then the global ones.
 fn read_indexes(
     members: Members<'_>,
     types: &Types<'_>,
-    (mode, table): (BillingMode, TableStatus),
+    mode: BillingMode,
+    table: TableStatus,
 ) -> Result<Indexes, Error> {
     let mut all = Indexes::default();
     for (name, kind) in [
         ("LocalSecondaryIndexes", IndexKind::Local),
         ("GlobalSecondaryIndexes", IndexKind::Global),
     ] {
-        for members in members
-            .list(name)
-            .unwrap_or_default()
-            .filter_map(Members::of)
-        {
-            let elements = table_settings::key_schema(members);
+        for json in answer::list(members, name)? {
+            let members = answer::members(json)?;
+            let elements = table_settings::key_schema(members)?;
             let is_global = kind == IndexKind::Global;
             let status = if is_global {
                 status(members, "IndexStatus")
             } else {
                 table
             };
-            // Some services list one that is going without the definitions of its key, of which nothing can be read any more.
+            // Some services list an index that is being deleted without the definitions of its key;
+            // nothing of it can be read any more.
             if status == TableStatus::Deleting
-                && !elements
-                    .iter()
-                    .all(|element| types.0.contains_key(&*element.attribute_name))
+                && (elements.is_empty()
+                    || !elements
+                        .iter()
+                        .all(|element| types.0.contains_key(&*element.attribute_name)))
             {
                 continue;
+            }
+            let partition = types.of_key(&elements, KeyType::Hash)?;
+            if partition.is_empty() {
+                return Err(answer::missing("KeySchema"));
             }
             all.0.push(IndexSchema {
                 name: answer::index_name(answer::text(members, "IndexName")?)?,
                 kind,
-                partition: types.of_key(&elements, KeyType::Hash)?,
+                partition,
                 sort: types.of_key(&elements, KeyType::Range)?,
-                projection: read_projection(members),
-                throughput: read_throughput(members).filter(|_| is_global),
+                projection: read_projection(members)?,
+                throughput: read_throughput(members)?.filter(|_| is_global),
                 settings: if is_global {
-                    throughput_settings(members, mode)
+                    throughput_settings(members, mode)?
                 } else {
                     ThroughputSettings::default()
                 },
@@ -399,8 +404,8 @@ fn read_indexes(
                 backfilling: members.boolean("Backfilling"),
                 progress: None,
                 violations: 0,
-                item_count: answer::whole(members, "ItemCount"),
-                index_size_bytes: answer::whole(members, "IndexSizeBytes"),
+                item_count: answer::whole(members, "ItemCount")?,
+                index_size_bytes: answer::whole(members, "IndexSizeBytes")?,
                 partition_keys: 0,
             });
         }
@@ -408,46 +413,66 @@ fn read_indexes(
     Ok(all)
 }
 
-fn read_projection(members: Members<'_>) -> Projection {
-    let projection =
-        table_settings::told::<ProjectionDefinition>(members, "Projection").unwrap_or_default();
-    match projection.projection_type {
+/// Reads `Projection`; some services leave it out where all attributes are projected.
+fn read_projection(members: Members<'_>) -> Result<Projection, Error> {
+    let Some(json) = members.get("Projection") else {
+        return Ok(Projection::All);
+    };
+    let projection = answer::members(json)?;
+    Ok(match known(projection, "ProjectionType")? {
         Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
         Some(ProjectionType::Include) => {
-            Projection::Include(projection.non_key_attributes.unwrap_or_default())
+            let names = optional::<_, Plain>(projection, "NonKeyAttributes", Sender::Service)
+                .map_err(answer::of_wire)?;
+            Projection::Include(names.ok_or_else(|| answer::missing("NonKeyAttributes"))?)
         }
         Some(ProjectionType::All) | None => Projection::All,
-    }
+    })
 }
 
-/// States that we have none of are those in which a table is not to be changed.
+/// Reads an enum value, if present.
+///
+/// # Errors
+/// [`Error::Remote`] for an unknown word, which must not count as the default.
+fn known<T: Word>(members: Members<'_>, name: &str) -> Result<Option<T>, Error> {
+    let unknown = |word| answer::unreadable(format_args!("it has the unknown {name} {word:?}"));
+    members
+        .string(name)
+        .map(|word| T::of_word(word).ok_or_else(|| unknown(word)))
+        .transpose()
+}
+
+/// Reads a status. One unknown to us counts as updating, in which a table must not be changed.
 fn status(members: Members<'_>, name: &str) -> TableStatus {
     members.string(name).map_or(TableStatus::Active, |word| {
         TableStatus::of_word(word).unwrap_or(TableStatus::Updating)
     })
 }
 
-/// On demand the members are there and zero; while a table becomes so, they are what they were.
-fn read_throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
-    table_settings::throughput(members)
-        .filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
+/// Reads the provisioned units. On demand the members are present and zero; while a table becomes
+/// so, they keep their old values.
+fn read_throughput(members: Members<'_>) -> Result<Option<ProvisionedThroughput>, Error> {
+    let units = table_settings::throughput(members)?;
+    Ok(units.filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0))
 }
 
-fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
+fn settings(members: Members<'_>, mode: BillingMode) -> Result<TableSettings, Error> {
     let stream = members
         .structure("StreamSpecification")
         .filter(|stream| stream.boolean("StreamEnabled") == Some(true));
     let class = members
         .structure("TableClassSummary")
         .and_then(|class| class.string("TableClass"));
-    TableSettings {
-        stream: stream.and_then(|stream| stream.word("StreamViewType")),
+    let view_type =
+        |stream| known(stream, "StreamViewType")?.ok_or_else(|| answer::missing("StreamViewType"));
+    Ok(TableSettings {
+        stream: stream.map(view_type).transpose()?,
         encryption: members.structure("SSEDescription").and_then(encryption),
         table_class: class.and_then(TableClass::of_word),
         tags: Vec::new(),
         resource_policy: None,
-        throughput: throughput_settings(members, mode),
-    }
+        throughput: throughput_settings(members, mode)?,
+    })
 }
 
 fn encryption(members: Members<'_>) -> Option<Encryption> {
@@ -464,8 +489,12 @@ fn encryption(members: Members<'_>) -> Option<Encryption> {
     })
 }
 
-/// Maxima that are set, which the service tells as -1 where they are not, and warm throughput above what there is without asking.
-fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
+/// Reads the maxima that are set, which the service reports as -1 if they are not, and warm
+/// throughput above the default.
+fn throughput_settings(
+    members: Members<'_>,
+    mode: BillingMode,
+) -> Result<ThroughputSettings, Error> {
     let ThroughputSettings { on_demand, warm } = table_settings::kept(members);
     let above = |units: Option<i64>, base: u64| {
         units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base))
@@ -473,12 +502,12 @@ fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSet
     let base = if mode == BillingMode::PayPerRequest {
         Some(ON_DEMAND_WARM)
     } else {
-        table_settings::throughput(members)
+        table_settings::throughput(members)?
     };
     let (read, write) = base.map_or((0, 0), |base| {
         (base.read_capacity_units, base.write_capacity_units)
     });
-    ThroughputSettings {
+    Ok(ThroughputSettings {
         on_demand: OnDemandThroughput {
             max_read_request_units: above(on_demand.max_read_request_units, 0),
             max_write_request_units: above(on_demand.max_write_request_units, 0),
@@ -487,39 +516,40 @@ fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSet
             read_units_per_second: above(warm.read_units_per_second, read),
             write_units_per_second: above(warm.write_units_per_second, write),
         },
-    }
+    })
 }
 
-fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> TableControl {
-    let of_index = |json: Json<'_>| {
-        let members = Members::of(json)?;
-        let history = history(members);
-        (history != ThroughputHistory::default()).then_some((members.owned("IndexName")?, history))
-    };
-    TableControl {
-        throughput: history(members),
-        indexes: members
-            .list("GlobalSecondaryIndexes")
-            .unwrap_or_default()
-            .filter_map(of_index)
-            .collect(),
+fn control(members: Members<'_>, on_demand_since_ms: Option<u64>) -> Result<TableControl, Error> {
+    let mut indexes = BTreeMap::new();
+    for json in answer::list(members, "GlobalSecondaryIndexes")? {
+        let members = answer::members(json)?;
+        let history = history(members)?;
+        if history != ThroughputHistory::default() {
+            let name = answer::text(members, "IndexName")?;
+            indexes.insert(name.to_owned(), history);
+        }
+    }
+    Ok(TableControl {
+        throughput: history(members)?,
+        indexes,
         on_demand_since_ms,
         class_changed_ms: members
             .structure("TableClassSummary")
             .and_then(|class| class.time_ms("LastUpdateDateTime")),
         restored: members.structure("RestoreSummary").map(restored),
         ..TableControl::default()
-    }
+    })
 }
 
-fn history(members: Members<'_>) -> ThroughputHistory {
-    members
-        .structure("ProvisionedThroughput")
-        .map_or_else(ThroughputHistory::default, |members| ThroughputHistory {
-            last_increase_ms: members.time_ms("LastIncreaseDateTime"),
-            last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
-            decreases: answer::whole(members, "NumberOfDecreasesToday"),
-        })
+fn history(members: Members<'_>) -> Result<ThroughputHistory, Error> {
+    let Some(members) = members.structure("ProvisionedThroughput") else {
+        return Ok(ThroughputHistory::default());
+    };
+    Ok(ThroughputHistory {
+        last_increase_ms: members.time_ms("LastIncreaseDateTime"),
+        last_decrease_ms: members.time_ms("LastDecreaseDateTime"),
+        decreases: answer::whole(members, "NumberOfDecreasesToday")?,
+    })
 }
 
 fn restored(members: Members<'_>) -> RestoreSummary {

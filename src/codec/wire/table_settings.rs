@@ -1,7 +1,9 @@
-//! The settings of tables and global indexes: the members' shapes and checks, and to and from [`TableSettings`].
+//! The settings of tables and global indexes: the members' shapes and checks, and the conversion to
+//! and from [`TableSettings`].
 
 use serde_json::Value;
 
+use super::answer;
 use super::declared::*;
 use crate::model::TableSettings;
 use crate::model::api::tables::{KeySchemaElement, StreamSpecification};
@@ -28,7 +30,7 @@ wire! {
         default warm: WarmThroughput = "WarmThroughput",
     }
 
-    // What a table keeps of them: the members of a request that makes them, which were checked.
+    // The settings that a table keeps: members of its creating request, which were checked.
     TableSettings {
         optional stream: StreamViewType as EnabledStream = "StreamSpecification",
         optional encryption: Encryption as Enabled = "SSESpecification",
@@ -91,7 +93,7 @@ impl Field for (String, String) {
 }
 
 forms! {
-    /// A class that there is.
+    /// A table class that exists.
     KnownClass of TableClass, Shape::String, &[], |json, _| {
         Ok(json.as_str().map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()?)
     };
@@ -133,16 +135,16 @@ pub(super) const WARM_THROUGHPUT: Member = member::<WarmThroughput, Plain>("Warm
 pub(super) const ON_DEMAND_THROUGHPUT: Member =
     member::<OnDemandThroughput, Plain>("OnDemandThroughput");
 
-/// The list whose members have settings of their own.
+/// The list of indexes with settings of their own.
 const INDEXES: &str = "GlobalSecondaryIndexes";
 
-/// Checks 21 to 26 of docs/dynamodb.md 11.1.
+/// Makes the checks 21 to 26 of docs/dynamodb.md 11.1.
 pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), WireError> {
     check_on_demand(members, None, billing_mode)?;
     for index in global_indexes(members) {
         check_on_demand(index, index.string("IndexName"), billing_mode)?;
     }
-    // Only now: a maximum out of bounds, of an index too, is told before any warm throughput.
+    // Only now: a maximum out of bounds, of an index too, is reported before any warm throughput.
     check_warm(members, None, billing_mode)?;
     for index in global_indexes(members) {
         check_warm(index, index.string("IndexName"), billing_mode)?;
@@ -179,7 +181,7 @@ fn check_on_demand(
     Ok(())
 }
 
-/// Warm throughput is never below what the table or index begins with.
+/// Checks that warm throughput is not below the initial one of the table or index.
 fn check_warm(
     members: Members<'_>,
     index: Option<&str>,
@@ -241,10 +243,10 @@ fn check_stream(members: Members<'_>) -> Result<(), WireError> {
     }
 }
 
-/// `SSESpecification`, if it is there.
+/// Reads `SSESpecification`, if present.
 ///
 /// # Errors
-/// Members that do not go together.
+/// [`SchemaError`] for members that exclude each other.
 pub fn encryption(members: Members<'_>) -> Result<Option<Encryption>, SchemaError> {
     members
         .structure("SSESpecification")
@@ -302,7 +304,7 @@ pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
     Ok(())
 }
 
-/// A policy that can be kept: JSON, not too large.
+/// Checks that a policy can be kept: JSON, not too large.
 pub(super) fn check_policy(policy: &str) -> Result<(), ResourceError> {
     if policy.len() > POLICY_BYTES_MAX {
         return Err(ResourceError::PolicyTooLarge);
@@ -313,7 +315,7 @@ pub(super) fn check_policy(policy: &str) -> Result<(), ResourceError> {
     }
 }
 
-/// Letters and digits of any script, blanks, and a few signs.
+/// True for letters and digits of any script, blanks, and a few signs.
 fn is_tag_character(character: char) -> bool {
     character.is_alphanumeric() || character.is_whitespace() || "+-=._:/@".contains(character)
 }
@@ -325,24 +327,26 @@ fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>>
         .filter_map(Members::of)
 }
 
-/// Settings of a table, or of a global index, that were checked; none, where they are not as they should be.
+/// Reads the settings of a table, or of a global index, that were checked; the default if they are
+/// malformed.
 pub fn kept<T: Declared + Default>(members: Members<'_>) -> T {
     T::read_members(members, None, Sender::Service).unwrap_or_default()
 }
 
-/// The member `name`, if it is there and as it should be.
-pub fn told<T: Field>(members: Members<'_>, name: &str) -> Option<T> {
-    members
-        .get(name)
-        .and_then(|json| T::read(json, Sender::Service).ok().flatten())
+/// Reads `KeySchema` of a response; empty if absent.
+///
+/// # Errors
+/// [`Error::Remote`] if it is malformed.
+pub fn key_schema(members: Members<'_>) -> Result<Vec<KeySchemaElement>, Error> {
+    optional::<_, Plain>(members, "KeySchema", Sender::Service)
+        .map(Option::unwrap_or_default)
+        .map_err(answer::of_wire)
 }
 
-/// `KeySchema`.
-pub fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
-    told(members, "KeySchema").unwrap_or_default()
-}
-
-/// `ProvisionedThroughput`.
-pub fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
-    told(members, "ProvisionedThroughput")
+/// Reads `ProvisionedThroughput` of a response, if present.
+///
+/// # Errors
+/// [`Error::Remote`] if it is malformed.
+pub fn throughput(members: Members<'_>) -> Result<Option<ProvisionedThroughput>, Error> {
+    optional::<_, Plain>(members, "ProvisionedThroughput", Sender::Service).map_err(answer::of_wire)
 }

@@ -1,5 +1,5 @@
-//! Operations on tables: what they have beside their declarations (docs/dynamodb.md 11), and a stored definition back to a request that
-//! recreates it.
+//! Operations on tables: the parts beside their declarations (docs/dynamodb.md 11), and the
+//! conversion of a stored definition to a request that recreates it.
 
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ use crate::model::{IndexName, IndexSchema, TableSchema, TableSettings};
 tables!(wire);
 
 forms! {
-    /// The name of a table; a service may tell its ARN.
+    /// The name of a table; a service may report its ARN.
     Named of String, Shape::String, &[], |json, sender| Ok(TableName::read(json, sender)?.map(Into::into));
 }
 
@@ -45,7 +45,8 @@ impl Field for TableDescription {
     }
 }
 
-/// A table that is going, whose keys and indexes are not told: [`table_description::read_going`] reads it.
+/// A table that is being deleted, described without keys and indexes:
+/// [`table_description::read_going`] reads it.
 #[derive(Debug)]
 pub struct Going;
 
@@ -79,7 +80,7 @@ wire! {
     }
 }
 
-/// Refused when present, whatever they hold.
+/// The members refused if present, whatever they hold.
 const CREATE_REFUSED: &[Member] = &[
     Member::new("GlobalTableSourceArn", Shape::String),
     Member::new("GlobalTableSettingsReplicationMode", Shape::String),
@@ -95,7 +96,7 @@ const CREATE_REFUSED: &[Member] = &[
     ),
 ];
 
-/// What concerns keys and indexes the operation checks.
+/// Checks a CreateTable request. The operation checks keys and indexes.
 fn check_create(json: Json<'_>, members: Members<'_>, structure: &Structure) -> Checked {
     let table = names::new_table(members)?;
     members::constrained(json, structure)?;
@@ -116,7 +117,7 @@ const LOCAL_INDEX: &[Member] = &[
     GLOBAL_INDEX[2],
 ];
 
-/// An index as it is sent in a member of that name.
+/// Declares an index as it is sent in a member of that name.
 macro_rules! indexes {
     ($($form:ident: $name:literal, $members:ident, $kind:ident;)*) => {
         $(
@@ -142,11 +143,12 @@ macro_rules! indexes {
 indexes! {
     LocalIndex: "LocalSecondaryIndex", LOCAL_INDEX, Local;
     GlobalIndex: "GlobalSecondaryIndex", GLOBAL_INDEX, Global;
-    // As UpdateTable creates it.
+    // The form in which UpdateTable creates it.
     CreateIndex: "CreateGlobalSecondaryIndexAction", GLOBAL_INDEX, Global;
 }
 
-/// The request that recreates a table of this definition, members in a fixed order: what `schema.json` shows.
+/// Returns the request that recreates a table of this definition, members in a fixed order: the
+/// content of `schema.json`.
 #[must_use]
 pub fn definition_to_json(schema: &TableSchema) -> Value {
     // The settings of a local index are empty.
@@ -175,7 +177,7 @@ pub fn definition_to_json(schema: &TableSchema) -> Value {
     out
 }
 
-/// An index without its settings.
+/// Returns an index without its settings.
 pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
     let mut out = Map::new();
     add(&mut out, "IndexName", &index.name.as_str());
@@ -206,7 +208,7 @@ pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
 
 update_table!(wire);
 
-/// Refused when present, whatever it holds.
+/// A structure refused if present, whatever it holds.
 static ANY: Element = Element {
     shape: Shape::Structure(&Structure {
         name: "Update",
@@ -215,7 +217,7 @@ static ANY: Element = Element {
     rules: &[],
 };
 
-/// Members of which this version has nothing.
+/// The members of multi-region features, which this version does not have.
 const REGIONS: &[Member] = &[
     Member::new("MultiRegionConsistency", Shape::String),
     Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY)),
@@ -233,7 +235,7 @@ fn check_update(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
     Ok(Some(table))
 }
 
-/// What is said of replicas is not kept, only that something is.
+/// True if the request changes replicas; the changes themselves are not kept.
 #[derive(Debug)]
 pub struct Replicas;
 
@@ -247,7 +249,7 @@ impl Group<bool> for Replicas {
 }
 
 forms! {
-    /// A stream with a view type exactly when it is enabled.
+    /// A stream with a view type exactly if it is enabled.
     WholeStream of StreamSpecification, StreamSpecification::SHAPE, &[], |json, sender| {
         let stream = StreamSpecification::read(json, sender)?;
         match stream.as_ref().map(|stream| (stream.enabled, stream.view_type)) {
@@ -274,7 +276,7 @@ impl<T, F: Form<T>> Form<Box<T>> for Boxed<F> {
     }
 }
 
-/// The index that goes.
+/// The index to delete.
 #[derive(Debug)]
 pub struct DeleteIndex;
 

@@ -1,5 +1,5 @@
-//! TransactGetItems and TransactWriteItems: what they have beside their declarations (docs/dynamodb.md 15): one part is read after the other;
-//! and why a transaction was cancelled.
+//! TransactGetItems and TransactWriteItems: the parts beside their declarations (docs/dynamodb.md
+//! 15), read one part after the other; and the reasons of a cancelled transaction.
 
 use super::capacity::{self, ReadUnits, Units};
 use super::declared::*;
@@ -15,12 +15,13 @@ use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
 
 transactions!(wire);
 
-/// The parts before the first that is at fault, and that fault, which is told when those before it were checked: a transaction is
-/// checked part by part, and the operation checks expressions. A part whose item or key has a bad value comes with that fault: its
-/// own expressions are told of first.
+/// Returns the parts before the first fault, and that fault. The operation reports it once it has
+/// checked the earlier parts: a transaction is checked part by part, and the operation checks
+/// expressions. A part with a bad value in its item or key comes with that fault: its own
+/// expressions are reported first.
 ///
 /// # Errors
-/// What no operation could say.
+/// A [`WireError`] that no operation can report.
 pub fn until_fault<T>(
     parts: impl Iterator<Item = Result<(T, Option<ValueError>), WireError>>,
 ) -> Result<(Vec<T>, Option<Box<Error>>), WireError> {
@@ -40,10 +41,11 @@ pub fn until_fault<T>(
     Ok((read, None))
 }
 
-/// The item or key under `name`. One with a bad value is given without its attributes, and with that fault.
+/// Reads the item or key under `name`. One with a bad value is returned without its attributes, and
+/// with that fault.
 ///
 /// # Errors
-/// What is no fault of a value.
+/// A [`WireError`] that is no fault of a value.
 pub fn item(members: Members<'_>, name: &str) -> Result<(Item, Option<ValueError>), WireError> {
     match members::item(members, name) {
         Ok(item) => Ok((item, None)),
@@ -52,7 +54,7 @@ pub fn item(members: Members<'_>, name: &str) -> Result<(Item, Option<ValueError
     }
 }
 
-/// The value of `CancellationReasons`.
+/// Writes the value of `CancellationReasons`.
 pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {
     write::list(cancellation.0.iter(), out, |reason, out| {
         let mut object = ObjectWriter::start(out);
@@ -65,7 +67,7 @@ pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {
     });
 }
 
-/// An item in an object, or an object without one: the answer to one part.
+/// The response to one part: an object with an item, or without one.
 #[derive(Debug)]
 pub struct Found;
 
@@ -91,7 +93,7 @@ impl Form<Option<Item>> for Found {
     }
 }
 
-/// The parts of a transaction.
+/// Returns the member of a transaction's parts.
 const fn parts(element: &'static Element) -> Member {
     const RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(TRANSACTION_ITEMS_MAX)];
     Member::new("TransactItems", Shape::List(element))
@@ -158,7 +160,7 @@ impl Declared for TransactGetItemsRequest {
     }
 }
 
-/// Names are constraints: all are checked before the first read is.
+/// Reads the table of a part. Names are constraints: all are checked before the first part is read.
 fn table_of_get(place: usize, get: Members<'_>) -> Result<TableName, WireError> {
     let path = format!("transactItems.{}.member.get.tableName", place + 1);
     names::table_at(&path, get.string("TableName").unwrap_or_default())
@@ -178,7 +180,7 @@ fn get(
     Ok((get, fault))
 }
 
-/// An action's members behind its key.
+/// Expands to the shape of an action: its members after the key.
 macro_rules! action {
     ($name:literal: $($member:expr),*) => {
         Shape::Structure(&Structure {
@@ -274,7 +276,7 @@ impl Declared for TransactWriteItemsRequest {
     }
 }
 
-/// The actions that an element has; one, if it is right.
+/// Iterates over the actions of an element; a good one has one.
 fn actions<'a>(json: Json<'a>) -> impl Iterator<Item = (&'static str, Members<'a>)> {
     let member = move |name| Some((name, Members::of(json)?.structure(name)?));
     ["ConditionCheck", "Put", "Delete", "Update"]
@@ -282,7 +284,8 @@ fn actions<'a>(json: Json<'a>) -> impl Iterator<Item = (&'static str, Members<'a
         .filter_map(member)
 }
 
-/// The table of the element at `place`. Names are constraints: those of all actions are checked before the first action is.
+/// Reads the table of the element at `place`. Names are constraints: those of all actions are
+/// checked before the first action is.
 fn table_name(place: usize, json: Json<'_>) -> Result<Option<TableName>, WireError> {
     let Some((name, members)) = actions(json).next() else {
         return Ok(None);

@@ -1,4 +1,5 @@
-//! Exports and imports: what they have beside their declarations, and what is told of them (docs/dynamodb.md 20.3, 20.4).
+//! Exports and imports: the parts beside their declarations, and their descriptions
+//! (docs/dynamodb.md 20.3, 20.4).
 
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ impl Group<String> for Whole {
                 .extend_from_slice(json.to_string().as_bytes())
         });
         object.end();
-        // Nothing is lost: JSON is text.
+        // Lossless: JSON is text.
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 }
@@ -46,7 +47,7 @@ fn check_export(json: Json<'_>, members: Members<'_>, structure: &Structure) -> 
 }
 
 forms! {
-    /// An empty text is as none.
+    /// A text; an empty one counts as absent.
     NotEmpty of String, Shape::String, &[], |json, sender| Ok(String::read(json, sender)?.filter(|text| !text.is_empty()));
     Bucket of String, Shape::String, &[], |json, _| json.as_str().map(bucket).transpose();
     /// A column of CSV.
@@ -63,7 +64,7 @@ static WINDOW: Structure = Structure {
     ],
 };
 
-/// `ExportType` and what belongs to it.
+/// `ExportType` with its members.
 #[derive(Debug)]
 pub struct Window;
 
@@ -79,7 +80,7 @@ impl Group<Option<WindowRequest>> for Window {
     }
 }
 
-/// What an incremental export asks for; `None` for a full one.
+/// Reads the window of an incremental export; `None` for a full one.
 fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> {
     let specification = members.structure("IncrementalExportSpecification");
     if members.string("ExportType") != Some("INCREMENTAL_EXPORT") {
@@ -107,7 +108,8 @@ fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> 
     }))
 }
 
-/// `^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$`: no name that could leave the directory of buckets.
+/// Checks a bucket name, `^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$`: none can leave the directory of
+/// buckets.
 fn bucket(name: &str) -> Result<String, WireError> {
     let inner = name
         .bytes()
@@ -119,7 +121,7 @@ fn bucket(name: &str) -> Result<String, WireError> {
     Ok(name.to_owned())
 }
 
-/// How many a page has, by the name of either list.
+/// The size of a page, by the name of either list.
 #[derive(Debug)]
 pub struct PageLimit;
 
@@ -150,7 +152,7 @@ impl Form<String> for Token {
     }
 }
 
-/// An ARN as a token: hex digits, filled up to a multiple of eight bytes.
+/// Returns an ARN as a token: hex digits, padded to a multiple of eight bytes.
 fn token(arn: &str) -> String {
     let mut bytes = arn.as_bytes().to_vec();
     bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -165,7 +167,7 @@ fn of_token(token: &str) -> Result<String, ResourceError> {
     Ok(text.trim_end_matches('\0').to_owned())
 }
 
-/// The table to be made, as CreateTable is asked for it.
+/// The table to be created, in the form of CreateTable.
 #[derive(Debug)]
 pub struct NewTable;
 
@@ -183,7 +185,7 @@ impl Group<CreateTableRequest> for NewTable {
     }
 }
 
-/// What stands between the columns of CSV: one character.
+/// The character between the columns of CSV.
 #[derive(Debug)]
 pub struct Delimiter;
 
@@ -207,12 +209,12 @@ trees! {
     ListTransfersResponse<Import>: imports_to_json;
 }
 
-/// The table's ARN within an export's or import's.
+/// Returns the table's ARN within an export's or import's.
 fn table_arn(arn: &str) -> &str {
     arn.rsplitn(3, '/').last().unwrap_or_default()
 }
 
-/// A member of the request, which the description repeats.
+/// Returns a member of the request, which the description repeats.
 fn echoed<'r>(request: &'r Value, name: &str) -> Option<&'r Value> {
     request.get(name)
 }
@@ -221,7 +223,7 @@ fn request_of(echo: &str) -> Value {
     serde_json::from_str(echo).unwrap_or(Value::Null)
 }
 
-/// The body of ExportTableToPointInTime and DescribeExport.
+/// Returns the body of ExportTableToPointInTime and DescribeExport.
 fn export_to_json(export: &Export) -> Value {
     let request = request_of(&export.echo);
     let window = export.window.as_ref().map(|window| {
@@ -258,7 +260,7 @@ fn export_to_json(export: &Export) -> Value {
     json!({ "ExportDescription": description })
 }
 
-/// The body of ListExports.
+/// Returns the body of ListExports.
 fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
     let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.word(), "ExportType": of.type_text() });
     object! {
@@ -267,7 +269,7 @@ fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
     }
 }
 
-/// The body of ListImports.
+/// Returns the body of ListImports.
 fn imports_to_json(response: &ListTransfersResponse<Import>) -> Value {
     object! {
         "ImportSummaryList": response.transfers.iter().map(|import| described(import, false)).collect::<Value>(),

@@ -1,4 +1,4 @@
-//! JSON text into bytes, without a tree in between.
+//! A writer of JSON text into bytes, without a tree in between.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -8,25 +8,27 @@ use crate::codec::json::document::Json;
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::{Item, TableName, Word, arn};
 
-/// What decides how a body is written beside what it tells. Kept aside, as an operation takes its request.
+/// The request parameters that shape its response's body. It is kept apart, as the operation
+/// consumes its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// The tables as the request named them, by their ARNs if these were sent (docs/dynamodb.md 10.4).
+    /// The tables as the request named them, by their ARNs if these were sent (docs/dynamodb.md
+    /// 10.4).
     pub named: Vec<String>,
     pub detail: ReturnConsumedCapacity,
-    /// Of a request to another service: where its ARNs say that it is, see [`arn::home`]; empty, they are as ours.
+    /// The region and account in the ARNs of another service, see [`arn::home`]; empty for our own.
     pub home: String,
 }
 
 impl Context {
-    /// Of a request of which nothing decides anything.
+    /// The context of a request without such parameters.
     pub const PLAIN: Self = Self {
         named: Vec::new(),
         detail: ReturnConsumedCapacity::None,
         home: String::new(),
     };
 
-    /// Of the answer to a request.
+    /// Returns the context of the response to a request.
     #[must_use]
     pub fn of(json: Json<'_>) -> Self {
         let detail = json.get("ReturnConsumedCapacity").and_then(Json::as_str);
@@ -40,7 +42,7 @@ impl Context {
         }
     }
 
-    /// Of the answer to an operation on one table.
+    /// Returns the context of the response to an operation on one table.
     #[must_use]
     pub fn of_table(table: impl Into<String>, detail: ReturnConsumedCapacity) -> Self {
         Self {
@@ -50,7 +52,7 @@ impl Context {
         }
     }
 
-    /// A table as the request named it.
+    /// Returns a table as the request named it.
     #[must_use]
     pub fn shown<'n>(&'n self, table: &'n TableName) -> &'n str {
         let is_it = |sent: &&String| {
@@ -63,7 +65,7 @@ impl Context {
     }
 }
 
-/// The tables that a request names, as it names them.
+/// Returns the tables that a request names, as it names them.
 fn named(json: Json<'_>) -> Vec<String> {
     if let Some(table) = json.get("TableName").and_then(Json::as_str) {
         return vec![table.to_owned()];
@@ -79,14 +81,14 @@ fn named(json: Json<'_>) -> Vec<String> {
         .filter_map(Json::as_object)
         .flat_map(|action| action.values());
     let names = members.filter_map(|member| member.get("TableName")?.as_str());
-    // A plain name is told by the answer itself.
+    // The response itself has the plain names.
     names
         .filter(|name| name.contains(':'))
         .map(str::to_owned)
         .collect()
 }
 
-/// Writes the members of one object.
+/// A writer of the members of one object.
 #[derive(Debug)]
 pub struct ObjectWriter<'a> {
     out: &'a mut Vec<u8>,
@@ -95,13 +97,13 @@ pub struct ObjectWriter<'a> {
 }
 
 impl<'a> ObjectWriter<'a> {
-    /// Opens the object.
+    /// Opens an object.
     pub fn start(out: &'a mut Vec<u8>) -> Self {
         static PLAIN: Context = Context::PLAIN;
         Self::start_in(&PLAIN, out)
     }
 
-    /// The same of a body.
+    /// Opens an object with the context of a body.
     pub fn start_in(context: &'a Context, out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
         Self {
@@ -111,7 +113,16 @@ impl<'a> ObjectWriter<'a> {
         }
     }
 
-    /// Writes a member's name; the caller writes its value into what it gets.
+    /// Continues an object that `out` already has, up to and including the comma before this part.
+    pub fn resume_in(context: &'a Context, out: &'a mut Vec<u8>) -> Self {
+        Self {
+            out,
+            empty: true,
+            context,
+        }
+    }
+
+    /// Writes a member's name; returns the buffer for its value.
     pub fn member(&mut self, name: &str) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');
@@ -142,7 +153,7 @@ impl<'a> ObjectWriter<'a> {
     }
 }
 
-/// A tree of members; those without a value are left out.
+/// Builds a tree of members; those without a value are left out.
 macro_rules! object {
     ($($name:literal: $value:expr),* $(,)?) => {{
         let mut members = serde_json::Map::new();
@@ -154,16 +165,14 @@ pub(super) use object;
 
 /// Adds a member to a tree, if there is a value.
 pub fn add(members: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
-    // What is written here are texts, numbers and trees.
-    if let Some(value) = serde_json::to_value(value)
-        .ok()
-        .filter(|value| !value.is_null())
-    {
+    let value = serde_json::to_value(value);
+    debug_assert!(value.is_ok(), "{name} is a text, number or tree");
+    if let Some(value) = value.ok().filter(|value| !value.is_null()) {
         members.insert(name.to_owned(), value);
     }
 }
 
-/// A JSON array.
+/// Appends a JSON array.
 pub fn list<T>(
     values: impl Iterator<Item = T>,
     out: &mut Vec<u8>,
@@ -179,18 +188,18 @@ pub fn list<T>(
     out.push(b']');
 }
 
-/// A JSON string with its quotes.
+/// Appends a JSON string with its quotes.
 pub fn string(text: &str, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail, and every text is a JSON string.
     let _ = serde_json::to_writer(&mut *out, text);
 }
 
-/// A whole number.
+/// Appends a whole number.
 pub fn whole(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(value.to_string().as_bytes());
 }
 
-/// A double as the service writes them: `0.5`, `1.0`.
+/// Appends a double as the service writes them: `0.5`, `1.0`.
 pub fn double(value: f64, out: &mut Vec<u8>) {
     // `Debug` keeps the point that `Display` leaves out.
     out.extend_from_slice(format!("{value:?}").as_bytes());

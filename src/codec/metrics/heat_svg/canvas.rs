@@ -1,4 +1,5 @@
-//! What the picture is drawn with: shapes, texts that keep to their room, the colours of light and dark, and how numbers are written.
+//! The drawing tools of the picture: shapes, texts that keep to their space, the colours of light
+//! and dark, and the forms of numbers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,10 +7,11 @@ use std::fmt::Write as _;
 pub const WIDTH: f64 = 1120.0;
 pub const MARGIN: f64 = 32.0;
 pub const RIGHT: f64 = WIDTH - MARGIN;
-/// Radius of the marks of keys.
+/// The radius of the marks of keys.
 pub const MARK: f64 = 8.0;
 
-/// Light is what viewers show that know nothing of the reader's scheme, so it has a paper of its own.
+/// The colours of both schemes. A viewer that does not know the reader's scheme shows the light
+/// one, so it has a paper of its own.
 const COLOURS: &str = "\
 svg{background:#fbfbf9}text{fill:#1d2733}.paper{fill:#fbfbf9}.dim{fill:#586574}.loud{fill:#b3123b;font-weight:bold}.mid{text-anchor:middle}.end{text-anchor:end}
 .rule{stroke:#c9d0d7;fill:none}.lead{stroke:#6b7885;fill:none}.cut{fill:#fbfbf9}.stop{fill:#b3123b}
@@ -28,8 +30,9 @@ const MONO: &str = ";font-family:ui-monospace,'DejaVu Sans Mono',monospace";
 pub struct Canvas(String);
 
 impl Canvas {
-    /// A text at its base line, in so many pixels; what does not fit is cut, and whole when pointed at.
-    pub fn text(&mut self, (x, y): (f64, f64), classes: &str, room: f64, content: &str) {
+    /// Draws a text at its base line in at most `room` pixels. A longer text is cut, and shown
+    /// whole on hover.
+    pub fn text(&mut self, x: f64, y: f64, classes: &str, room: f64, content: &str) {
         let fitted = fitted(content, classes, room);
         let title = if fitted.contains('…') {
             format!("<title>{}</title>", escaped(content))
@@ -42,21 +45,15 @@ impl Canvas {
         ));
     }
 
-    pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    pub fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         self.put(format_args!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"));
     }
 
-    /// A part of a track; what is more than all of it is as long as all.
-    pub fn bar(
-        &mut self,
-        class: &str,
-        (x, y): (f64, f64),
-        (width, height): (f64, f64),
-        share: f64,
-    ) {
-        self.rect("track", (x, y), (width, height));
+    /// Draws a part of a track; a share above one fills it.
+    pub fn bar(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64, share: f64) {
+        self.rect("track", x, y, width, height);
         if share > 0.0 {
-            self.rect(class, (x, y), ((width * share).clamp(1.0, width), height));
+            self.rect(class, x, y, (width * share).clamp(1.0, width), height);
         }
     }
 
@@ -64,13 +61,13 @@ impl Canvas {
         self.put(format_args!("<path class=\"{class}\" d=\"{shape}\"/>"));
     }
 
-    /// The sign of throttled requests, 10 pixels wide and 9 high.
-    pub fn stop(&mut self, (middle, top): (f64, f64)) {
+    /// Draws the sign of throttled requests, 10 pixels wide and 9 high.
+    pub fn stop(&mut self, middle: f64, top: f64) {
         self.path("stop", &format!("M{middle:.1} {top:.1}l5 9h-10z"));
     }
 
-    /// The mark of a key: round for what is asked for most, square for what is largest.
-    pub fn mark(&mut self, (x, y): (f64, f64), key: Mark) {
+    /// Draws the mark of a key: round for the hottest, square for the largest.
+    pub fn mark(&mut self, x: f64, y: f64, key: Mark) {
         let (class, label) = match key {
             Mark::Hot(rank) => ("hotmark", char::from_digit(rank + 1, 10)),
             Mark::Big(rank) => ("key", char::from_u32(u32::from('A') + rank)),
@@ -79,13 +76,14 @@ impl Canvas {
             Mark::Hot(_) => self.put(format_args!(
                 "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{MARK}\"/>"
             )),
-            Mark::Big(_) => self.rect(class, (x - MARK, y - MARK), (2.0 * MARK, 2.0 * MARK)),
+            Mark::Big(_) => self.rect(class, x - MARK, y - MARK, 2.0 * MARK, 2.0 * MARK),
         }
+        debug_assert!(label.is_some(), "{key:?} has no label");
         let label = label.map(String::from).unwrap_or_default();
-        self.text((x, y + 3.6), "rank mid", 2.0 * MARK, &label);
+        self.text(x, y + 3.6, "rank mid", 2.0 * MARK, &label);
     }
 
-    /// A group that says this when it is pointed at.
+    /// Draws a group with the text `tip` on hover.
     pub fn group(&mut self, tip: &str, draw: impl FnOnce(&mut Self)) {
         self.put(format_args!("<g><title>{}</title>", escaped(tip)));
         draw(self);
@@ -97,7 +95,7 @@ impl Canvas {
         let _ = writeln!(self.0, "{element}");
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     #[must_use]
     pub fn finish(self, title: &str, height: f64) -> String {
         let size = format!("width=\"{WIDTH}\" height=\"{height:.0}\"");
@@ -126,14 +124,14 @@ impl Canvas {
     }
 }
 
-/// A key's rank among those asked for most, or among the largest, from 0.
+/// A key's rank among the hottest, or among the largest, from 0.
 #[derive(Debug, Clone, Copy)]
 pub enum Mark {
     Hot(u32),
     Big(u32),
 }
 
-/// A class of text: its size in pixels, whether it is bold, whether all characters are as wide.
+/// A class of text: its size in pixels, and whether it is bold and monospaced.
 pub struct Face {
     pub class: &'static str,
     pub size: f64,
@@ -141,7 +139,7 @@ pub struct Face {
     pub is_mono: bool,
 }
 
-/// What has none of these classes is 13 pixels high.
+/// The faces by class; text without one of these classes is 13 pixels high.
 pub const FACES: [Face; 5] = [
     Face {
         class: "big",
@@ -182,7 +180,7 @@ const BODY: Face = Face {
     is_mono: false,
 };
 
-/// The face of a text with these classes.
+/// Returns the face of a text with these classes.
 #[must_use]
 pub fn face(classes: &str) -> &'static Face {
     FACES
@@ -191,7 +189,8 @@ pub fn face(classes: &str) -> &'static Face {
         .unwrap_or(&BODY)
 }
 
-/// Pixels that a text takes at most, by the widths of `DejaVu` Sans, which is wider than what most screens have.
+/// Returns the largest width of a text in pixels, by the widths of `DejaVu` Sans, which is wider
+/// than the fonts of most screens.
 #[must_use]
 pub fn width(text: &str, classes: &str) -> f64 {
     let face = face(classes);
@@ -207,7 +206,7 @@ pub fn width(text: &str, classes: &str) -> f64 {
         * bold
 }
 
-/// Width of a character by the height of its font.
+/// Returns the width of a character as a multiple of its font's height.
 fn ems(character: char, is_mono: bool) -> f64 {
     match character {
         ' '..='~' | '…' if is_mono => 0.61,
@@ -216,21 +215,23 @@ fn ems(character: char, is_mono: bool) -> f64 {
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' => 1.0,
         'A'..='Z' | '#' | '&' | '+' | '<' | '=' | '>' | '~' => 0.84,
         ' '..='~' => 0.64,
-        // Chinese and its like have whole squares, pictures more; what lies before is not wider than a capital.
+        // Chinese and its like have whole squares, pictures more; the characters below are not
+        // wider than a capital.
         '\0'..'\u{1100}' | '\u{2000}'..'\u{2100}' => 1.0,
         '\u{1100}'..'\u{1_F000}' => 1.1,
         _ => 1.4,
     }
 }
 
-/// A text that fits: without what breaks XML or turns the direction of the line, and with `…` for its middle where it is too long.
+/// Returns a text that fits: without characters that break XML or turn the direction of the line,
+/// and with `…` for its middle if it is too long.
 #[must_use]
 pub fn fitted<'a>(text: &'a str, classes: &str, room: f64) -> Cow<'a, str> {
     let text = clean(text);
     if width(&text, classes) <= room {
         return text;
     }
-    // The beginning says what it is, the end which one.
+    // The beginning says which kind of thing it is, the end which one.
     let room = room - width("…", classes);
     let head = bytes_within(text.chars(), classes, room * 0.6);
     let room = room - width(&text[..head], classes);
@@ -238,7 +239,7 @@ pub fn fitted<'a>(text: &'a str, classes: &str, room: f64) -> Cow<'a, str> {
     Cow::Owned(format!("{}…{}", &text[..head], &text[text.len() - tail..]))
 }
 
-/// Bytes of the first characters that fit.
+/// Returns the number of bytes of the first characters that fit.
 fn bytes_within(characters: impl Iterator<Item = char>, classes: &str, room: f64) -> usize {
     let mut used = 0.0;
     let fits = |character: &char| {
@@ -249,7 +250,8 @@ fn bytes_within(characters: impl Iterator<Item = char>, classes: &str, room: f64
 }
 
 fn clean(text: &str) -> Cow<'_, str> {
-    // Control characters and the two that are none are not allowed in XML; marks of direction turn what stands beside them.
+    // XML allows no control characters and no noncharacters; direction marks reorder their
+    // neighbours.
     let is_bad = |c: char| {
         c.is_control()
             || matches!(c, '\u{FFFE}' | '\u{FFFF}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
@@ -261,7 +263,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// As XML has it in text and attributes.
+/// Escapes text for XML content and attributes.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     clean(text)
@@ -271,7 +273,7 @@ pub fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// `1 item`, `2 items`.
+/// Returns `1 item`, `2 items`.
 #[must_use]
 pub fn counted(count: u64, what: &str) -> String {
     format!(
@@ -281,7 +283,7 @@ pub fn counted(count: u64, what: &str) -> String {
     )
 }
 
-/// A share of one.
+/// Returns a share of one as a percentage.
 #[must_use]
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
@@ -292,7 +294,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Units a second, three digits or so.
+/// Returns units a second with about three digits.
 #[must_use]
 pub fn rate(number: f64) -> String {
     match number {
@@ -303,14 +305,14 @@ pub fn rate(number: f64) -> String {
     }
 }
 
-/// Rounded; more than a million billions are none that are drawn.
+/// Rounds to a whole number; values beyond `u64` are never drawn.
 fn whole(number: f64) -> u64 {
     format!("{:.0}", number.max(0.0))
         .parse()
         .unwrap_or(u64::MAX)
 }
 
-/// A count in at most six characters.
+/// Returns a count in at most six characters.
 #[must_use]
 pub fn count(count: u64) -> String {
     match count {
@@ -319,7 +321,7 @@ pub fn count(count: u64) -> String {
     }
 }
 
-/// `1.5 KB`; a KB has 1,024 bytes.
+/// Returns `1.5 KB`; a KB has 1,024 bytes.
 #[must_use]
 pub fn human(bytes: u64) -> String {
     scaled(
@@ -339,7 +341,7 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     format!("{value:.digits$}{}", units[unit])
 }
 
-/// `1,234,567`
+/// Returns `1,234,567`.
 #[must_use]
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
@@ -446,7 +448,8 @@ mod tests {
 
     #[test]
     fn widths_are_not_less_than_those_of_the_widest_common_font() {
-        // In DejaVu Sans, its bold form and DejaVu Sans Mono, as a browser measures them; and not so much more that room is wasted.
+        // The widths that a browser measures in DejaVu Sans, its bold form and DejaVu Sans Mono;
+        // the estimate must not waste much space.
         let measured = [
             ("The same as tables: partitions/*.tsv", "", 231.5),
             ("0 of 12,000 RCU/s warm, 100 %", "", 206.9),

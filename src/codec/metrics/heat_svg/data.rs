@@ -1,11 +1,11 @@
-//! What is drawn of a table, and how hot it is.
+//! The data of the picture of a table, and the heat of its partitions.
 
 use crate::model::layout::{
     BigCollection, HotKey, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan,
 };
 use crate::model::schema::ProvisionedThroughput;
 
-/// Keys named of each kind in a lane.
+/// The most keys named of each kind in a lane.
 pub const KEYS_MAX: usize = 6;
 
 /// A table with its global indexes.
@@ -15,47 +15,49 @@ pub struct Picture {
     /// The window in which the load is counted.
     pub span: TimeSpan,
     pub limits: PartitionLimits,
-    /// The base first.
+    /// The lanes, the base first.
     pub lanes: Vec<Lane>,
 }
 
 /// A table's base or one of its global indexes.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    /// Its path below the table's directory.
+    /// The path below the table's directory.
     pub title: String,
-    /// Names of its key attributes.
+    /// The names of the key attributes.
     pub keys: String,
-    /// What it may take in a second.
+    /// The units that the lane may take in a second.
     pub units: ProvisionedThroughput,
-    /// On demand the units are what it is warm for, and partitions have no shares of them.
+    /// True if the units are provisioned. On demand they are its warm throughput, and partitions
+    /// have no shares of them.
     pub is_provisioned: bool,
-    /// In the order of the hash space.
+    /// The partitions in the order of the hash space.
     pub partitions: Vec<(PartitionReport, PartitionContent)>,
-    /// The hottest first.
+    /// The hottest keys, hottest first.
     pub hot: Vec<Named<HotKey>>,
-    /// The largest first.
+    /// The largest keys, largest first.
     pub big: Vec<Named<BigCollection>>,
 }
 
-/// A key's heat or size, and what the key is called.
+/// A key's heat or size, with the key's name.
 #[derive(Debug, Clone)]
 pub struct Named<T> {
     pub about: T,
-    /// Of the partition key.
+    /// The digest of the partition key.
     pub digest: [u8; 16],
     pub name: String,
 }
 
-/// Reads and writes: units a second, or shares of what may be taken.
+/// Reads and writes: units a second, or shares of a limit.
 pub type Both = [f64; 2];
 
-/// What one partition may be asked for in a second.
+/// The limits of one partition in a second.
 #[derive(Debug, Clone, Copy)]
 pub struct Ceilings {
-    /// The even share of the provisioned units, not more than a partition gives; on demand what a partition gives.
+    /// The even share of the provisioned units, at most the partition's own limit; on demand that
+    /// limit.
     pub share: Both,
-    /// What a partition gives.
+    /// The partition's own limit.
     pub hard: Both,
 }
 
@@ -73,8 +75,9 @@ impl Ceilings {
         Self { share, hard }
     }
 
-    /// How much of what stops it first. Units that are not used are saved, so a share of them is of the mean; what a partition gives, for
-    /// reads and writes together, is gone with each second.
+    /// Returns the load as a share of the limit that is met first. Unused units are saved, so the
+    /// share of them is of the mean. A partition's own limit, for reads and writes together, is
+    /// lost with each second.
     #[must_use]
     pub fn heat(&self, mean: Both, busiest: Both) -> f64 {
         let [read, write] = shares(mean, self.share);
@@ -83,7 +86,7 @@ impl Ceilings {
     }
 }
 
-/// Units a second of a lane.
+/// Returns the units a second of a lane.
 #[must_use]
 pub fn units(lane: &Lane) -> Both {
     [
@@ -92,36 +95,37 @@ pub fn units(lane: &Lane) -> Both {
     ]
 }
 
-/// What is asked for as a share of what may be; 0 where nothing may be.
+/// Returns a load as shares of its limits; 0 where the limit is 0.
 #[must_use]
 pub fn shares(load: Both, of: Both) -> Both {
     let share = |load: f64, of: f64| if of > 0.0 { load / of } else { 0.0 };
     [share(load[0], of[0]), share(load[1], of[1])]
 }
 
-/// Units a second of a load over so many seconds.
+/// Returns the units a second of a load over `seconds`.
 #[must_use]
 pub fn rates(load: &Load, seconds: f64) -> Both {
     [load.read / seconds, load.write / seconds]
 }
 
-/// Of the kind alone.
+/// Returns the load of that kind alone.
 #[must_use]
 pub fn only(kind: usize, load: Both) -> Both {
     std::array::from_fn(|at| if at == kind { load[at] } else { 0.0 })
 }
 
-/// Where a place is in the hash space, from 0 to 1, by its first four bytes, which are finer than any pixel.
+/// Returns the position in the hash space from 0 to 1, by the first four bytes, which are finer
+/// than any pixel.
 #[must_use]
 pub fn hash_share(place: &[u8]) -> f64 {
     let byte = |at: usize| place.get(at).copied().unwrap_or(0);
     f64::from(u32::from_be_bytes([byte(0), byte(1), byte(2), byte(3)])) / 4_294_967_296.0
 }
 
-/// Heats that have a colour of their own: percents from which each begins. The first is for none.
+/// The heats with a colour of their own: the percent from which each begins. The first is for none.
 pub const STEPS: [f64; 7] = [0.0, 0.0, 10.0, 30.0, 60.0, 80.0, 100.0];
 
-/// The place of a heat's colour.
+/// Returns the index of a heat's colour.
 #[must_use]
 pub fn step(share: f64) -> usize {
     match share * 100.0 {

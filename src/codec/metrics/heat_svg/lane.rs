@@ -1,4 +1,5 @@
-//! A table's base or an index: what it takes of its units, where in the hash space, its partitions as rows, and its outstanding keys.
+//! A table's base or an index: its consumption of its units, its place in the hash space, its
+//! partitions as rows, and its outstanding keys.
 
 use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT, count, counted, human, percent, rate};
 use super::data::{
@@ -11,12 +12,12 @@ const ROW: f64 = 22.0;
 const KEY_ROW: f64 = 21.0;
 const BAR: f64 = 8.0;
 const THIN: f64 = 3.0;
-/// Names of reads and writes.
+/// The names of reads and writes, with their units.
 const KINDS: [(&str, &str); 2] = [("reads", "RCU/s"), ("writes", "WCU/s")];
-/// A share of a partition's bytes in one key from which its row says so loudly.
+/// The share of a partition's bytes in one key from which its row says so loudly.
 const LOUD_SHARE: f64 = 0.4;
 
-// Columns of the partitions, from the left.
+// The columns of the partitions, from the left.
 const NAME: f64 = MARGIN + 16.0;
 const HASH: f64 = 110.0;
 const SIZE: (f64, f64) = (200.0, 110.0);
@@ -24,17 +25,17 @@ const BYTES_END: f64 = 366.0;
 const ITEMS_END: f64 = 424.0;
 const KEY_SHARE_END: f64 = 476.0;
 const KEY_NAME: (f64, f64) = (484.0, 156.0);
-/// Of reads and of writes: where the bar begins.
+/// The left edges of the bars of reads and of writes.
 const LOADS: Both = [656.0, 850.0];
 const LOAD_BAR: f64 = 90.0;
-/// From the bar's beginning: the ends of the rate and of the share.
+/// The right edges of the rate and of the share, from the bar's left edge.
 const LOAD_ENDS: Both = [138.0, 184.0];
 const STOP: f64 = 1043.0;
 
-/// Where the second list of keys begins.
+/// The left edge of the second list of keys.
 const SECOND: f64 = 580.0;
 
-/// Draws a lane; it says where it ends.
+/// Draws a lane; returns its bottom edge.
 pub fn draw(canvas: &mut Canvas, picture: &Picture, lane: &Lane, rows_max: usize, top: f64) -> f64 {
     let drawing = Drawing {
         lane,
@@ -64,7 +65,7 @@ impl Drawing<'_> {
         self.picture.span.window.seconds()
     }
 
-    /// What it is, what lies in it, and what it takes of its units.
+    /// Draws the title, the content, and the consumption of its units.
     fn head(&self, canvas: &mut Canvas, top: f64) {
         let (content, load) = sums(self.lane.partitions.iter());
         let (paid, warm) = if self.lane.is_provisioned {
@@ -78,25 +79,28 @@ impl Drawing<'_> {
             counted(content.items, "item"),
             human(content.billed_bytes)
         );
-        canvas.text((MARGIN, top + 14.0), "lane", 366.0, &self.lane.title);
+        canvas.text(MARGIN, top + 14.0, "lane", 366.0, &self.lane.title);
         canvas.text(
-            (MARGIN + 378.0, top + 14.0),
+            MARGIN + 378.0,
+            top + 14.0,
             "dim",
             310.0,
             &format!("{paid}, by {}", self.lane.keys),
         );
-        canvas.text((RIGHT, top + 14.0), "dim end", 330.0, &lies);
+        canvas.text(RIGHT, top + 14.0, "dim end", 330.0, &lies);
         let taken = rates(&load, self.seconds());
         let taken_shares = shares(taken, units(self.lane));
         let throttles = [load.read_throttles, load.write_throttles];
         for (kind, x) in [(0, MARGIN), (1, 570.0)] {
             let (word, unit) = KINDS[kind];
-            canvas.text((x, top + 38.0), "", 48.0, word);
+            canvas.text(x, top + 38.0, "", 48.0, word);
             let class = format!("h{}", step(taken_shares[kind]));
             canvas.bar(
                 &class,
-                (x + 52.0, top + 28.0),
-                (120.0, 11.0),
+                x + 52.0,
+                top + 28.0,
+                120.0,
+                11.0,
                 taken_shares[kind],
             );
             let of = rate(units(self.lane)[kind]);
@@ -105,8 +109,8 @@ impl Drawing<'_> {
                 rate(taken[kind]),
                 percent(taken_shares[kind])
             );
-            canvas.text((x + 180.0, top + 38.0), "", 262.0, &says);
-            self.throttled(canvas, (x + 456.0, top + 38.0), throttles[kind]);
+            canvas.text(x + 180.0, top + 38.0, "", 262.0, &says);
+            self.throttled(canvas, x + 456.0, top + 38.0, throttles[kind]);
         }
     }
 
@@ -122,7 +126,7 @@ impl Drawing<'_> {
             ("", LOADS[1], "writes: of its limit, WCU/s"),
         ];
         for (class, x, head) in heads {
-            canvas.text((x, base), &format!("small dim{class}"), 190.0, head);
+            canvas.text(x, base, &format!("small dim{class}"), 190.0, head);
         }
         let shown = outstanding(&self.lane.partitions, rows_max);
         let bytes_max = self
@@ -133,7 +137,7 @@ impl Drawing<'_> {
             .max()
             .unwrap_or(0);
         let mut y = top + 16.0;
-        for (report, content) in shown.iter().filter_map(|at| self.lane.partitions.get(*at)) {
+        for (report, content) in shown.iter().map(|at| &self.lane.partitions[*at]) {
             let row = Row {
                 report,
                 content,
@@ -165,27 +169,32 @@ impl Drawing<'_> {
         );
         canvas.rect(
             &format!("h{}", step(self.ceilings.heat(load, busiest))),
-            (MARGIN, y + 3.0),
-            (10.0, ROW - 7.0),
+            MARGIN,
+            y + 3.0,
+            10.0,
+            ROW - 7.0,
         );
         canvas.text(
-            (NAME, base),
+            NAME,
+            base,
             "",
             HASH - NAME - 4.0,
             &format!("p{:02}", row.report.id),
         );
         canvas.text(
-            (HASH, base),
+            HASH,
+            base,
             "small dim",
             SIZE.0 - HASH - 6.0,
             &hashes(row.report),
         );
         let bytes = row.content.billed_bytes as f64;
-        let at = (SIZE.0, y + 5.0);
         canvas.bar(
             "size",
-            at,
-            (SIZE.1, 10.0),
+            SIZE.0,
+            y + 5.0,
+            SIZE.1,
+            10.0,
             bytes / row.bytes_max.max(1) as f64,
         );
         self.content(canvas, base, row.content);
@@ -194,50 +203,54 @@ impl Drawing<'_> {
             let share = (key.about.billed_bytes as f64 / bytes).min(1.0);
             canvas.rect(
                 "key",
-                at,
-                (
-                    (SIZE.1 * share * bytes / row.bytes_max as f64).max(1.0),
-                    10.0,
-                ),
+                SIZE.0,
+                y + 5.0,
+                (SIZE.1 * share * bytes / row.bytes_max as f64).max(1.0),
+                10.0,
             );
             let class = if share >= LOUD_SHARE {
                 "small loud end"
             } else {
                 "small dim end"
             };
-            canvas.text((KEY_SHARE_END, base), class, 44.0, &percent(share));
-            canvas.text((KEY_NAME.0, base), "mono", KEY_NAME.1, &key.name);
+            canvas.text(KEY_SHARE_END, base, class, 44.0, &percent(share));
+            canvas.text(KEY_NAME.0, base, "mono", KEY_NAME.1, &key.name);
         }
         for kind in [0, 1] {
-            self.load(canvas, (kind, y), only(kind, load), only(kind, busiest));
+            self.load(canvas, kind, y, only(kind, load), only(kind, busiest));
         }
-        self.throttled(canvas, (STOP, base), row.report.load.throttles());
+        self.throttled(canvas, STOP, base, row.report.load.throttles());
     }
 
     fn content(&self, canvas: &mut Canvas, base: f64, content: &PartitionContent) {
         canvas.text(
-            (BYTES_END, base),
+            BYTES_END,
+            base,
             "small end",
             BYTES_END - SIZE.0 - SIZE.1 - 6.0,
             &human(content.billed_bytes),
         );
         canvas.text(
-            (ITEMS_END, base),
+            ITEMS_END,
+            base,
             "small end",
             ITEMS_END - BYTES_END - 6.0,
             &count(content.items),
         );
     }
 
-    /// Reads or writes of a partition: above against its limit, below against what a partition gives.
-    fn load(&self, canvas: &mut Canvas, (kind, y): (usize, f64), load: Both, busiest: Both) {
+    /// Draws the reads or writes of a partition: above against its limit, below against the
+    /// partition's own limit.
+    fn load(&self, canvas: &mut Canvas, kind: usize, y: f64, load: Both, busiest: Both) {
         let (x, base) = (LOADS[kind], y + 14.0);
-        self.bar(canvas, (x, y + 3.0), (LOAD_BAR, BAR), load, busiest);
+        self.bar(canvas, x, y + 3.0, LOAD_BAR, BAR, load, busiest);
         let of_hard = shares(load, self.ceilings.hard)[kind];
         canvas.bar(
             &format!("h{}", step(of_hard)),
-            (x, y + 3.0 + BAR + 1.0),
-            (LOAD_BAR, THIN),
+            x,
+            y + 3.0 + BAR + 1.0,
+            LOAD_BAR,
+            THIN,
             of_hard,
         );
         let of_limit = shares(load, self.ceilings.share)[kind];
@@ -247,14 +260,16 @@ impl Drawing<'_> {
             "small dim end"
         };
         canvas.text(
-            (x + LOAD_ENDS[0], base),
+            x + LOAD_ENDS[0],
+            base,
             class,
             LOAD_ENDS[0] - LOAD_BAR - 4.0,
             &rate(load[kind]),
         );
         if of_limit > 0.0 {
             canvas.text(
-                (x + LOAD_ENDS[1], base),
+                x + LOAD_ENDS[1],
+                base,
                 class,
                 LOAD_ENDS[1] - LOAD_ENDS[0] - 4.0,
                 &percent(of_limit),
@@ -262,12 +277,15 @@ impl Drawing<'_> {
         }
     }
 
-    /// As long as the mean, as hot as the nearest limit, with a tick at the busiest second.
+    /// Draws a bar as long as the mean, in the heat of the nearest limit, with a tick at the
+    /// busiest second.
     fn bar(
         &self,
         canvas: &mut Canvas,
-        at: (f64, f64),
-        size: (f64, f64),
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
         load: Both,
         busiest: Both,
     ) {
@@ -278,32 +296,37 @@ impl Drawing<'_> {
         };
         canvas.bar(
             &format!("h{}", step(self.ceilings.heat(load, busiest))),
-            at,
-            size,
+            x,
+            y,
+            width,
+            height,
             of_limit(load),
         );
         if of_limit(busiest) > 0.0 {
             canvas.rect(
                 "tick",
-                (at.0 + size.0 * of_limit(busiest).min(1.0) - 1.0, at.1 - 1.0),
-                (2.0, size.1 + 2.0),
+                x + width * of_limit(busiest).min(1.0) - 1.0,
+                y - 1.0,
+                2.0,
+                height + 2.0,
             );
         }
     }
 
-    fn throttled(&self, canvas: &mut Canvas, (x, base): (f64, f64), throttles: u64) {
+    fn throttled(&self, canvas: &mut Canvas, x: f64, base: f64, throttles: u64) {
         if throttles > 0 {
-            canvas.stop((x, base - 9.0));
-            canvas.text((x + 8.0, base), "small loud", 50.0, &count(throttles));
+            canvas.stop(x, base - 9.0);
+            canvas.text(x + 8.0, base, "small loud", 50.0, &count(throttles));
         }
     }
 
-    /// What is not shown by itself.
+    /// Draws one row for the partitions without a row of their own.
     fn others(&self, canvas: &mut Canvas, y: f64, others: &[&(PartitionReport, PartitionContent)]) {
         let (content, load) = sums(others.iter().copied());
         let base = y + 14.0;
         canvas.text(
-            (NAME, base),
+            NAME,
+            base,
             "dim",
             SIZE.0 + SIZE.1 - NAME,
             &format!("…{} in all", counted(others.len() as u64, "more partition")),
@@ -312,16 +335,17 @@ impl Drawing<'_> {
         let asked = rates(&load, self.seconds());
         for kind in [0, 1] {
             canvas.text(
-                (LOADS[kind] + LOAD_ENDS[0], base),
+                LOADS[kind] + LOAD_ENDS[0],
+                base,
                 "small dim end",
                 LOAD_ENDS[0],
                 &rate(asked[kind]),
             );
         }
-        self.throttled(canvas, (STOP, base), load.throttles());
+        self.throttled(canvas, STOP, base, load.throttles());
     }
 
-    /// All numbers of a row, for who points at it.
+    /// Returns all numbers of a row, for its hover text.
     fn tip(&self, row: &Row<'_>) -> String {
         let ([read, write], [most_read, most_write]) = (
             rates(&row.report.load, self.seconds()),
@@ -342,16 +366,17 @@ impl Drawing<'_> {
         )
     }
 
-    /// The keys that are asked for most, and beside them those that are largest.
+    /// Draws the hottest keys, and beside them the largest.
     fn keys(&self, canvas: &mut Canvas, top: f64) -> f64 {
         let window = self.picture.span.window.name();
         canvas.text(
-            (MARGIN, top + 12.0),
+            MARGIN,
+            top + 12.0,
             "",
             214.0,
             &format!("asked for most, last {window}"),
         );
-        canvas.text((SECOND, top + 12.0), "", 200.0, "largest by bytes");
+        canvas.text(SECOND, top + 12.0, "", 200.0, "largest by bytes");
         let of_hot = [
             (250.0, "", "of its limit"),
             (410.0, " end", "RCU/s"),
@@ -372,20 +397,20 @@ impl Drawing<'_> {
             .filter(|(is_empty, _)| !is_empty)
             .flat_map(|(_, heads)| heads)
         {
-            canvas.text((*x, top + 12.0), &format!("small dim{class}"), 90.0, head);
+            canvas.text(*x, top + 12.0, &format!("small dim{class}"), 90.0, head);
         }
         for (rank, key) in (0..).zip(self.lane.hot.iter().take(KEYS_MAX)) {
-            self.hot(canvas, top + 20.0 + KEY_ROW * f64::from(rank), (rank, key));
+            self.hot(canvas, top + 20.0 + KEY_ROW * f64::from(rank), rank, key);
         }
         for (rank, key) in (0..).zip(self.lane.big.iter().take(KEYS_MAX)) {
-            self.big(canvas, top + 20.0 + KEY_ROW * f64::from(rank), (rank, key));
+            self.big(canvas, top + 20.0 + KEY_ROW * f64::from(rank), rank, key);
         }
         let none = [
             (self.lane.hot.is_empty(), MARGIN, "nothing was asked for"),
             (self.lane.big.is_empty(), SECOND, "there is nothing in it"),
         ];
         for (_, x, says) in none.into_iter().filter(|(is_empty, ..)| *is_empty) {
-            canvas.text((x, top + 34.0), "dim", 300.0, says);
+            canvas.text(x, top + 34.0, "dim", 300.0, says);
         }
         let rows = self
             .lane
@@ -396,7 +421,7 @@ impl Drawing<'_> {
         top + 20.0 + KEY_ROW * rows as f64
     }
 
-    fn hot(&self, canvas: &mut Canvas, y: f64, (rank, key): (u32, &Named<HotKey>)) {
+    fn hot(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &Named<HotKey>) {
         let base = y + 14.0;
         let (load, busiest) = (
             rates(&key.about.load, self.seconds()),
@@ -406,48 +431,51 @@ impl Drawing<'_> {
             .into_iter()
             .fold(0.0, f64::max);
         let whole = sums(self.lane.partitions.iter()).1.weight();
-        canvas.mark((MARGIN + MARK, y + 10.0), Mark::Hot(rank));
-        canvas.text((MARGIN + 24.0, base), "mono", 150.0, &key.name);
+        canvas.mark(MARGIN + MARK, y + 10.0, Mark::Hot(rank));
+        canvas.text(MARGIN + 24.0, base, "mono", 150.0, &key.name);
         canvas.text(
-            (212.0, base),
+            212.0,
+            base,
             "small dim",
             34.0,
             &format!("p{:02}", key.about.partition),
         );
-        self.bar(canvas, (250.0, y + 5.0), (70.0, 10.0), load, busiest);
+        self.bar(canvas, 250.0, y + 5.0, 70.0, 10.0, load, busiest);
         let of_load = if whole > 0.0 {
             (key.about.load.weight() / whole).min(1.0)
         } else {
             0.0
         };
-        canvas.text((362.0, base), "small end", 38.0, &percent(of_limit));
-        canvas.text((410.0, base), "small end", 44.0, &rate(load[0]));
-        canvas.text((458.0, base), "small end", 44.0, &rate(load[1]));
-        canvas.text((502.0, base), "small dim end", 40.0, &percent(of_load));
-        self.throttled(canvas, (516.0, base), key.about.load.throttles());
+        canvas.text(362.0, base, "small end", 38.0, &percent(of_limit));
+        canvas.text(410.0, base, "small end", 44.0, &rate(load[0]));
+        canvas.text(458.0, base, "small end", 44.0, &rate(load[1]));
+        canvas.text(502.0, base, "small dim end", 40.0, &percent(of_load));
+        self.throttled(canvas, 516.0, base, key.about.load.throttles());
     }
 
-    fn big(&self, canvas: &mut Canvas, y: f64, (rank, key): (u32, &Named<BigCollection>)) {
+    fn big(&self, canvas: &mut Canvas, y: f64, rank: u32, key: &Named<BigCollection>) {
         let base = y + 14.0;
         let whole = sums(self.lane.partitions.iter()).0.billed_bytes.max(1);
         let share = (key.about.billed_bytes as f64 / whole as f64).min(1.0);
-        canvas.mark((SECOND + MARK, y + 10.0), Mark::Big(rank));
-        canvas.text((SECOND + 24.0, base), "mono", 186.0, &key.name);
+        canvas.mark(SECOND + MARK, y + 10.0, Mark::Big(rank));
+        canvas.text(SECOND + 24.0, base, "mono", 186.0, &key.name);
         canvas.text(
-            (796.0, base),
+            796.0,
+            base,
             "small dim",
             34.0,
             &format!("p{:02}", key.about.partition),
         );
-        canvas.bar("key", (836.0, y + 5.0), (90.0, 10.0), share);
-        canvas.text((966.0, base), "small end", 36.0, &percent(share));
+        canvas.bar("key", 836.0, y + 5.0, 90.0, 10.0, share);
+        canvas.text(966.0, base, "small end", 36.0, &percent(share));
         canvas.text(
-            (1030.0, base),
+            1030.0,
+            base,
             "small end",
             58.0,
             &human(key.about.billed_bytes),
         );
-        canvas.text((RIGHT, base), "small end", 52.0, &count(key.about.items));
+        canvas.text(RIGHT, base, "small end", 52.0, &count(key.about.items));
     }
 }
 
@@ -456,11 +484,11 @@ struct Row<'a> {
     report: &'a PartitionReport,
     content: &'a PartitionContent,
     largest: Option<&'a Named<BigCollection>>,
-    /// Of the lane's largest partition.
+    /// The bytes of the lane's largest partition.
     bytes_max: u64,
 }
 
-/// What lies in partitions and what was asked of them.
+/// Returns the content of the partitions and the load on them, in total.
 fn sums<'a>(
     partitions: impl Iterator<Item = &'a (PartitionReport, PartitionContent)>,
 ) -> (PartitionContent, Load) {
@@ -475,7 +503,7 @@ fn sums<'a>(
     )
 }
 
-/// The largest key that begins in a partition, or that the partition is a part of.
+/// Returns the largest key that begins in a partition, or that the partition is a part of.
 fn largest_key<'a>(lane: &'a Lane, report: &PartitionReport) -> Option<&'a Named<BigCollection>> {
     let is_part = |key: &Named<BigCollection>| {
         report.range.from.len() > key.digest.len() && report.range.from.starts_with(&key.digest)
@@ -485,7 +513,8 @@ fn largest_key<'a>(lane: &'a Lane, report: &PartitionReport) -> Option<&'a Named
         .find(|key| key.about.partition == report.id || is_part(key))
 }
 
-/// Places of the partitions that have a row: all, or half of the rows for the hottest and the others for the largest.
+/// Returns the indexes of the partitions that have a row: all, or half of the rows for the hottest
+/// and the others for the largest.
 fn outstanding(partitions: &[(PartitionReport, PartitionContent)], rows_max: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..partitions.len()).collect();
     if places.len() <= rows_max {
@@ -506,7 +535,8 @@ fn outstanding(partitions: &[(PartitionReport, PartitionContent)], rows_max: usi
     places
 }
 
-/// `4000–8000`: what the hashes in it begin with; of a part of one collection only that of its key.
+/// Returns `4000–8000`, the beginnings of the partition's hashes; for a part of one collection only
+/// that of its key.
 fn hashes(report: &PartitionReport) -> String {
     let hex = |place: &[u8]| {
         place

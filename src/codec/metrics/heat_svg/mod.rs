@@ -1,8 +1,10 @@
-//! The heat of a table as a picture: for the base and each global index a lane with what it takes of its units, the hash space as a strip
-//! coloured by heat, its partitions as rows with their bytes and load, and the keys that are asked for most and that are largest.
+//! The heat of a table as a picture. The base and each global index have a lane: its consumption of
+//! its units, the hash space as a strip coloured by heat, its partitions as rows with their bytes
+//! and load, and its hottest and largest keys.
 //!
-//! Plain SVG with its own style: no script, no font, no link; light or dark as the reader's screen is. All texts have a room of their own,
-//! so that whatever a key is called nothing covers anything else.
+//! The picture is plain SVG with its own style: no script, no font, no link; light or dark as the
+//! reader's screen is. Every text has a space of its own, so that no key's name covers anything
+//! else.
 
 mod canvas;
 pub mod data;
@@ -20,14 +22,16 @@ use crate::model::layout::{Load, PartitionLimits};
 
 const HEAD: f64 = 160.0;
 const LANE_GAP: f64 = 30.0;
-/// Where the legend begins, and the width of a colour in it.
+/// The left edge of the legend.
 const LEGEND: f64 = 580.0;
+/// The width of a colour in the legend.
 const SWATCH: f64 = 72.5;
-/// Rows of partitions in the whole picture, about, and in a lane.
+/// The rows of partitions in the whole picture, about.
 const ROWS_MAX: usize = 96;
+/// The rows of partitions in a lane.
 const LANE_ROWS: std::ops::RangeInclusive<usize> = 4..=16;
 
-/// The picture of a table.
+/// Renders the picture of a table.
 #[must_use]
 pub fn render(picture: &Picture) -> String {
     let mut canvas = Canvas::default();
@@ -47,12 +51,12 @@ pub fn render(picture: &Picture) -> String {
         ) + LANE_GAP / 2.0;
     }
     let foot = "Hash ranges, heat and splits model DynamoDB's partitions; items, bytes and units are counted. The same as tables: partitions/*.tsv";
-    canvas.text((MARGIN, bottom + 10.0), "small dim", RIGHT - MARGIN, foot);
+    canvas.text(MARGIN, bottom + 10.0, "small dim", RIGHT - MARGIN, foot);
     canvas.finish(&format!("Heat of {}", picture.table), bottom + 26.0)
 }
 
 fn head(canvas: &mut Canvas, picture: &Picture) {
-    canvas.text((MARGIN, 42.0), "big", 500.0, &picture.table);
+    canvas.text(MARGIN, 42.0, "big", 500.0, &picture.table);
     let mut load = Load::default();
     picture
         .lanes
@@ -71,17 +75,18 @@ fn head(canvas: &mut Canvas, picture: &Picture) {
             rate(write)
         ),
     };
-    canvas.text((MARGIN, 64.0), "dim", 500.0, &says);
+    canvas.text(MARGIN, 64.0, "dim", 500.0, &says);
     let span = format!(
         "{} to {}",
         iso(picture.span.from_ms),
         iso(picture.span.to_ms)
     );
-    canvas.text((MARGIN, 82.0), "small dim", 400.0, &span);
+    canvas.text(MARGIN, 82.0, "small dim", 400.0, &span);
     if load.throttles() > 0 {
-        canvas.stop((MARGIN + 5.0, 90.0));
+        canvas.stop(MARGIN + 5.0, 90.0);
         canvas.text(
-            (MARGIN + 16.0, 100.0),
+            MARGIN + 16.0,
+            100.0,
             "loud",
             400.0,
             &format!("{} throttled", counted(load.throttles(), "request")),
@@ -89,10 +94,11 @@ fn head(canvas: &mut Canvas, picture: &Picture) {
     }
 }
 
-/// What colours, bars and marks mean.
+/// Draws the legend of colours, bars and marks.
 fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
     canvas.text(
-        (LEGEND, 32.0),
+        LEGEND,
+        32.0,
         "small dim",
         RIGHT - LEGEND,
         "colour: of the nearest limit, the units' (mean) or a partition's (busiest second)",
@@ -104,43 +110,43 @@ fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
             (_, Some(to)) => format!("{from:.0}–{to:.0} %"),
             (_, None) => format!("≥ {from:.0} %"),
         };
-        canvas.rect(&format!("h{place}"), (x, 40.0), (SWATCH - 3.0, 12.0));
-        canvas.text((x, 66.0), "small dim", SWATCH - 3.0, &label);
+        canvas.rect(&format!("h{place}"), x, 40.0, SWATCH - 3.0, 12.0);
+        canvas.text(x, 66.0, "small dim", SWATCH - 3.0, &label);
         x += SWATCH;
     }
     let (first, second) = (124.0, 144.0);
     let says = |canvas: &mut Canvas, (x, base): (f64, f64), says: &str| {
-        canvas.text((x + 56.0, base), "small dim", 470.0, says)
+        canvas.text(x + 56.0, base, "small dim", 470.0, says)
     };
-    canvas.bar("h4", (MARGIN, first - 8.0), (46.0, 8.0), 0.6);
-    canvas.rect("tick", (MARGIN + 38.0, first - 9.0), (2.0, 10.0));
+    canvas.bar("h4", MARGIN, first - 8.0, 46.0, 8.0, 0.6);
+    canvas.rect("tick", MARGIN + 38.0, first - 9.0, 2.0, 10.0);
     says(
         canvas,
         (MARGIN, first),
         "mean load of its limit, an even share of the units; tick: busiest second",
     );
-    canvas.bar("h2", (MARGIN, second - 5.0), (46.0, 3.0), 0.25);
+    canvas.bar("h2", MARGIN, second - 5.0, 46.0, 3.0, 0.25);
     let hard = format!("the same of what a partition gives: {}", gives(limits));
     says(canvas, (MARGIN, second), &hard);
-    canvas.bar("size", (LEGEND, first - 9.0), (46.0, 10.0), 0.9);
-    canvas.rect("key", (LEGEND, first - 9.0), (24.0, 10.0));
+    canvas.bar("size", LEGEND, first - 9.0, 46.0, 10.0, 0.9);
+    canvas.rect("key", LEGEND, first - 9.0, 24.0, 10.0);
     says(
         canvas,
         (LEGEND, first),
         "bytes, full for the largest partition; the strong part is one key",
     );
-    canvas.mark((LEGEND + MARK, second - 4.0), Mark::Hot(0));
-    canvas.mark((LEGEND + 3.0 * MARK + 6.0, second - 4.0), Mark::Big(0));
+    canvas.mark(LEGEND + MARK, second - 4.0, Mark::Hot(0));
+    canvas.mark(LEGEND + 3.0 * MARK + 6.0, second - 4.0, Mark::Big(0));
     says(
         canvas,
         (LEGEND, second),
         "a key that is asked for most, a large one, where its hash is",
     );
-    canvas.stop((LEGEND + 440.0, second - 9.0));
-    canvas.text((LEGEND + 450.0, second), "small dim", 60.0, "throttled");
+    canvas.stop(LEGEND + 440.0, second - 9.0);
+    canvas.text(LEGEND + 450.0, second, "small dim", 60.0, "throttled");
 }
 
-/// `3,000 RCU/s, 1,000 WCU/s`
+/// Returns `3,000 RCU/s, 1,000 WCU/s`.
 fn gives(limits: &PartitionLimits) -> String {
     format!(
         "{} RCU/s, {} WCU/s",

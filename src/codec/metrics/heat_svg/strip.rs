@@ -1,25 +1,28 @@
-//! The hash space of a table or index as one strip, coloured by heat, with the places of its keys above and throttled partitions below.
+//! The hash space of a table or index as one strip, coloured by heat, with the places of its keys
+//! above and throttled partitions below.
 
 use super::canvas::{Canvas, MARGIN, MARK, Mark, RIGHT};
 use super::data::{Ceilings, KEYS_MAX, Lane, hash_share, rates, step};
 
 const LEFT: f64 = MARGIN + 84.0;
 const WIDTH: f64 = RIGHT - LEFT;
-/// Parts of the strip that have a colour of their own, 4 pixels wide. A partition of few hashes has the whole of its part.
+/// The parts of the strip with a colour of their own, 4 pixels wide. A partition of few hashes
+/// colours the whole of its part.
 const PARTS: usize = 243;
 const HEIGHT: f64 = 14.0;
-/// Between the signs of throttled partitions.
+/// The least distance between the signs of throttled partitions.
 const STOP_GAP: f64 = 14.0;
-/// Boundaries are drawn where not more partitions than these are.
+/// The most partitions with drawn boundaries.
 const CUTS_MAX: usize = 80;
-/// What the strip takes with its marks.
+/// The height of the strip with its marks.
 pub const WHOLE_HEIGHT: f64 = 52.0;
 
-/// Draws it.
+/// Draws the strip.
 pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, top: f64) {
     let strip = top + 2.0 * MARK + 8.0;
     canvas.text(
-        (MARGIN, strip + 11.0),
+        MARGIN,
+        strip + 11.0,
         "small dim",
         LEFT - MARGIN - 6.0,
         "hash 00–ff",
@@ -29,8 +32,10 @@ pub fn draw(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64,
         for (report, _) in lane.partitions.iter().skip(1) {
             canvas.rect(
                 "cut",
-                (x_of(hash_share(&report.range.from)) - 0.5, strip),
-                (1.0, HEIGHT),
+                x_of(hash_share(&report.range.from)) - 0.5,
+                strip,
+                1.0,
+                HEIGHT,
             );
         }
     }
@@ -42,7 +47,7 @@ fn x_of(share: f64) -> f64 {
     LEFT + WIDTH * share
 }
 
-/// The hottest partition of each part.
+/// Draws each part in the colour of its hottest partition.
 fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, y: f64) {
     let mut parts = [0; PARTS];
     for (report, _) in &lane.partitions {
@@ -67,14 +72,16 @@ fn colours(canvas: &mut Canvas, lane: &Lane, ceilings: &Ceilings, seconds: f64, 
         let (from, width) = (place as f64 / PARTS as f64, run.len() as f64 / PARTS as f64);
         canvas.rect(
             &format!("h{}", run[0]),
-            (x_of(from), y),
-            (WIDTH * width, HEIGHT),
+            x_of(from),
+            y,
+            WIDTH * width,
+            HEIGHT,
         );
         place += run.len();
     }
 }
 
-/// The keys of the lists below, each as near to the place of its hash as the others let it.
+/// Draws the keys of the lists below, each as near to the place of its hash as the others allow.
 fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
     let hot = (0..)
         .map(Mark::Hot)
@@ -97,11 +104,11 @@ fn marks(canvas: &mut Canvas, lane: &Lane, y: f64, strip: f64) {
             "lead",
             &format!("M{x:.1} {:.1}L{at:.1} {strip:.1}", y + MARK),
         );
-        canvas.mark((x, y), mark);
+        canvas.mark(x, y, mark);
     }
 }
 
-/// Sorted places, moved so far that none is nearer to the next than `gap`.
+/// Moves sorted positions until neighbours are at least `gap` apart.
 fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
     let mut next = least;
     let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
@@ -117,7 +124,7 @@ fn spread(wanted: &[f64], least: f64, most: f64, gap: f64) -> Vec<f64> {
     places
 }
 
-/// A sign below each partition that throttled; one for those that are beside each other.
+/// Draws a sign below each partition that throttled; neighbours share one.
 fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
     let mut last = f64::NEG_INFINITY;
     for (report, _) in lane
@@ -129,7 +136,7 @@ fn stops(canvas: &mut Canvas, lane: &Lane, y: f64) {
         let middle =
             x_of(f64::midpoint(hash_share(&report.range.from), to)).clamp(LEFT + 5.0, RIGHT - 5.0);
         if middle - last >= STOP_GAP {
-            canvas.stop((middle, y));
+            canvas.stop(middle, y);
             last = middle;
         }
     }

@@ -43,7 +43,7 @@ fn placeholders(value: &AttributeValue) -> Placeholders {
     }
 }
 
-/// Without and with conditions of either kind; expressions come with placeholders.
+/// Checks a request without and with conditions of either kind; expressions come with placeholders.
 fn conditions(
     value: &AttributeValue,
     is_expected: bool,
@@ -123,7 +123,7 @@ proptest! {
         }
     }
 
-    /// The version that is stored now is not told.
+    /// Drops the version stored now, which is not on the wire.
     #[test]
     fn answers_to_writes_of_one_item(item in item(), has_item: bool) {
         let attributes = has_item.then(|| item.clone());
@@ -195,7 +195,7 @@ proptest! {
         }
     }
 
-    /// What was looked at is told as what was given.
+    /// Reports as scanned the items returned.
     #[test]
     fn pages(items in prop::collection::vec(item(), 0..4), has_more: bool, scanned in 4_u64..9) {
         let page = Page {
@@ -358,7 +358,7 @@ proptest! {
         answered(&response);
     }
 
-    /// Records tell of whole seconds.
+    /// Rounds times of records to whole seconds.
     #[test]
     fn records(keys in item(), new_image in prop::option::of(item()), version: u64, of_service: bool) {
         let record = StreamRecord {

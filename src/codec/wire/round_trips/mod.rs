@@ -1,6 +1,8 @@
-//! What a client writes a server reads, and the other way.
+//! Round trips: a server reads the requests that a client writes, and a client reads a server's
+//! responses.
 
 mod items;
+mod malformed;
 mod resource;
 mod tables;
 
@@ -25,7 +27,7 @@ pub(super) fn asked<R: Declared + PartialEq + Debug>(made: &R) {
     );
 }
 
-/// Answers about the table Orders.
+/// Checks responses about the table Orders.
 #[track_caller]
 pub(super) fn answered<R: Declared + PartialEq + Debug>(response: &R) {
     let context = Context::of_table("Orders", ReturnConsumedCapacity::Indexes);

@@ -1,4 +1,4 @@
-//! What is asked of tables as resources, of backups and imports, and what is told of them.
+//! Requests and responses of tables as resources, of backups and of imports.
 
 use super::super::{ask, request};
 use super::{answered, asked, document, index_name, table};

@@ -177,7 +177,8 @@ fn changes_of_tables() {
     answered(&list);
 }
 
-/// Tags, policy, distinct partition keys and violations are not told.
+/// Returns a description without tags, policy, distinct partition keys and violations, which are
+/// not on the wire.
 fn description() -> TableDescription {
     let index = |name: &str, kind, projection| IndexSchema {
         name: IndexName::new(name).unwrap(),
@@ -280,7 +281,7 @@ fn descriptions() {
         ..on_demand.clone()
     };
     for table_description in [on_demand, provisioned, as_created] {
-        // When it was told is not in it.
+        // `at_ms` is not on the wire.
         let table_description = TableDescription {
             at_ms: 0,
             ..table_description
