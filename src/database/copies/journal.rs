@@ -1,11 +1,12 @@
-//! Where each segment of a copy is: a file of lines, each durable before the next page is read.
+//! The journal of a copy: the position of each segment, in a file of lines, each durable before the
+//! next page is read.
 //!
 //! ```text
 //! {"version":1,"from":"http://…/Orders","from_id":"…","segments":8,"makes":true}   what is copied; the table is made
 //! {"to_id":"…"}                                                         the table that is written
 //! {"segment":3,"after":{"id":{"S":"x"}},"counts":{…}}                   a page whose items are all there; after null: the last
 //! ```
-//! A line that was cut short by the end of a process is taken away: its page is read again.
+//! A line that was cut short by the end of a process is removed on open: its page is read again.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -22,17 +23,18 @@ use crate::model::api::TableDescription;
 
 const VERSION: u32 = 1;
 
-/// Segments that a table is read in at once.
+/// The limit of segments in which a table is scanned.
 pub const SEGMENTS_MAX: u32 = 256;
 
-/// The directory in the data directory where journals are.
+/// The directory of the journals in the data directory.
 const DIRECTORY: &str = "copies";
-/// The first word of what names a copy into the data directory.
+/// The first word of the name of a copy into the data directory.
 pub const PULL: &str = "pull";
-/// What is read of a journal for who wants to know whether there is one: its first two lines are shorter.
+/// The length that is read of a journal to find an incomplete pull: its first two lines are
+/// shorter.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;
 
-/// The journal in a data directory of the copy that these words name.
+/// Returns the path of the journal in a data directory, for the copy that these words name.
 #[must_use]
 pub fn path(data: &Path, words: &[&str]) -> PathBuf {
     data.join(DIRECTORY).join(format!(
@@ -41,7 +43,7 @@ pub fn path(data: &Path, words: &[&str]) -> PathBuf {
     ))
 }
 
-/// Says that a table is not whole if a pull into it has not ended.
+/// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
 #[must_use]
 pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
     let name = &table.schema.name;
@@ -59,7 +61,7 @@ pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
     };
     let is_it = match lines.next() {
         Some(Some(Line::Target { to_id })) => to_id == table.table_id,
-        // It ended before it noted the table.
+        // The copy ended before it recorded the table.
         _ => table.item_count == 0,
     };
     is_it.then(|| {
@@ -68,16 +70,16 @@ pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
     })
 }
 
-/// What was done.
+/// The work of a copy or comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Items read and, by a copy, put.
+    /// Items read and, in a copy, put.
     pub items: u64,
-    /// Read units of what was read.
+    /// Read units of the reads.
     pub read_units: f64,
-    /// Write units of what was put.
+    /// Write units of the puts.
     pub write_units: f64,
-    /// Items that the other side does not take.
+    /// Items that the target refused.
     pub rejected: u64,
 }
 
@@ -90,7 +92,7 @@ impl Counts {
     }
 }
 
-/// Where a segment goes on.
+/// The position at which a segment resumes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Place {
     #[default]
@@ -100,16 +102,16 @@ pub enum Place {
     End,
 }
 
-/// What is copied, and in how many segments.
+/// The identity of a copy, and its number of segments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     version: u32,
-    /// As people are told of it.
+    /// The name of the source table in messages.
     pub from: String,
-    /// `TableId`: another table of the same name has another one.
+    /// `TableId` of the source: another table of the same name has another id.
     pub from_id: String,
     pub segments: u32,
-    /// The table that is written is made for this.
+    /// True if the copy creates the target table.
     pub makes: bool,
 }
 
@@ -150,11 +152,11 @@ pub enum JournalError {
     Damaged(String),
 }
 
-/// What a journal tells.
+/// The state of a copy in its journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub head: Head,
-    /// `TableId` of the table that is written, once it is known.
+    /// `TableId` of the target table, once it is known.
     pub to_id: Option<String>,
     pub places: Vec<Place>,
     pub counts: Counts,
@@ -172,7 +174,7 @@ impl State {
     }
 }
 
-/// An open journal; nobody else copies the same table while it is.
+/// An open journal; its lock excludes other copies of the same table.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -180,10 +182,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, and tells what it says; nothing, when it is new.
+    /// Opens the journal at `path`, and returns its state; `None` if it is new.
     ///
     /// # Errors
-    /// `Busy`: it is open elsewhere. `Damaged`: not a journal. Those of the file.
+    /// `Busy` if it is open elsewhere, `Damaged` if it is not a journal; errors of the file.
     pub fn open(path: &Path) -> Result<(Self, Option<State>), JournalError> {
         let failed = |source| failed(path, source);
         let directory = path.parent().unwrap_or(Path::new("."));
@@ -206,7 +208,7 @@ impl Journal {
             .rposition(|&byte| byte == b'\n')
             .map_or(0, |at| at + 1);
         file.set_len(whole as u64).map_err(failed)?;
-        // Its name is durable before anything is done that only it knows of.
+        // The file's name must be durable before anything is done that only the journal records.
         File::open(directory)
             .and_then(|directory| directory.sync_all())
             .map_err(failed)?;
@@ -221,10 +223,10 @@ impl Journal {
         ))
     }
 
-    /// Begins anew.
+    /// Truncates the journal, and begins a new copy.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Write errors of the file.
     pub fn begin(&self, head: Head) -> Result<State, JournalError> {
         self.file
             .lock()
@@ -234,18 +236,18 @@ impl Journal {
         Ok(State::new(head))
     }
 
-    /// Notes which table is written.
+    /// Records the target table.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Write errors of the file.
     pub fn target(&self, to_id: String) -> Result<(), JournalError> {
         self.append(&Line::Target { to_id })
     }
 
-    /// Notes a page whose items are all there.
+    /// Records a page of which all items are acknowledged.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Write errors of the file.
     pub fn page(
         &self,
         segment: u32,
@@ -270,10 +272,10 @@ impl Journal {
             .map_err(|source| failed(&self.path, source))
     }
 
-    /// The copy is whole, or nothing of it is wanted any more.
+    /// Removes the journal: the copy is complete, or is discarded.
     ///
     /// # Errors
-    /// Those of the file.
+    /// An error of the file system.
     pub fn remove(self) -> Result<(), JournalError> {
         fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))
     }
@@ -292,7 +294,7 @@ fn typed(key: &Item) -> Value {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// What whole lines say; the outer `None` when they are none.
+/// Parses whole lines; the outer `None` means that they are damaged.
 fn read(text: &[u8]) -> Option<Option<State>> {
     let mut state: Option<State> = None;
     for line in text
