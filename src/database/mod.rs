@@ -111,7 +111,7 @@ pub trait Database: Send + Sync {
 
     operations!(methods);
 
-    /// Returns a handle to the same database whose waits this caller can cancel; `None` if the
+    /// Returns a handle to the same database with waits that this caller can cancel; `None` if the
     /// database never waits for a remote service, so that one handle serves all callers.
     fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Database>> {
         None
@@ -200,7 +200,7 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
     (select != Some(Select::Count)).then_some(items)
 }
 
-/// Runs an operation to its end, which is started with whom to tell.
+/// Runs an operation to its end: starts it with a callback, and waits for the callback.
 // Runs an operation to its end: starts it with a callback, and waits for the callback.
 pub(crate) fn wait<T: Send + 'static>(
     context: CallContext,
@@ -368,7 +368,7 @@ pub trait Browse: Database {
     /// DynamoDB.
     fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
-    /// The saved queries of a table; none when there is no table.
+    /// Returns the saved queries of a table; empty if there is no such table.
     // Returns the saved queries of a table; empty if there is no such table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
 

@@ -278,7 +278,7 @@ impl Spill {
     /// Adds an item of that key.
     ///
     /// # Errors
-    /// Write errors of the file.
+    /// The write to the temporary file fails.
     pub fn add(&self, schema: &KeySchema, key: &Key, item: &Item) -> io::Result<()> {
         let (bytes, place) = key_bytes(key);
         let first: Vec<&str> = schema
@@ -323,10 +323,10 @@ fn key_bytes(of: &Key) -> (Vec<u8>, usize) {
     )
 }
 
-/// The key of such bytes.
+/// Decodes a key from its ordered bytes.
 ///
 /// # Errors
-/// They are none.
+/// The bytes are not a key of this schema.
 pub fn key_of(schema: &KeySchema, bytes: &[u8]) -> io::Result<Key> {
     let (partition, rest) =
         key::decode(schema.partition.attribute_type, bytes).map_err(io::Error::other)?;

@@ -40,7 +40,7 @@ pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
 /// Returns the TTL attribute of the table, if TTL is enabled.
 ///
 /// # Errors
-/// An error of the service.
+/// The service refuses the request or does not answer.
 pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
     let described = side
         .database

@@ -97,7 +97,7 @@ impl Counts {
 pub enum Place {
     #[default]
     Start,
-    /// After this key.
+    /// The segment resumes after this key.
     After(Item),
     End,
 }
@@ -226,7 +226,7 @@ impl Journal {
     /// Truncates the journal, and begins a new copy.
     ///
     /// # Errors
-    /// Write errors of the file.
+    /// The journal cannot be truncated or written.
     pub fn begin(&self, head: Head) -> Result<State, JournalError> {
         self.file
             .lock()
@@ -239,7 +239,7 @@ impl Journal {
     /// Records the target table.
     ///
     /// # Errors
-    /// Write errors of the file.
+    /// The journal cannot be written or synced.
     pub fn target(&self, to_id: String) -> Result<(), JournalError> {
         self.append(&Line::Target { to_id })
     }
@@ -247,7 +247,7 @@ impl Journal {
     /// Records a page of which all items are acknowledged.
     ///
     /// # Errors
-    /// Write errors of the file.
+    /// The journal cannot be written or synced.
     pub fn page(
         &self,
         segment: u32,
@@ -275,7 +275,7 @@ impl Journal {
     /// Removes the journal: the copy is complete, or is discarded.
     ///
     /// # Errors
-    /// An error of the file system.
+    /// The file system refuses to remove the file.
     pub fn remove(self) -> Result<(), JournalError> {
         fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))
     }

@@ -26,7 +26,7 @@ pub struct Side {
     pub table: TableName,
     /// The name in messages: `Orders`, `http://127.0.0.1:8000/Orders`.
     pub name: String,
-    /// The caller on whose behalf the database is asked.
+    /// The caller for which the database is asked.
     pub caller: Caller,
 }
 

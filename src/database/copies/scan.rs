@@ -133,7 +133,7 @@ impl Tally {
     /// Runs a part of the work; a failure stops the other threads.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// The error of `work`, after the stop flag is set.
     pub fn work<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         work().inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
     }

@@ -1,10 +1,14 @@
-//! What may be spent: a [`Service`] before another that counts what each answer consumed, and holds requests back.
+//! Spending limits: a [`Service`] before another that counts the consumption of each answer, and
+//! delays or refuses requests.
 //!
-//! Units a second are a bucket that fills at that rate up to a second's worth. What a request consumes is known only afterwards, so
-//! the bucket may go below nothing; the next request waits until that is made up for. While a request is under way what it may consume at most
-//! is reserved, and another begins only if the bucket has what all others have reserved: however many ask at a time, they pass the rate by what
-//! one of them consumes. One that would have to wait longer than the time-out is refused as throttled. Money is counted by the prices of
-//! on-demand capacity, and reserved in the same way; once it is spent, nothing is asked any more but what costs nothing.
+//! Units per second are a token bucket that fills at that rate, up to the units of one second. The
+//! consumption of a request is known only afterwards, so the bucket may go negative; the next
+//! request waits until that is made up for. While a request is under way, its maximal consumption
+//! is reserved, and another begins only if the bucket has all reserved units: however many requests
+//! run concurrently, they exceed the rate by the consumption of one. A request that would wait
+//! longer than the time-out is refused as throttled. Money is counted by the prices of on-demand
+//! capacity, and reserved in the same way; once it is spent, only requests that cost nothing are
+//! sent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -28,31 +32,31 @@ use crate::model::layout::{
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 
-/// What may be spent.
+/// The limits of spending.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Units a second.
+    /// Read units per second.
     pub reads: Option<f64>,
-    /// The same.
+    /// Write units per second.
     pub writes: Option<f64>,
-    /// In the currency of the prices, over the life of this.
+    /// Money in the currency of the prices, over the life of this process.
     pub money: Option<f64>,
-    /// How long a request may wait for units.
+    /// The limit of a request's wait for units.
     pub timeout: Duration,
 }
 
-/// What was spent, by all that share it.
+/// The spending of all meters that share it.
 #[derive(Debug, Clone, Default)]
 pub struct Purse(Arc<Mutex<Account>>);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     spent: Units,
-    /// By requests under way.
+    /// The units reserved by requests under way.
     reserved: Units,
 }
 
-/// See the module.
+/// A service with spending limits; see the module.
 pub struct Meter {
     service: Arc<dyn Service>,
     limits: Limits,
@@ -60,7 +64,7 @@ pub struct Meter {
     prices: PriceTable,
     since_ms: u64,
     state: Mutex<State>,
-    /// A request ended.
+    /// Notified when a request ends.
     ended: Condvar,
 }
 
@@ -87,18 +91,19 @@ struct OfTable {
     operations: SumSlots,
 }
 
-/// Units that may be taken.
+/// A token bucket of capacity units.
 #[derive(Debug, Default)]
 struct Bucket {
-    /// Below nothing: what is to be made up for.
+    /// The units that may be taken; negative while consumption is to be made up for.
     level: f64,
-    /// By requests under way.
+    /// The units reserved by requests under way.
     reserved: f64,
     filled: Option<Instant>,
 }
 
 impl Bucket {
-    /// How long a request has to wait; nothing where only others' answers are waited for. `None`: it may begin.
+    /// Fills the bucket, and returns how long a request must wait; zero if it waits only for
+    /// answers of others, `None` if it may begin.
     fn wait(&mut self, per_second: f64, now: Instant) -> Option<Duration> {
         let since = self
             .filled
@@ -113,13 +118,13 @@ impl Bucket {
         if self.level >= 0.0 {
             return Some(Duration::ZERO);
         }
-        // Rounded up, so that it is enough when the time has come.
+        // Rounded up, so that the units suffice when the time has come.
         let owed = Duration::try_from_secs_f64(-self.level / per_second).unwrap_or(Duration::MAX);
         Some(owed.saturating_add(Duration::from_millis(1)))
     }
 }
 
-/// What a request under way may consume at most.
+/// The maximal consumption of a request under way, released on drop.
 struct Reservation<'m> {
     meter: &'m Meter,
     kind: Kind,
@@ -153,13 +158,13 @@ impl Meter {
         }
     }
 
-    /// What is spent here counts with what others spend of that purse.
+    /// Shares the spending of other meters.
     #[must_use]
     pub fn spending(self, purse: Purse) -> Self {
         Self { purse, ..self }
     }
 
-    /// What was spent since the mount began, and what may be.
+    /// Returns the spending since the mount began, and its limits.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let spent = self.purse.0.lock().spent;
@@ -179,7 +184,7 @@ impl Meter {
         self.prices.of_reads(units.read) + self.prices.of_writes(units.write)
     }
 
-    /// Is there money left, but for what is under way?
+    /// True if money is left beside the reservations.
     fn within_budget(&self, account: Account) -> Result<bool, Error> {
         let Some(most) = self.limits.money else {
             return Ok(true);
@@ -214,13 +219,14 @@ impl Meter {
         }
     }
 
-    /// Waits until a request may begin.
+    /// Waits until a request may begin, and reserves its maximal consumption.
     fn begin(&self, caller: &Caller, charged: &Charged) -> Result<Reservation<'_>, Error> {
         let (deadline, kind, most) = (
             Instant::now() + self.limits.timeout,
             charged.kind,
             charged.most(),
         );
+        // Lock order: the bucket state, then the shared account.
         let mut state = self.state.lock();
         loop {
             let (now, limit, mut account) =
@@ -260,7 +266,7 @@ impl Meter {
         }
     }
 
-    /// Counts what a request consumed.
+    /// Counts the consumption of a request.
     fn settle(&self, charged: &Charged, consumed: &Consumed) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
@@ -278,7 +284,7 @@ impl Meter {
         }
     }
 
-    /// Counts how it ended.
+    /// Counts the outcome of a request.
     fn ended(&self, charged: &Charged, outcome: Outcome, told: (f64, Option<u64>)) {
         let Some(table) = charged.table() else { return };
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
@@ -313,7 +319,7 @@ impl State {
 }
 
 impl OfTable {
-    /// Counts units of the base or an index.
+    /// Counts units of the table or an index.
     fn count(&mut self, index: Option<&IndexName>, now_ms: u64, units: Units) {
         let usage = &mut self
             .sources
@@ -329,7 +335,7 @@ impl OfTable {
         }
     }
 
-    /// Counts a page of what was queried or scanned.
+    /// Counts a page of Query or Scan.
     fn count_page(&mut self, charged: &Charged, now_ms: u64, consumed: &Consumed) {
         let usage = &mut self
             .sources
@@ -349,7 +355,8 @@ impl OfTable {
     }
 }
 
-/// Why a request does not begin: units of that option are lacking, or money, for so long or until others end.
+/// Returns the error text of a request that does not begin: the exhausted option, or the budget,
+/// for this time or until other requests end.
 fn used_up(limit: Option<(f64, &str)>, wait: Duration) -> String {
     let what = limit.map_or("--budget".to_owned(), |(limit, option)| {
         format!("{option} {limit}")
@@ -398,16 +405,17 @@ impl Service for Meter {
     }
 }
 
-/// So long a description is good: its counters change every six hours, its units seldom.
+/// The time for which a description is cached: its counters change every six hours, its units
+/// rarely.
 const KNOWN_FOR: Duration = Duration::from_secs(10);
 
-/// Descriptions, and since when each is known.
+/// Cached descriptions with the time of their arrival.
 type Known = HashMap<TableName, (Instant, Arc<TableDescription>)>;
 
-/// Metrics of a service elsewhere: what this mount itself consumed of it.
+/// The metrics of a remote service: the consumption of this mount itself.
 pub struct RemoteLayout {
     meter: Arc<Meter>,
-    /// Asked for descriptions of tables.
+    /// The database that describes the tables.
     tables: Arc<dyn Database>,
     known: Arc<Mutex<Known>>,
 }
@@ -430,7 +438,7 @@ impl RemoteLayout {
         }
     }
 
-    /// A description that may be some seconds old.
+    /// Returns a description that may be some seconds old.
     fn described(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
         if let Some((_, described)) = self
             .known
@@ -550,7 +558,7 @@ impl layout::Layout for RemoteLayout {
         })
     }
 
-    /// Of the tables that something was asked of: an account may have very many.
+    /// Returns the metrics of the tables that this mount has used: an account may have very many.
     fn all_metrics(&self) -> Result<Metrics, Error> {
         let counted: Vec<TableName> = self.meter.state.lock().tables.keys().cloned().collect();
         self.metrics(&counted)
@@ -577,7 +585,7 @@ mod tests {
     fn a_bucket_lends_to_one_at_a_time_and_is_paid_back() {
         let (mut bucket, begun) = (Bucket::default(), Instant::now());
         let at = |ms: u64| begun + Duration::from_millis(ms);
-        // A second's worth is there at first.
+        // The bucket begins with the units of one second.
         assert_eq!(bucket.wait(10.0, at(0)), None);
         bucket.reserved = 10.5;
         assert_eq!(bucket.wait(10.0, at(0)), Some(Duration::ZERO));
@@ -586,7 +594,7 @@ mod tests {
         assert!((2_000..=2_002).contains(&wait.as_millis()), "{wait:?}");
         assert!(bucket.wait(10.0, at(1_000)).is_some());
         assert_eq!(bucket.wait(10.0, at(2_001)), None);
-        // However long nothing is taken, a second's worth is all.
+        // An idle bucket never holds more than the units of one second.
         assert_eq!(bucket.wait(10.0, at(900_000)), None);
         assert!((bucket.level - 10.0).abs() < 1e-9);
     }

@@ -1,4 +1,5 @@
-//! What a request consumed: `ConsumedCapacity` of its answer, or as much as its size says where the answer does not tell.
+//! The capacity that a request consumed: `ConsumedCapacity` of its answer, or an estimate by size
+//! if the answer lacks it.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ impl Units {
     }
 }
 
-/// Which units a request takes.
+/// The kind of units that a request consumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Read,
@@ -48,28 +49,28 @@ impl Kind {
     }
 }
 
-/// A request that takes units.
+/// A request that consumes capacity units.
 #[derive(Debug)]
 pub struct Charged {
     pub operation: MeteredOperation,
     pub kind: Kind,
-    /// `None`: it cannot be read here.
+    /// The parsed request; `None` if it is not JSON.
     request: Option<Document>,
     bytes: usize,
 }
 
-/// What was consumed of one table: of its base (`None`) and its indexes.
+/// The consumption of one table: of its base (`None`) and of its indexes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfTable {
     pub table: TableName,
     pub sources: BTreeMap<Option<IndexName>, Units>,
 }
 
-/// What an answer says.
+/// The consumption that an answer reports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Consumed {
     pub tables: Vec<OfTable>,
-    /// `ScannedCount` and `Count`, of Query and Scan.
+    /// `ScannedCount` of Query and Scan.
     pub evaluated: u64,
     pub returned: Option<u64>,
 }
@@ -86,7 +87,7 @@ impl Consumed {
 }
 
 impl Charged {
-    /// `None`: the operation takes no units.
+    /// Classifies a request; `None` if the operation consumes no units.
     pub fn of(operation: &str, body: &[u8]) -> Option<Self> {
         use MeteredOperation as Of;
         let operation = Of::ALL
@@ -103,7 +104,7 @@ impl Charged {
             | Of::BatchWriteItem
             | Of::TransactWriteItems => Kind::Write,
             Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => {
-                // Statements of one request all read or all write.
+                // All statements of one request read, or all write.
                 let statements = request
                     .as_ref()
                     .map(|request| statements(request.root()))
@@ -127,8 +128,8 @@ impl Charged {
         self.request.as_ref()?.root().get(name)
     }
 
-    /// What it consumes at most: a read as much as its answer may have, a write as much as it is long itself; what it changes in indexes comes
-    /// on top.
+    /// Returns the maximal consumption: of a read by the limit of its answer, of a write by its own
+    /// length; writes to indexes come on top.
     pub fn most(&self) -> Units {
         use MeteredOperation as Of;
         let (bytes, has_one_table) = match self.operation {
@@ -151,17 +152,17 @@ impl Charged {
         })
     }
 
-    /// The one table that it names.
+    /// Returns the table, if the request names exactly one.
     pub fn table(&self) -> Option<TableName> {
         table(self.request.as_ref()?.root())
     }
 
-    /// The index that it reads.
+    /// Returns the index that the request reads.
     pub fn index(&self) -> Option<IndexName> {
         IndexName::new(self.member("IndexName")?.as_str()?).ok()
     }
 
-    /// What its answer says was consumed.
+    /// Returns the consumption that the answer reports, or an estimate.
     pub fn answered(&self, answer: &mut Answer) -> Consumed {
         let bytes = answer.bytes();
         let json = answer.json().ok();
@@ -184,7 +185,8 @@ impl Charged {
         }
     }
 
-    /// What it consumed though it failed: a condition that does not hold costs as much as the write.
+    /// Returns the consumption of a failed request: a condition that does not hold costs as much as
+    /// the write.
     pub fn failed(&self, error: &Error) -> Consumed {
         let may_have_written = match error {
             Error::ConditionalCheckFailed { .. }
@@ -237,13 +239,13 @@ impl Charged {
         }
     }
 
-    /// By the bytes of the answer, or of the request.
+    /// Estimates the consumption by the bytes of the answer, or of the request.
     fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
         let units = match self.kind {
             Kind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
             Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };
-        // Of several tables it is not known which; it counts for the mount as of the first.
+        // The shares of several tables are unknown; all of it counts for the first.
         let of_batch =
             || arn::table_named(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
         let table = self
@@ -264,7 +266,7 @@ fn table(json: Json<'_>) -> Option<TableName> {
     arn::table_named(json.get("TableName")?.as_str()?).ok()
 }
 
-/// The first table that is named anywhere in a transaction.
+/// Returns the first table that is named anywhere in a transaction.
 fn first_table(json: Json<'_>) -> Option<TableName> {
     match json.kind() {
         JsonKind::Object(of) => table(json).or_else(|| of.values().find_map(first_table)),
@@ -298,7 +300,7 @@ mod tests {
         check("UpdateItem", "{}", indexes, (0.0, 4.0));
         let list = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":4},{"TableName":"arn:aws:dynamodb:eu-central-1:1:table/Pots","CapacityUnits":1}]}"#;
         check("BatchGetItem", "{}", list, (5.0, 0.0));
-        // A transaction that is asked for again with its token reads.
+        // A transaction that is sent again with its token reads.
         let again = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":2,"ReadCapacityUnits":2,"Table":{"ReadCapacityUnits":2,"CapacityUnits":2}}]}"#;
         check("TransactWriteItems", "{}", again, (2.0, 0.0));
         check(

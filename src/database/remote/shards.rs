@@ -1,9 +1,10 @@
-//! The shards of a stream as one: the service ends a shard after some hours, and has several side by side; who follows a stream reads
-//! one iterator.
+//! The shards of a stream as one: the service ends a shard after some hours, and has several side
+//! by side; a follower of the stream reads one iterator.
 //!
-//! A shard is read from its beginning when the one that it goes on from was read to its end, so that the changes of an item are in their
-//! order. An iterator says in itself where every shard is. One that expired is asked for again after the last record given: of shards
-//! side by side, records that were not read by then and have a smaller number are missed.
+//! A shard is read from its beginning when its parent was read to its end, so that the changes of
+//! an item are in their order. The iterator's text holds the position in every shard. An expired
+//! iterator is requested again after the last record returned: of parallel shards, records that
+//! were unread by then and have a smaller number are missed.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,19 +16,20 @@ use crate::model::api::{
 use crate::model::error::StreamError;
 use crate::model::{Error, TableName};
 
-/// What the one is called.
+/// The id of the combined shard.
 const ALL: &str = "shardId-00000000000000000000-00000000";
-/// How an iterator over all begins, as none of a service does.
+/// The first character of an iterator over all shards; no service's iterator begins with it.
 const MARK: char = '{';
 
-/// A place in a stream.
+/// A position in a stream.
 #[derive(Serialize, Deserialize)]
 struct Place {
     table: TableName,
     label: String,
-    /// Records before this time are passed over; milliseconds since the epoch.
+    /// The time in milliseconds since the epoch before which records are skipped.
     since_ms: u64,
-    /// Shards that are read, with their iterators; none at the end of one whose followers are not told of yet.
+    /// The shards that are read, with their iterators; `None` at the end of a shard with children
+    /// that the service does not report yet.
     shards: Vec<(String, Option<String>)>,
 }
 
@@ -44,7 +46,7 @@ impl Place {
     }
 }
 
-/// Streams with the shards that the service has.
+/// Streams with the real shards of the service.
 pub trait Streams {
     fn describe_stream(
         &self,
@@ -57,7 +59,7 @@ pub trait Streams {
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error>;
 }
 
-/// All shards that the service tells of, page by page; the answer without them.
+/// Describes a stream with all its shards, page by page.
 fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamResponse, Error> {
     let mut shards = Vec::new();
     loop {
@@ -77,10 +79,10 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
     }
 }
 
-/// The stream with one shard; none behind it.
+/// Describes a stream with one shard, and none after it.
 ///
 /// # Errors
-/// Those of the service.
+/// The service refuses the request or does not answer.
 pub fn describe(
     service: &dyn Streams,
     request: &DescribeStreamRequest,
@@ -112,10 +114,10 @@ pub fn describe(
     Ok(DescribeStreamResponse { shards, ..answer })
 }
 
-/// An iterator over all shards; over one, if it is named.
+/// Returns an iterator over all shards, or over one if the request names it.
 ///
 /// # Errors
-/// Those of the service.
+/// The service refuses the request or does not answer.
 pub fn iterator(
     service: &dyn Streams,
     request: GetShardIteratorRequest,
@@ -155,7 +157,7 @@ pub fn iterator(
     })
 }
 
-/// The shards to begin with, and where in each.
+/// Returns the shards to begin with, and the position in each.
 fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)> {
     let of = |wanted: &dyn Fn(&Shard) -> bool, position| -> Vec<(&str, ShardPosition)> {
         shards
@@ -166,7 +168,7 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
     };
     match position {
         ShardPosition::Latest => of(&|shard| shard.range.ending.is_none(), ShardPosition::Latest),
-        // The service has no iterator by time.
+        // The service has no iterator by time, so records are skipped here.
         ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => of(
             &|shard| parent(shards, shard).is_none(),
             ShardPosition::TrimHorizon,
@@ -174,7 +176,7 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
         ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
             let mut begun = of(&|shard| has(shard, number), position);
             if begun.is_empty() {
-                // The service says what is wrong with the number.
+                // The service's refusal says what is wrong with the number.
                 return shards
                     .first()
                     .map(|shard| (shard.shard_id.as_str(), position))
@@ -205,10 +207,10 @@ fn has(shard: &Shard, number: SequenceNumber) -> bool {
     shard.range.starting <= number && !is_before(shard, number)
 }
 
-/// The next records of all shards, at most as many as asked for.
+/// Returns the next records of all shards, at most as many as requested.
 ///
 /// # Errors
-/// Those of the service.
+/// `Iterator` if the iterator is malformed; errors of the service.
 pub fn records(
     service: &dyn Streams,
     request: GetRecordsRequest,
@@ -237,7 +239,7 @@ pub fn records(
             *iterator = answer.next_shard_iterator;
         }
     }
-    // Another is first the next time, so that a busy one leaves room for others.
+    // The next call begins with another shard, so that a busy one does not starve the others.
     if !place.shards.is_empty() {
         place.shards.rotate_left(1);
     }
@@ -250,7 +252,7 @@ pub fn records(
     })
 }
 
-/// Puts in the place of shards that were read to their end those that go on from them.
+/// Replaces shards that were read to their end by their children.
 fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
     if place.shards.iter().all(|(_, iterator)| iterator.is_some()) {
         return Ok(());
@@ -294,7 +296,7 @@ mod tests {
     use crate::model::Item;
     use crate::model::api::{Origin, StreamEvent, StreamRecord, StreamViewType};
 
-    /// Shards with the numbers of their records, told of one by one; a page of records has two.
+    /// Shards with the numbers of their records, described one at a time; a page has two records.
     struct Family {
         shards: Mutex<Vec<(Shard, Vec<u64>)>>,
         status: StreamStatus,
@@ -325,7 +327,7 @@ mod tests {
         (shard, records.to_vec())
     }
 
-    /// A record of the second of its number.
+    /// Returns a record created in the second of its number.
     fn record(number: u64) -> StreamRecord {
         StreamRecord {
             event_id: String::new(),
@@ -396,7 +398,7 @@ mod tests {
                 }
                 ShardPosition::AtSequenceNumber(number) => from(&|other| other >= number),
                 ShardPosition::AfterSequenceNumber(number) => from(&|other| other > number),
-                // As the service.
+                // The service refuses this too.
                 ShardPosition::AtTimestamp(_) => return Err(StreamError::Iterator.into()),
             };
             Ok(GetShardIteratorResponse {
@@ -447,7 +449,8 @@ mod tests {
         .shard_iterator)
     }
 
-    /// What there is to read, at most three at once; and the iterator behind it, after a page or two without records.
+    /// Reads all records, at most three at once, until some pages are empty; returns them and the
+    /// last iterator.
     fn read(family: &Family, iterator: Option<String>) -> (Vec<u64>, Option<String>) {
         let (mut numbers, mut next, mut empty) = (Vec::new(), iterator, 0);
         while empty < 3 {
@@ -554,7 +557,7 @@ mod tests {
         family.shards.lock().unwrap()[1].1.push(28);
         let (numbers, next) = read(&family, next);
         assert_eq!(numbers, [28]);
-        // The shard ends before anybody is told of the one that goes on from it.
+        // The shard ends before the service reports its child.
         family.shards.lock().unwrap()[1].0.range.ending = Some(SequenceNumber::of(29));
         let (numbers, next) = read(&family, next);
         assert_eq!((numbers.len(), next.is_some()), (0, true));

@@ -1,16 +1,16 @@
-//! What is asked again after a failure, and when.
+//! The retry policy: the requests that are retried after a failure, and when.
 //!
-//! Asked again is what was throttled, what the service failed at (5xx) and what got lost, after a random while of at most
-//! `50 ms * 2^n`, 20 s at most, as AWS's guide to errors in DynamoDB has it.
+//! Retried are throttled requests, failures of the service (5xx) and lost requests, after a random
+//! delay of at most `50 ms * 2^n`, 20 s at most, as in AWS's guide to errors in DynamoDB.
 //!
-//! A request that got lost may have been done. Asked again is then only what does the same twice:
+//! A lost request may have been executed. It is retried only if it is idempotent:
 //!
-//! | request | asked again |
+//! | request | retried |
 //! |---|---|
-//! | one that reads | yes |
-//! | a transaction | yes: it has a `ClientRequestToken`, and the service does it once |
+//! | a read | yes |
+//! | a transaction | yes: it has a `ClientRequestToken`, and the service executes it once |
 //! | PutItem, DeleteItem, BatchWriteItem | yes: the item is what it was to be. If the condition fails then, the item tells: one that is as it was put, or gone as it was deleted, was written by the first try |
-//! | UpdateItem, a PartiQL statement, what changes tables | no: `ADD` would add twice. The error says that it is not known whether it was done |
+//! | UpdateItem, a PartiQL statement, changes of tables | no: `ADD` would add twice. The error says that the outcome is unknown |
 
 use std::time::{Duration, SystemTime};
 
@@ -31,7 +31,8 @@ const THROTTLES: [&str; 4] = [
     "TransactionInProgressException",
 ];
 const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
-/// What a service calls a request that was signed at another time than its own, and the words of it among those of other bad signatures.
+/// The exceptions for a request that was signed at another time than the service's, and the texts
+/// of it among other bad signatures.
 const SKEWED: [&str; 3] = [
     "RequestTimeTooSkewed",
     "RequestExpired",
@@ -39,30 +40,30 @@ const SKEWED: [&str; 3] = [
 ];
 const SKEWED_WORDS: [&str; 2] = ["Signature expired", "Signature not yet current"];
 
-/// How a request fared so far.
+/// The history of a request.
 #[derive(Debug, Default)]
 pub struct Attempts {
     count: u32,
-    /// One of them may have been done.
+    /// True if an attempt may have been executed.
     was_lost: bool,
-    /// The item is shown though nobody asked for it.
+    /// True if a failed condition returns the item, although the caller did not ask for it.
     shows_item: bool,
     was_expired: bool,
     was_skewed: bool,
 }
 
-/// Why a request is asked again, or not any more.
+/// The reason of a retry, or of giving up.
 #[derive(Debug)]
 pub enum Why {
     Throttled(u16, Words),
     Expired(u16, Words),
-    /// Our clock is another than the service's, which says this.
+    /// Our clock differs from the service's, which shows this time.
     Skewed(SystemTime),
-    /// The service failed, or nothing was heard of it.
+    /// The service failed, or did not answer.
     Failed(String),
 }
 
-/// What follows.
+/// The decision after an attempt.
 #[derive(Debug)]
 pub enum Next {
     Answer(Vec<u8>),
@@ -71,11 +72,11 @@ pub enum Next {
         why: Why,
         delay: Duration,
     },
-    /// It may have been done, and is not to be done twice.
+    /// The request may have been executed, and is not idempotent.
     Unknown(Why),
 }
 
-/// What follows an attempt.
+/// Decides what follows an attempt.
 pub fn judge(
     request: &mut Request,
     attempts: &mut Attempts,
@@ -116,14 +117,14 @@ pub fn judge(
         };
     }
     match answer.status {
-        // The one answer of a service that failed which says that nothing was done.
+        // 503 is the only failure of a service after which the request was certainly not executed.
         503 => again(attempts, Why::Failed(failed(&said))),
         500.. => lost(request, attempts, failed(&said)),
         _ => refused(request, attempts, answer, &said),
     }
 }
 
-/// An answer, marked if the item that it does not tell of may have been deleted by a request before.
+/// Returns an answer, marked if an earlier attempt may have deleted the item that the answer lacks.
 fn told(request: &Request, attempts: &Attempts, body: Vec<u8>) -> Vec<u8> {
     let is_open = attempts.was_lost && request.operation == "DeleteItem";
     let marked = if is_open {
@@ -168,7 +169,8 @@ fn lost(request: &mut Request, attempts: &mut Attempts, why: String) -> Next {
     again(attempts, Why::Failed(why))
 }
 
-/// A refusal is the last word, but of a condition that failed because the first try was done.
+/// Decides on a refusal: it is final, unless the condition failed because the first attempt was
+/// executed.
 fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Words) -> Next {
     if !attempts.was_lost || said.exception != "ConditionalCheckFailedException" {
         return Next::Refused(answer);
@@ -182,7 +184,7 @@ fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Wo
     Next::Refused(answer)
 }
 
-/// Is the item what the request would have made of it?
+/// True if the item is what the request would have made of it.
 fn was_done(request: &Request, answer: &Answer) -> bool {
     let item_of = |body: &[u8]| -> Option<Item> {
         let item = object(body)?.remove("Item")?;
@@ -191,7 +193,7 @@ fn was_done(request: &Request, answer: &Answer) -> bool {
     let there = item_of(&answer.body);
     match request.operation {
         "PutItem" => there.is_some() && there == item_of(&request.body),
-        // One that does not show the item cannot tell.
+        // A request that does not return the item cannot tell.
         "DeleteItem" => {
             there.is_none()
                 && object(&request.body).is_some_and(|body| body.contains_key(ON_FAILURE))
@@ -201,7 +203,7 @@ fn was_done(request: &Request, answer: &Answer) -> bool {
 }
 
 impl Why {
-    /// The exception, if it was throttled.
+    /// Returns the exception, if the request was throttled.
     pub fn throttled(&self) -> Option<&str> {
         match self {
             Self::Throttled(_, said) => Some(&said.exception),
@@ -209,12 +211,12 @@ impl Why {
         }
     }
 
-    /// Are other credentials needed?
+    /// True if new credentials are needed.
     pub fn is_expired(&self) -> bool {
         matches!(self, Self::Expired(..))
     }
 
-    /// What the service's clock says, if ours is another.
+    /// Returns the time of the service's clock, if ours differs.
     pub fn service_time(&self) -> Option<SystemTime> {
         if let Self::Skewed(time) = self {
             Some(*time)
@@ -223,7 +225,7 @@ impl Why {
         }
     }
 
-    /// The error of a request that is not asked again.
+    /// Returns the error of a request that is not retried.
     pub fn error(
         self,
         place: &Place,
@@ -279,7 +281,7 @@ mod tests {
         Err(Fault::Lost("x".to_owned()))
     }
 
-    /// What follows an attempt, in one word.
+    /// Checks the decision after a first attempt, as one word.
     fn check(operation: &'static str, outcome: Result<Answer, Fault>, expected: &str) {
         let next = judge(
             &mut Request::new(operation, b"{}"),
@@ -353,7 +355,8 @@ mod tests {
         );
     }
 
-    /// A conditional write that got lost, and whose condition then fails with `item` shown: was it done?
+    /// Runs a conditional write that gets lost, and then fails its condition with `item` returned;
+    /// true if it counts as executed.
     fn twice(operation: &'static str, body: &str, item: &str) -> bool {
         let (mut request, mut attempts) = (
             Request::new(operation, body.as_bytes()),

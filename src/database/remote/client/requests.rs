@@ -1,4 +1,4 @@
-//! The requests that are made in another way than they are declared, each by the name of its method.
+//! The requests that differ from their declarations, each under the name of its method.
 
 use super::{Client, DETAIL, check};
 use crate::codec::json::document::Json;
@@ -11,7 +11,7 @@ use crate::model::api::*;
 use crate::model::error::{InUseError, RemoteCause, ValueError};
 use crate::model::layout::MeteredOperation;
 
-/// What a request with a precondition is told.
+/// The error of a request with a precondition.
 const PRECONDITION: Error = Error::Unavailable(
     "another service knows no versions of items: a precondition must become a condition",
 );
@@ -36,7 +36,7 @@ pub fn create_table(
     answer
         .map(|table_description| CreateTableResponse { table_description })
         .map_err(|error| match error {
-            // Each service has its own words for it.
+            // Each service has its own text for this error.
             Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
                 Error::TableAlreadyExists(request.table_name.to_string())
             }
@@ -70,7 +70,7 @@ pub fn delete_table(
     client: &Client,
     request: DeleteTableRequest,
 ) -> Result<DeleteTableResponse, Error> {
-    // The answer has neither keys nor indexes.
+    // The answer has neither keys nor indexes, so the table is described first.
     let before = describe_table(
         client,
         DescribeTableRequest {
@@ -114,7 +114,7 @@ pub fn delete_item(
 ) -> Result<DeleteItemResponse, Error> {
     check_precondition(request.precondition)?;
     let is_asked = request.return_values == ReturnValues::AllOld;
-    // Whether there was an item is known by its attributes, which cost nothing.
+    // The old attributes tell if there was an item, and cost nothing.
     let request = DeleteItemRequest {
         return_values: ReturnValues::AllOld,
         return_consumed_capacity: DETAIL,
@@ -258,7 +258,7 @@ pub fn batch_execute_statement(
         .iter()
         .map(|one| one.parameters.as_ref().err().cloned())
         .collect();
-    // A bad one is its own failure, and cannot be sent.
+    // A statement with bad parameters fails by itself, and cannot be sent.
     let statements: Vec<_> = request
         .statements
         .into_iter()
@@ -289,7 +289,8 @@ pub fn batch_execute_statement(
     })
 }
 
-/// A request in its caller's words. What was consumed is asked for; who did not ask is not told.
+/// Sends a request verbatim. It asks for the consumed capacity, which is removed from the answer if
+/// the caller did not ask.
 pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error> {
     let VerbatimRequest { operation, body } = &request;
     let is_charged = MeteredOperation::ALL
@@ -305,7 +306,7 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
             .shared
             .service
             .call(&client.caller, operation, asking.as_deref().unwrap_or(body))?;
-    // Of operations that tell nothing it is empty.
+    // Some operations answer with an empty body.
     if answer.bytes() > 0 && !answer.is_json() {
         return Err(answer::unreadable("it is no JSON"));
     }
@@ -322,7 +323,8 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     })
 }
 
-/// Refuses to delete a table that has an item. One that is put meanwhile is deleted with it: the service has no such condition.
+/// Refuses to delete a table that has an item. An item that is put meanwhile is deleted with the
+/// table: the service has no such condition.
 fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
     let look = ScanRequest {
         limit: Some(1),
@@ -370,7 +372,7 @@ pub fn describe_stream(
     shards::describe(&AsTold(client), &request)
 }
 
-/// Streams with the shards that the service has.
+/// Streams with the real shards of the service.
 struct AsTold<'c>(&'c Client);
 
 impl Streams for AsTold<'_> {
