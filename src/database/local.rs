@@ -42,9 +42,6 @@ impl LocalDatabase {
     }
 
     /// Opens the engine on a store.
-    ///
-    /// # Errors
-    /// Those of [`Engine::open`].
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         Ok(Self::new(Arc::new(Engine::open(store, options)?)))
     }

@@ -261,9 +261,6 @@ pub trait Browse: Database {
 
     /// Reads one page that consumes nothing until its charge is applied, for callers that may need
     /// only the size of the answer.
-    ///
-    /// # Errors
-    /// As [`Database::query_rows`] and [`Database::scan_rows`].
     fn page_on_account(
         &self,
         request: &ReadRequest,
@@ -283,9 +280,6 @@ pub trait Browse: Database {
 
     /// Reads one page for inspection only: it consumes nothing, warms no cache, is never throttled
     /// and appears in no metrics.
-    ///
-    /// # Errors
-    /// As [`Database::query_rows`] and [`Database::scan_rows`], without `Throttled`.
     fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
     /// Returns the item collection of a partition key, if it has entries.

@@ -41,10 +41,7 @@ impl From<Vec<u8>> for Answer {
 }
 
 impl Answer {
-    /// Returns the parsed body.
-    ///
-    /// # Errors
-    /// The body is not valid JSON.
+    /// Returns the parsed body; fails if it is not valid JSON.
     pub fn json(&mut self) -> Result<Json<'_>, Error> {
         if let Body::Unread(text) = &mut self.0 {
             // A body that is not JSON is kept for callers that want it as it came.

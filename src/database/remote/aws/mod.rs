@@ -93,10 +93,8 @@ impl Skew {
 }
 
 impl Aws {
-    /// Finds endpoint, region and credentials. Sends no request to the service.
-    ///
-    /// # Errors
-    /// The missing setting, with advice.
+    /// Finds endpoint, region and credentials; an error names the missing setting. Sends no request
+    /// to the service.
     pub fn open(options: &AwsOptions) -> Result<Self, OpenError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -254,7 +252,7 @@ pub struct InVain(Mutex<VecDeque<(Of, Instant, Error)>>);
 
 // Returns the identity of a request, if it reads and a thread of a program waits for it.
 impl InVain {
-    /// The request, if it reads and a program waits for it.
+    /// Returns the identity of a request, if it reads and a thread of a program waits for it.
     pub fn of(caller: &Caller, operation: &str, body: &[u8]) -> Option<Of> {
         let Caller::Thread { id, .. } = caller else {
             return None;
