@@ -61,7 +61,7 @@ struct State {
 pub struct Tables {
     // Requests under way, by cache key and the number of own writes that the answer must reflect.
     state: Mutex<State>,
-    /// By what is asked for, and how many own writes the answer is to have seen.
+    /// Requests under way, by cache key and the number of own writes that the answer must reflect.
     flights: Flights<(About, u64), Known>,
     commits: Arc<Commits>,
     /// Patterns of the visible tables, in which `*` stands for any characters; all tables are

@@ -131,10 +131,7 @@ enum Found {
 }
 
 impl RemoteDatabase {
-    /// Checks that the mount is writable.
-    ///
-    /// # Errors
-    /// `ReadOnly` if writes are not allowed.
+    /// Checks that the mount is writable; `ReadOnly` otherwise.
     pub(super) fn may_write(&self) -> Result<(), Error> {
         if self.options.is_writable {
             Ok(())
