@@ -163,7 +163,7 @@ pub struct TimeoutStream {
     write_deadline: Option<Pin<Box<Sleep>>>,
     /// The time since when the peer has unread bytes, and the bytes that it took since.
     behind: Option<(Instant, usize)>,
-    /// What answers hold: who takes one slowly is left sooner while it is wanted.
+    /// The memory of answers: a slow peer is dropped sooner while it is wanted.
     // The memory of answers: a slow peer is dropped sooner while it is wanted.
     answers: Budget,
 }

@@ -38,10 +38,8 @@ pub enum Stranger {
     Unknown { own: u32 },
 }
 
-/// Checks that the process at `peer`, connected to our `local`, belongs to our user or to root.
-///
-/// # Errors
-/// [`Stranger`], answered by HTTP 403.
+/// Checks that the process at `peer`, connected to our `local`, belongs to our user or to root. A
+/// [`Stranger`] is answered by HTTP 403.
 pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
     // SAFETY: takes nothing, cannot fail.
     let own = unsafe { libc::geteuid() };

@@ -123,7 +123,7 @@ impl Server {
         let listener = StdListener::bind(options.addr)?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
-        // A key opens the port to its holders, an address of other machines to everyone.
+        // A key opens the port to its holders; an address of other machines opens it to all.
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
         let gate = Gate {
             hosts: options.allowed_hosts,

@@ -220,7 +220,7 @@ struct Scope<'a> {
     service: &'a str,
     // The scope without the key.
     terminator: &'a str,
-    /// Without the key.
+    /// The credential scope as text, after the access key.
     text: &'a str,
 }
 
