@@ -226,7 +226,7 @@ impl Mounted {
     /// view. Files that programs keep open fail from then on.
     ///
     /// # Errors
-    /// The kernel refuses; the mount stays.
+    /// The kernel refuses the unmount, and the mount stays.
     pub fn end(mut self, patience: Duration) -> io::Result<()> {
         self.finish(patience)
     }

@@ -147,7 +147,7 @@ pub struct Listed {
 #[derive(Debug)]
 // The absolute path of the mountpoint.
 pub struct Connection {
-    /// Where it is mounted, absolute.
+    /// The absolute path of the mountpoint.
     // The data directory, if the list of mounts names it.
     pub path: PathBuf,
     /// The data directory, if the list of mounts can name it.

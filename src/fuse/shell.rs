@@ -40,7 +40,7 @@ const CAPABILITIES: [InitFlags; 6] = [
     InitFlags::FUSE_ATOMIC_O_TRUNC,
     // Lookups in one directory run concurrently: four times as many per second with four clients.
     InitFlags::FUSE_PARALLEL_DIROPS,
-    // A listing whose names are looked up next includes their attributes.
+    // A listing of names that are looked up next includes their attributes.
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
     // No file has capabilities or set-id bits to kill: saves a request for security.capability at
