@@ -108,13 +108,17 @@ impl Bucket {
         let since = self
             .filled
             .map(|filled| now.saturating_duration_since(filled).as_secs_f64());
+        // A new bucket begins with the units of one second, and none ever holds more.
         self.level = since.map_or(per_second, |seconds| {
             (self.level + seconds * per_second).min(per_second)
         });
         self.filled = Some(now);
+        // A reservation leaves the level alone until its request ends, so the level must cover all
+        // of them.
         if self.level >= self.reserved {
             return None;
         }
+        // The units are there but reserved: only the end of another request helps, not time.
         if self.level >= 0.0 {
             return Some(Duration::ZERO);
         }
@@ -134,6 +138,7 @@ struct Reservation<'m> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let (meter, most) = (self.meter, self.most);
+        // The two locks follow each other and are never nested here, so `begin` may nest them.
         meter.state.lock().bucket(self.kind).reserved -= most.read + most.write;
         meter.purse.0.lock().reserved.add(Units {
             read: -most.read,
@@ -233,6 +238,7 @@ impl Meter {
                 (Instant::now(), self.limit_of(kind), self.purse.0.lock());
             let has_money = self.within_budget(*account)?;
             let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
+            // Both limits must admit the request before anything is reserved.
             if let (None, true) = (wait, has_money) {
                 state.bucket(kind).reserved += most.read + most.write;
                 account.reserved.add(most);
@@ -244,6 +250,7 @@ impl Meter {
             }
             drop(account);
             let wait = wait.unwrap_or_default();
+            // Refused at once: a wait beyond the time-out could only end in the same refusal.
             if now + wait > deadline {
                 return Err(RemoteError::new(
                     "ThrottlingException",
@@ -252,6 +259,8 @@ impl Meter {
                 )
                 .into());
             }
+            // In slices, so that a caller that stops waiting is noticed. A request that ends wakes
+            // all waiters, because it may have consumed less than it reserved.
             self.ended.wait_for(
                 &mut state,
                 if wait.is_zero() {
@@ -271,6 +280,7 @@ impl Meter {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
         self.purse.0.lock().spent.add(total);
+        // The level may become negative here: the consumption is known only afterwards.
         state.reads.level -= total.read;
         state.writes.level -= total.write;
         for of in &consumed.tables {
@@ -278,6 +288,7 @@ impl Meter {
             for (index, units) in &of.sources {
                 table.count(index.as_ref(), now_ms, *units);
             }
+            // Only answers of Query and Scan have a `Count`.
             if consumed.returned.is_some() {
                 table.count_page(charged, now_ms, consumed);
             }
@@ -297,6 +308,7 @@ impl Meter {
             outcome,
             told,
         );
+        // The refusal does not name an index, so the table gets the count.
         if is_throttled {
             let usage = &mut of.sources.entry(None).or_default().now(now_ms).usage;
             let throttles = if charged.kind == Kind::Read {
@@ -379,6 +391,8 @@ fn outcome(error: &Error) -> Outcome {
 impl Service for Meter {
     fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let Some(charged) = Charged::of(operation, body) else {
+            // Control operations consume no units, but some create what is paid for by the hour:
+            // they are refused once the budget is spent.
             if !is_free(operation) {
                 self.within_budget(*self.purse.0.lock())?;
             }
@@ -394,6 +408,7 @@ impl Service for Meter {
             Err(error) => charged.failed(error),
         };
         self.settle(&charged, &consumed);
+        // Released after the spending is counted: in between, the units would look free.
         drop(reservation);
         let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
         self.ended(
@@ -452,6 +467,7 @@ impl RemoteLayout {
             return Ok(None);
         };
         let mut known = self.known.lock();
+        // Expired descriptions go, so that the map stays as small as the set of tables in use.
         known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
         known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));
         Ok(Some(described))
@@ -512,6 +528,8 @@ fn all_sources(
             .get(&index.cloned())
             .map(SumSlots::history)
             .unwrap_or_default();
+        // A local index consumes its table's units; an index without a throughput of its own is
+        // billed with the table too.
         let billing = match (schema.throughput, throughput) {
             (None, _) => Billing::OnDemand,
             (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),

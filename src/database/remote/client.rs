@@ -57,6 +57,8 @@ impl Client {
         Self {
             shared: Arc::new(Shared {
                 service,
+                // Without a thread the job is dropped, which fails its waiter: the starter may be a
+                // thread that must not block.
                 workers: Pool::new("ddbfs-remote", WORKERS_MAX, WithoutThread::Dropped),
                 chains: Chains::default(),
                 home: OnceLock::new(),
@@ -163,10 +165,12 @@ impl Client {
         member: &str,
     ) -> Result<TableDescription, Error> {
         let described = answer::structure(answer::members(json)?, member)?;
+        // Any description has an ARN, which saves a request for it later.
         if let Some(described) = json.get(member) {
             self.learn(described, "TableArn");
         }
         let name = described.string("TableName").unwrap_or_default();
+        // The answer for another table must not become this table's schema.
         if answer::table_name(name)? != *table {
             return Err(answer::unreadable(format_args!(
                 "it describes {name} where {table} was asked for"
@@ -196,6 +200,8 @@ impl Client {
                 write(key, &mut body);
                 body
             };
+            // The body of a request holds its start key and everything else that distinguishes the
+            // read, so its digest identifies the position.
             self.shared.chains.follow(
                 start.map(|start| body_after(Some(start))),
                 &body_after(Some(last)),
@@ -226,6 +232,7 @@ fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
     fault.map_or(Ok(()), |fault| Err(*fault))
 }
 
+/// The requested detail of consumed capacity: by table and index, as the metrics need it.
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// Generates the dispatch of each operation to its request, as its row in the table says.
@@ -304,6 +311,8 @@ impl Database for Client {
                 // The service refuses a condition that does not parse.
                 KeyConditionShape::parse(text, &mut Scope::new(&request.placeholders)).ok()
             });
+        // A wrong item would appear in another collection's folder, so the service's answer is
+        // checked.
         let fits = |item: &Item| match &shape {
             Some(shape) if !shape.admits(item) => {
                 Err("it has an item that does not fit the key condition")
@@ -374,6 +383,7 @@ impl Chains {
     /// # Errors
     /// An earlier page of the chain ended at `next` too.
     pub fn follow(&self, start: Option<Vec<u8>>, next: &[u8]) -> Result<(), Error> {
+        // Digests, because bodies are long and 4,096 reads may be tracked.
         let (start, next) = (start.map(|start| digest(&start)), digest(next));
         let mut chains = self.0.lock();
         let mut chain = start
@@ -388,6 +398,8 @@ impl Chains {
             ));
         }
         chain.pages += 1;
+        // The remembered position moves ever further apart, so that a cycle of any length is found
+        // within a few rounds.
         if chain.pages.is_power_of_two() {
             chain.earlier = next;
         }

@@ -93,6 +93,8 @@ impl Charged {
         let operation = Of::ALL
             .into_iter()
             .find(|known| known.name() == operation)?;
+        // A body that is not JSON is sent all the same: the service refuses it, and its length is
+        // counted.
         let request = Document::parse(body.to_vec()).ok();
         let kind = match operation {
             Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => {
@@ -135,10 +137,14 @@ impl Charged {
         let (bytes, has_one_table) = match self.operation {
             Of::GetItem => (ITEM_BYTES_MAX, true),
             Of::Query | Of::Scan | Of::ExecuteStatement => (PAGE_BYTES_MAX, true),
+            // A transaction prepares and commits, which consumes twice the units.
             Of::TransactGetItems | Of::ExecuteTransaction => (2 * TRANSACTION_BYTES_MAX, false),
+            // A batch may mix consistent and eventually consistent reads, so the larger amount is
+            // reserved.
             _ => (BATCH_GET_BYTES_MAX, false),
         };
         let is_asked = |json: Json<'_>| matches!(json.kind(), JsonKind::Bool(true));
+        // An unreadable request is reserved as a consistent one, which is the larger amount.
         let is_consistent =
             self.request.is_none() || self.member("ConsistentRead").is_some_and(is_asked);
         let part = if has_one_table && !is_consistent {
@@ -173,6 +179,7 @@ impl Charged {
             Some((_, Some(tables))) => tables.filter_map(|of| self.of_table(of)).collect(),
             Some((of, None)) => self.of_table(of).into_iter().collect(),
         };
+        // An emulator may leave out the capacity although it was requested.
         let tables = if told.is_empty() {
             self.guessed(bytes)
         } else {
@@ -189,6 +196,8 @@ impl Charged {
     /// the write.
     pub fn failed(&self, error: &Error) -> Consumed {
         let may_have_written = match error {
+            // An interrupted caller does not know the outcome, and the service may have executed
+            // the write.
             Error::ConditionalCheckFailed { .. }
             | Error::TransactionCanceled(_)
             | Error::Interrupted => true,
@@ -216,6 +225,7 @@ impl Charged {
                 sources.insert(Some(IndexName::new(name).ok()?), self.units(units));
             }
         }
+        // Without the detail by index, the object itself has the table's units.
         let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
         base.and_then(|base| sources.insert(None, self.units(base)));
         Some(OfTable {
@@ -231,6 +241,7 @@ impl Charged {
                 .filter(|count| count.is_finite() && *count >= 0.0)
         };
         match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
+            // `CapacityUnits` does not say which kind of units it counts; the operation does.
             (None, None) => self.kind.units(count("CapacityUnits").unwrap_or(0.0)),
             (read, write) => Units {
                 read: read.unwrap_or(0.0),
@@ -242,6 +253,7 @@ impl Charged {
     /// Estimates the consumption by the bytes of the answer, or of the request.
     fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
         let units = match self.kind {
+            // As an eventually consistent read, which is the default.
             Kind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
             Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };

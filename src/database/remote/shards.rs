@@ -71,6 +71,7 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
             children_of: None,
         };
         let mut answer = service.describe_stream(request)?;
+        // An empty page with a continuation would be requested again forever.
         let has_more = answer.last_evaluated_shard_id.take().is_some() && !answer.shards.is_empty();
         shards.append(&mut answer.shards);
         if !has_more {
@@ -88,6 +89,7 @@ pub fn describe(
     request: &DescribeStreamRequest,
 ) -> Result<DescribeStreamResponse, Error> {
     let answer = whole(service, &request.stream)?;
+    // The combined shard stays open as long as any shard is open or may still come.
     let is_open = answer.status == StreamStatus::Enabled
         || answer
             .shards
@@ -105,6 +107,7 @@ pub fn describe(
         parent_shard_id: None,
         range: ShardRange { starting, ending },
     };
+    // The combined shard is the only one, without successors and children.
     let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
     let shards = starting
         .filter(|_| !is_behind)
@@ -127,6 +130,7 @@ pub fn iterator(
     }
     let shards = whole(service, &request.stream)?.shards;
     let since_ms = if let ShardPosition::AtTimestamp(ms) = request.position {
+        // The creation time of records has whole seconds.
         ms / 1000 * 1000
     } else {
         0
@@ -167,6 +171,7 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
             .collect()
     };
     match position {
+        // A closed shard gets no more records.
         ShardPosition::Latest => of(&|shard| shard.range.ending.is_none(), ShardPosition::Latest),
         // The service has no iterator by time, so records are skipped here.
         ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => of(
@@ -174,6 +179,8 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
             ShardPosition::TrimHorizon,
         ),
         ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
+            // The shards that contain the number are read from there. Later shards are read from
+            // their beginning, unless they come up as children of a shard that is read.
             let mut begun = of(&|shard| has(shard, number), position);
             if begun.is_empty() {
                 // The service's refusal says what is wrong with the number.
@@ -225,6 +232,7 @@ pub fn records(
         let limit = request
             .limit
             .map(|limit| limit.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX)));
+        // With the limit reached, a shard keeps its iterator for the next call.
         if let Some(shard_iterator) = iterator.take_if(|_| limit != Some(0)) {
             let answer = service.get_records(GetRecordsRequest {
                 shard_iterator,
@@ -277,6 +285,8 @@ fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
                 Some(service.get_shard_iterator(request)?.shard_iterator),
             ));
         }
+        // A closed shard without visible children stays, because the service may not report its
+        // child yet; in a disabled stream there will be none.
         let is_told = shards.len() > before;
         if iterator.is_some() || (!is_told && answer.status == StreamStatus::Enabled) {
             shards.push((shard_id, iterator));

@@ -53,6 +53,7 @@ impl Way {
     /// `https://` without any root certificates on this machine.
     fn to(place: &Place, tcp: HttpConnector) -> Result<Self, OpenError> {
         let builder = HttpsConnectorBuilder::new();
+        // Plain HTTP goes straight to the endpoint, and its root certificates are never used.
         if !place.is_encrypted() {
             return Ok(Self::Straight(client(
                 builder
@@ -67,6 +68,7 @@ impl Way {
             .map_err(OpenError::Certificates)?
             .https_only()
             .enable_http1();
+        // The environment's HTTPS_PROXY and NO_PROXY decide, as in AWS's own programs.
         let Some(proxy) = Matcher::from_env().intercept(place.uri()) else {
             return Ok(Self::Straight(client(builder.wrap_connector(tcp))));
         };
@@ -111,7 +113,9 @@ impl Connections {
     pub fn new(place: &Place, timeout: Duration) -> Result<Self, OpenError> {
         let silence = timeout / 2;
         let mut tcp = HttpConnector::new();
+        // Lets `https` URIs through to the TLS layer above.
         tcp.enforce_http(false);
+        // A request is written whole: Nagle's algorithm would only delay it.
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT.min(silence)));
         Ok(Self {
@@ -135,6 +139,8 @@ impl Connections {
             .map_err(|_| self.silent())?;
         let response = answered.map_err(|error| {
             let why = with_cause(&error);
+            // Without a connection the service cannot have seen the request; any later failure
+            // leaves that open.
             if error.is_connect() {
                 Fault::Unsent(why)
             } else {
@@ -149,6 +155,7 @@ impl Connections {
             .and_then(|name| Some(name.to_str().ok()?.to_owned()));
         let body = self.read(response, bytes_max, deadline).await?;
         match checksum {
+            // A damaged answer counts as lost: the service may have executed the request.
             Some(told) if told != crc32fast::hash(&body) => {
                 Err(Fault::Lost("the answer's checksum is wrong".to_owned()))
             }
@@ -332,6 +339,7 @@ pub struct Request {
 impl Request {
     /// Creates a request; a transaction without an idempotency token gets one.
     pub fn new(operation: &'static str, body: &[u8]) -> Self {
+        // The token is made once per request, so that its retries carry the same one.
         let is_transaction = matches!(operation, "TransactWriteItems" | "ExecuteTransaction");
         let tokened = if is_transaction {
             with_member(body, TOKEN, || token().into())
@@ -379,6 +387,8 @@ impl Request {
     pub fn show_item(&mut self) -> bool {
         let is_conditional =
             || object(&self.body).is_some_and(|body| body.contains_key("ConditionExpression"));
+        // Of the retried writes only these can have a condition: a transaction is protected by its
+        // token.
         if !matches!(self.operation, "PutItem" | "DeleteItem") || !is_conditional() {
             return false;
         }
@@ -409,6 +419,7 @@ fn token() -> String {
 
 /// Returns 64 random bits.
 pub fn random() -> u64 {
+    // The standard library keys each `RandomState` differently, from the system's random numbers.
     RandomState::new().hash_one(0)
 }
 
@@ -471,6 +482,7 @@ pub fn words(answer: &Answer) -> Words {
     let exception = name.rsplit('#').next().unwrap_or_default().to_owned();
     Words {
         exception,
+        // Services spell the member both ways.
         message: member("message")
             .or_else(|| member("Message"))
             .unwrap_or_default(),

@@ -147,6 +147,7 @@ impl Service for Aws {
             return Err(given_up());
         };
         let again = InVain::of(caller, operation, body);
+        // Fails at once if the same thread just waited in vain for the same request.
         if let Some(error) = again
             .as_ref()
             .and_then(|again| self.asked.in_vain.take(again))
@@ -163,6 +164,7 @@ impl Service for Aws {
         let answer = caller.receive(&receiver).inspect_err(|_| task.abort())?;
         // No message means that the task panicked, or that the runtime is shutting down.
         let answer = answer.unwrap_or_else(|| Err(given_up()));
+        // Only a long wait is remembered: after a quick failure the second request may succeed.
         if let (Some(again), Err(error)) = (again, &answer)
             && begun.elapsed() >= self.asked.timeout / 2
         {
@@ -196,6 +198,8 @@ impl Asked {
                     return Err(answer::read_error(answer.status, &answer.body));
                 }
                 Next::Again { why, delay } => {
+                    // Logged before the deadline is checked, so that a time-out by throttling is
+                    // explained.
                     self.throttling.say(&self.place, &request, &why);
                     if Instant::now() + delay >= deadline {
                         // The time may end within an attempt: the service's last refusal then says
@@ -209,9 +213,11 @@ impl Asked {
                     if let Some(time) = why.service_time() {
                         self.skew.learn(time);
                     }
+                    // The next attempt fetches new credentials.
                     if why.is_expired() {
                         self.identities.forget().await;
                     }
+                    // Only a throttling explains a later time-out better than the silence does.
                     last = Some(why).filter(|why| why.throttled().is_some());
                     tokio::time::sleep(delay).await;
                 }
@@ -275,6 +281,7 @@ impl InVain {
     /// Returns the error of the same request a moment ago, once.
     pub fn take(&self, of: &Of) -> Option<Error> {
         let mut noted = self.0.lock();
+        // An older entry belongs to a system call that has ended.
         noted.retain(|(_, at, _)| at.elapsed() < AT_ONCE);
         let at = noted.iter().position(|(noted, ..)| noted == of)?;
         noted.remove(at).map(|(.., error)| error)

@@ -55,6 +55,7 @@ impl Place {
         {
             return Err(refused());
         }
+        // The region of `dynamodb.REGION.amazonaws.com`.
         let own = uri
             .host()
             .and_then(|host| {
@@ -62,6 +63,7 @@ impl Place {
                     .strip_prefix("dynamodb.")
             })
             .map(str::to_owned);
+        // Checked, because the region becomes a part of signatures and of host names.
         let region = legal(region.or(own).unwrap_or_else(|| ANY_REGION.to_owned()))?;
         Ok(Self {
             region,
@@ -223,6 +225,7 @@ pub async fn find(options: &AwsOptions) -> Result<(Place, Identities), OpenError
         provider,
         known: Mutex::new(None),
     };
+    // Fetched at once, so that a mount without credentials fails when it starts.
     let found = identities.get().await;
     found.map_err(|why| OpenError::NoCredentials {
         place: place.to_string(),
@@ -244,6 +247,7 @@ async fn load(options: &AwsOptions, http: &SharedHttpClient) -> SdkConfig {
     let mut profile = ProfileFileRegionProvider::builder();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http.clone())
+        // The credentials come from `provider` alone.
         .no_credentials();
     if let Some(name) = &options.profile {
         profile = profile.profile_name(name);
@@ -271,6 +275,7 @@ async fn find_place(
     http: &SharedHttpClient,
 ) -> Result<Place, OpenError> {
     let region = config.region().map(ToString::to_string);
+    // An endpoint needs no known region, so this comes before the search for one.
     if let Some(endpoint) = options.endpoint.clone().or_else(|| endpoint_of(config)) {
         return Place::of_endpoint(&endpoint, region);
     }

@@ -90,15 +90,18 @@ pub fn judge(
         Ok(answer) => answer,
         Err(Fault::Unsent(why)) => return again(attempts, Why::Failed(why)),
         Err(Fault::Lost(why)) => return lost(request, attempts, why),
+        // The service has executed the request, and a retry would be answered with as much.
         Err(Fault::TooLong(why)) => {
             attempts.was_lost = true;
             return Next::Unknown(Why::Failed(why));
         }
     };
     let said = words(&answer);
+    // A throttled request was not executed, so any operation may be retried.
     if answer.status == 429 || THROTTLES.contains(&said.exception.as_str()) {
         return again(attempts, Why::Throttled(answer.status, said));
     }
+    // Once: if new credentials are expired too, a third set will not help.
     if EXPIRED.contains(&said.exception.as_str()) && !attempts.was_expired {
         attempts.was_expired = true;
         return Next::Again {
@@ -106,6 +109,7 @@ pub fn judge(
             delay: Duration::ZERO,
         };
     }
+    // Once: a request signed by the service's own time is refused for another reason.
     if let Some(time) = answer
         .time
         .filter(|_| is_skewed(&said) && !attempts.was_skewed)
@@ -126,6 +130,7 @@ pub fn judge(
 
 /// Returns an answer, marked if an earlier attempt may have deleted the item that the answer lacks.
 fn told(request: &Request, attempts: &Attempts, body: Vec<u8>) -> Vec<u8> {
+    // The answer has the old item unless the lost attempt deleted it.
     let is_open = attempts.was_lost && request.operation == "DeleteItem";
     let marked = if is_open {
         edit::asking(&body, ASKED_AGAIN, "")
@@ -151,6 +156,7 @@ fn failed(said: &Words) -> String {
 }
 
 fn again(attempts: &Attempts, why: Why) -> Next {
+    // The whole delay is random: clients that failed together must not retry together.
     let most_ms = BASE_MS
         .saturating_mul(1 << attempts.count.saturating_sub(1).min(20))
         .min(MAX_MS);
@@ -165,6 +171,7 @@ fn lost(request: &mut Request, attempts: &mut Attempts, why: String) -> Next {
     if !request.is_repeatable() {
         return Next::Unknown(Why::Failed(why));
     }
+    // If the retry's condition fails, the item tells if the first attempt was applied.
     attempts.shows_item |= request.show_item();
     again(attempts, Why::Failed(why))
 }
@@ -178,6 +185,7 @@ fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Wo
     if was_done(request, &answer) {
         return Next::Answer(told(request, attempts, b"{}".to_vec()));
     }
+    // The caller did not ask for the item.
     if attempts.shows_item {
         answer.body = edit::without(&answer.body, "Item");
     }

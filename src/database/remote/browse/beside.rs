@@ -76,6 +76,7 @@ impl Beside {
     pub fn park(&self, place: ParkedPlace, content: &[u8], now_ms: u64) -> Result<(), Error> {
         let mut parked = self.parked.lock();
         parked.retain(|(stat, _)| stat.place != place && now_ms < stat.until_ms());
+        // A file is never evicted for another: the trash may be its only copy.
         if parked
             .iter()
             .map(|(_, content)| content.len())
@@ -128,6 +129,7 @@ impl Beside {
                 && folder.is_none_or(|folder| stat.place.folder.as_ref() == folder)
                 && now_ms < stat.until_ms()
         };
+        // Copied, so that `visit` runs without the lock.
         let parked: Vec<ParkedStat> = self
             .parked
             .lock()
@@ -153,6 +155,7 @@ impl Beside {
                     return false;
                 };
                 let (stat, content) = parked.remove(at);
+                // As in rename(2), a file at the target is replaced.
                 parked.retain(|(stat, _)| stat.place != to);
                 parked.push((
                     ParkedStat {

@@ -47,11 +47,15 @@ impl RemoteDatabase {
         };
         let (mut last, mut is_at_end) = (after.map(|after| after.0.clone()), false);
         while !is_at_end {
+            // Checked for each page. The rows at hand are shown even beyond the limit, since they
+            // are paid for.
             let may_go_on = self.go_on(&fetcher.source, walk.toll);
+            // Only a reader that came for more than one page gets a prefetch.
             if self.options.reads_ahead && may_go_on.is_ok() && (is_going_on || walk.pages > 1) {
                 walk.look_ahead(&fetcher, &self.service_ahead, &self.walks.ahead);
             }
             while let Some(row) = walk.rows.pop_front() {
+                // The scan returns every item; the folder of a collection is shown once.
                 if *listed == Listed::Collections && !walk.is_new(&row.key) {
                     continue;
                 }
@@ -122,6 +126,7 @@ impl RemoteDatabase {
         after: Option<&Position>,
     ) -> Result<Walk, Error> {
         let source = &fetcher.source;
+        // One collection is read by a query, which the scan limit does not concern.
         if !matches!(listed, Listed::Entries(Entries::Collection { .. })) {
             self.admit(source, None)?;
         }
@@ -197,6 +202,7 @@ impl RemoteDatabase {
 
     /// Prefetches the first page of a folder, for a lookup and for a listing of it.
     fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
+        // Recorded before the request: a write from now on voids the page.
         let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
         let (service, pages) = (Arc::clone(&self.service_ahead), Arc::clone(&self.pages));
         let (source, place) = (
@@ -210,6 +216,7 @@ impl RemoteDatabase {
             source: readable.clone(),
             request,
         };
+        // A lookup of the folder meanwhile waits for this page, instead of a query of its own.
         let landing = pages.asking(&place);
         let fetched = on_thread(&self.walks.ahead, move || {
             let began = pages.begin();
@@ -256,6 +263,7 @@ impl RemoteDatabase {
     /// `Budget`, with the estimated cost and advice.
     pub(super) fn admit(&self, source: &Readable, items: Option<u32>) -> Result<(), Error> {
         let (count, bytes) = source.counted();
+        // A limited read costs its share by the mean size of an item.
         let part = items.map_or(1.0, |items| {
             (f64::from(items) / count.max(1) as f64).min(1.0)
         });

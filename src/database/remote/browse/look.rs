@@ -67,6 +67,7 @@ impl RemoteDatabase {
         let place = (source.clone(), key.clone());
         let worth = self.worth_reading(&place);
         self.pages.get(&place, &self.caller, || {
+            // A file that was never listed is not part of a sequence.
             let was_listed = self.pages.last(&place).is_some();
             let item = match &key.index {
                 None if let Some(items) = worth.filter(|_| was_listed) => {
@@ -101,6 +102,7 @@ impl RemoteDatabase {
         let (mut request, mut found) = (index.query_of_entry(of_index), None);
         loop {
             let page = source::items(&*self.service, &request, &mut |item| {
+                // Other items may have the same index key: the base key decides.
                 if index.key_of(&item).is_ok_and(|of| of == *key) {
                     found = Some(item);
                 }
@@ -149,6 +151,7 @@ impl RemoteDatabase {
                     limit: Some(1),
                     ..readable.query(partition, None)
                 };
+                // Keys alone: the units are the same, but the answer is shorter.
                 request.projection = Some(readable.keys_alone());
                 source::page(&*self.service, &request, &mut |_| count += 1)?;
                 Ok((count > 0).then(Stored::default))
@@ -183,6 +186,7 @@ impl RemoteDatabase {
             self.admit(&readable, request.limit)?;
             self.go_on(&readable, toll)?;
         }
+        // Only whole items are cached.
         let is_whole = request.projection.is_none() && request.select.is_none();
         let began = self.pages.begin();
         let page = source::page(&*self.service, request, &mut |row| {
@@ -409,6 +413,7 @@ impl Browse for RemoteDatabase {
             None => ControlFlow::Continue(()),
         });
         match listed {
+            // The advice of the scan limit would not fit a lookup of one name.
             Err(Error::Budget(_)) => Err(Error::Unavailable(NO_ALIAS)),
             listed => listed.map(|()| self.beside.partition(source, digest)),
         }
@@ -432,6 +437,7 @@ impl Browse for RemoteDatabase {
             ..readable.scan()
         };
         let (of, began) = (readable.clone(), self.pages.begin());
+        // A listing from its beginning sets the order for the prefetch of folders.
         if after.is_none() {
             self.siblings.begin(source);
         }
@@ -494,6 +500,7 @@ impl Browse for RemoteDatabase {
             None,
         ) = (range, after)
         {
+            // The beginning of a folder's listing is a step of a reader through the folders.
             self.ask_siblings(&readable, partition);
         }
         let is_flat = !readable.is_grouped();
@@ -583,6 +590,7 @@ impl Browse for RemoteDatabase {
         table: &TableName,
         change: SavedQueryChange,
     ) -> Result<SavedQueryOutcome, Error> {
+        // Queries are saved for existing tables only.
         self.schema(table)?.ok_or(Error::ResourceNotFound)?;
         Ok(self
             .beside

@@ -142,6 +142,7 @@ impl RemoteDatabase {
             siblings: Siblings::default(),
             beside: Arc::default(),
             commits,
+            // A prefetch has no caller, so nothing cancels it.
             service_ahead: Arc::clone(&service),
             options,
         };

@@ -138,6 +138,7 @@ impl RemoteDatabase {
             Arc::clone(&self.pages),
             Arc::clone(&self.commits),
         );
+        // Invalidated whatever the outcome: a failed request may have been executed.
         self.service.start(call.heard(move |_| {
             match changed {
                 Changed::Tables(written) => {
@@ -164,6 +165,7 @@ impl RemoteDatabase {
         let (mut targets, mut reasons, mut has_failed) = (Vec::new(), Vec::new(), false);
         for write in &mut request.transact_items {
             let (item, effect) = of_action(&write.action);
+            // Every action gets a reason, as in the service's own answer.
             reasons.push(match self.guard(asked!(write, item, effect)) {
                 Ok(target) => {
                     targets.extend(target);
@@ -186,6 +188,7 @@ impl RemoteDatabase {
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         self.may_write()?;
         let table = request.table_name.clone();
+        // A deleted table of the same name may have left items.
         self.pages.forget_table(&table);
         let created = self.service.create_table(request);
         if created.is_ok() {
@@ -209,6 +212,7 @@ impl RemoteDatabase {
         self.may_write()?;
         let table = request.table_name.clone();
         let deleted = self.service.delete_table(request);
+        // After the delete, so that reads under way are not cached either.
         self.pages.forget_table(&table);
         if deleted.is_ok() {
             self.settle(&table, TableStatus::Deleting);
@@ -250,6 +254,7 @@ impl RemoteDatabase {
     fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         let is_asked = request.return_values != UpdateReturnValues::None;
         let target = self.guard(asked!(request, &request.key, Some(Effect::Update)));
+        // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;
         }
@@ -279,6 +284,7 @@ impl RemoteDatabase {
             .collect();
         let end = move |mut writes: Writes, written: Result<BatchWriteItemResponse, Error>| {
             if let Ok(response) = &written {
+                // An unprocessed item keeps a state that is unknown here.
                 writes.leave(|table, key| {
                     let left = names
                         .iter()
@@ -313,6 +319,8 @@ impl RemoteDatabase {
 
 /// True if this is the write of the item under this key.
 fn is_of(write: &WriteRequest, key: &crate::model::Key) -> bool {
+    // The key's attribute names are not at hand here. A match of any attribute is enough, because
+    // too many matches only invalidate too much.
     let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
     item.0.values().any(|value| *value == key.partition)
         && key
@@ -419,6 +427,7 @@ impl RemoteDatabase {
     /// stops waiting.
     pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
         let (begun, mut pauses) = (Instant::now(), Pauses::new(LOOK_MIN, LOOK_MAX));
+        // An interrupted wait ends quietly: the operation itself has succeeded.
         while self.has(table, status)
             && begun.elapsed() < PATIENCE
             && pauses.wait(&self.caller).is_ok()

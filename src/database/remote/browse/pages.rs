@@ -161,6 +161,7 @@ impl Pages {
         let mut record = encode(item, first, 0, 0);
         let version = version_of(&record);
         let mut seen = self.seen.lock();
+        // An unchanged item that is read again keeps its modification time.
         let modified_ms = time(seen.get(&version).copied(), self.clock.now_ms());
         seen.put(version, modified_ms);
         drop(seen);
@@ -172,11 +173,13 @@ impl Pages {
     pub fn keep(&self, began: Began, place: Place, found: Option<Stored>, is_consistent: bool) {
         let mut state = self.state.lock();
         let is_newer = match state.held.peek(&place) {
+            // Cached by a read or write that began later.
             Some(held) if held.began.number > began.number => false,
             Some(held) if held.is_own && !is_consistent => {
                 began.at_ms >= held.began.at_ms.saturating_add(SETTLES_MS)
             }
             Some(_) => true,
+            // An own write of this entry may have been evicted since the read began.
             None => began.number > state.floor,
         };
         if is_newer {
@@ -238,6 +241,7 @@ impl Pages {
             if let Some(found) = self.fresh(place) {
                 return Ok(found);
             }
+            // Numbered before the request, so that a write meanwhile prevails.
             let began = self.begin();
             let found = ask()?;
             self.keep(began, place.clone(), found.clone(), true);
@@ -266,12 +270,15 @@ impl Pages {
         let mut state = self.state.lock();
         let began = state.next(self.clock.now_ms());
         for (place, left) in places {
+            // Of overlapping writes it is unknown which one came last.
             let overlapped = state.end_writing(&place);
             state
                 .over
                 .entry(place.0.table.clone())
                 .or_default()
+                // The write may have changed entries in all indexes of the table.
                 .index_entries = began.number;
+            // A read under way may return the old item: later readers must not wait for it.
             self.flights.let_go(&place);
             state.hold(
                 place,
@@ -286,6 +293,7 @@ impl Pages {
     pub fn forget_all(&self) {
         let mut state = self.state.lock();
         state.held.retain(|_, _| false);
+        // The results of reads under way are not cached either.
         state.floor = state.next(self.clock.now_ms()).number;
         self.flights.let_go_of(|_| true);
     }
@@ -347,6 +355,7 @@ impl State {
             0
         };
         let bytes = ENTRY_OVERHEAD_BYTES + key_bytes + record_bytes;
+        // The index key is not accounted: it consists of attributes of the record.
         let pushed_out = self.held.put(
             place,
             Held {
@@ -408,6 +417,7 @@ impl<K: Eq + Hash, V> Landing<K, V> {
 
 impl<K: Eq + Hash, V> Drop for Landing<K, V> {
     fn drop(&mut self) {
+        // Removed before the waiters wake: from now on a caller begins a new request.
         self.flights.end(&self.key, &self.flight);
         // Without an answer, the waiters ask anew.
         self.flight
@@ -541,6 +551,7 @@ impl Commits {
         let mut own = self.own.lock();
         let now_ms = self.clock.now_ms();
         if *own + now_ms / self.ttl_ms == after {
+            // At the next time step the id changes by itself.
             let rest = Duration::from_millis(self.ttl_ms - now_ms % self.ttl_ms);
             self.wrote.wait_for(&mut own, rest.min(timeout));
         }

@@ -81,6 +81,8 @@ impl Readers {
             .peek(&folder)
             .is_some_and(|reader| reader.goes_on(now_ms))
         {
+            // The map iterates from the most recently used entry: the folder that was read just
+            // before.
             let latest = readers
                 .iter()
                 .next()
@@ -180,11 +182,13 @@ impl Siblings {
 impl Shown {
     fn follow(&mut self, place: usize) -> Vec<PartitionKey> {
         self.asked.remove(&place);
+        // A second listing of the same folder is no step.
         if place == self.last {
             return Vec::new();
         }
         let is_backwards = place < self.last;
         let is_next = place.abs_diff(self.last) == 1;
+        // A reversal begins a new sequence, a jump ends it.
         self.in_order = match is_next {
             true if is_backwards == self.is_backwards => self.in_order + 1,
             true => 1,
@@ -202,6 +206,7 @@ impl Shown {
             }
         };
         let next = (1..=self.in_order.min(FOLDERS_AHEAD_MAX)).filter_map(step);
+        // A folder is prefetched once until it is listed.
         let next: Vec<usize> = next
             .filter(|place| *place < self.order.len() && self.asked.insert(*place))
             .collect();

@@ -113,6 +113,7 @@ impl Readable {
     /// True if an entry can have this key.
     pub fn fits(&self, key: &EntryKey) -> bool {
         let schema = &self.described.schema.key;
+        // The service would refuse a key of other types or lengths, so it is not asked for one.
         let is_base = key_of_parameter(schema, &key.base.to_item(schema)).is_ok()
             && key.base.sort.is_some() == schema.sort.is_some();
         let fits = |attributes: &[KeyAttribute], values: &[AttributeValue]| {
@@ -298,10 +299,12 @@ pub fn page(
                 index_name: request.index_name.clone(),
                 filter,
                 projection_expression: projection,
+                // DynamoDB refuses most values of Select beside a projection.
                 select: request.select.filter(|_| request.projection.is_none()),
                 limit: request.limit,
                 consistent_read: request.consistent_read,
                 exclusive_start_key: request.exclusive_start_key.clone(),
+                // The scan limit counts the actual cost.
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
                 $($own: $value,)*
                 ..$base

@@ -160,6 +160,7 @@ impl Tables {
             return Ok(None);
         }
         let about = About::Table(table.clone());
+        // The former schema keeps its `Arc` if nothing changed.
         let before = match self.state.lock().known.get(&about) {
             Some((.., Known::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
@@ -225,6 +226,7 @@ impl Tables {
             );
             let known = ask()?;
             let mut state = self.state.lock();
+            // A change during the request makes the answer stale.
             if state.changes == changes {
                 state
                     .known
@@ -238,6 +240,7 @@ impl Tables {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
         let (asked_ms, seen, known) = state.known.get(about)?;
+        // The counters of a table must reflect the own writes that the reader knows of.
         (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms))
             .then(|| known.clone())
     }

@@ -189,6 +189,8 @@ pub fn on_thread(
     ahead: &Arc<AtomicUsize>,
     fetch: impl FnOnce() -> Fetched + Send + 'static,
 ) -> Option<Receiver<Fetched>> {
+    // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
+    // together.
     let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX;
     let counted = Counted(Arc::clone(ahead));
     if is_full {
@@ -197,6 +199,7 @@ pub fn on_thread(
     let (sender, fetched) = sync_channel(1);
     let work = move || {
         let page = fetch();
+        // Before the page is sent: its reader may want the next prefetch at once.
         drop(counted);
         // The receiver is gone if the reader has given up.
         let _ = sender.send(page);
@@ -272,6 +275,7 @@ pub struct Toll {
 impl Toll {
     /// Returns the cost of a page, estimated from its bytes if the service does not report it.
     pub fn of(request: &ReadRequest, page: &Page) -> Self {
+        // A page that ends early without a limit has read 1 MB, whatever it returned.
         let is_full = page.last_evaluated_key.is_some() && request.limit.is_none();
         let bytes = if is_full {
             page.scanned_bytes.max(PAGE_BYTES_MAX as u64)
@@ -286,6 +290,7 @@ impl Toll {
             };
         let told = page.consumed_capacity.total();
         Self {
+            // The reported units count, even if the estimate is higher.
             units: if told > 0.0 { told } else { guessed },
             items: page.count,
         }

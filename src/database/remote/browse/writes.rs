@@ -38,11 +38,13 @@ impl Target {
     /// Returns the state of the item and of its collection after the write.
     fn left(&self, pages: &Pages, is_done: bool) -> [Left<Stored>; 2] {
         match &self.then {
+            // A failed write may have been executed.
             _ if !is_done => [Left::Unknown, Left::Unknown],
             Left::Item(item) => [
                 Left::Item(pages.written_record(item, &self.table.key_names())),
                 Left::Item(Arc::default()),
             ],
+            // The deleted item may have been the last of its collection.
             Left::Nothing => [Left::Nothing, Left::Unknown],
             Left::Unknown => [Left::Unknown, Left::Item(Arc::default())],
         }
@@ -206,6 +208,7 @@ impl RemoteDatabase {
             Err(error) => return done.tell(Err(error)),
         };
         let places: Vec<Place> = targets.iter().flat_map(Target::places).collect();
+        // Registered before the request is sent, so that overlapping writes are detected.
         self.pages.begin_write(&places);
         let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
         // The listener is notified here, not by the service as well.
@@ -283,6 +286,8 @@ impl RemoteDatabase {
         let mut writer = Writer::marked("_");
         let written = writer.condition(&all)?;
         let of_ours = writer.placeholders();
+        // Without a condition of the caller, its placeholders belong to an update expression, and
+        // stay.
         if matches!(condition, ConditionParameter::None) {
             placeholders
                 .names
@@ -292,6 +297,7 @@ impl RemoteDatabase {
                 .values
                 .get_or_insert_default()
                 .extend(of_ours.values.unwrap_or_default());
+            // DynamoDB refuses an empty ExpressionAttributeValues.
             placeholders.values.take_if(|values| values.is_empty());
         } else {
             *placeholders = of_ours;
@@ -315,6 +321,7 @@ impl RemoteDatabase {
                 Found::Other(item)
             })
         };
+        // The version that a reader saw may be cached, which saves a read.
         if let Some(record) = self.pages.last(&place)
             && let Found::Same(item) = of(&Record::parse(&record)?)?
             && item.0.len() <= COMPARED_MAX

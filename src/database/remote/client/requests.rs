@@ -78,6 +78,7 @@ pub fn delete_table(
         },
     )?
     .table;
+    // Not part of the API: the check is a separate read.
     if request.only_if_empty {
         check_empty(client, &request.table_name)?;
     }
@@ -170,6 +171,8 @@ pub fn transact_get_items(
         ..request
     };
     let answer: TransactGetItemsResponse = client.declared("TransactGetItems", &request)?;
+    // Responses have no keys of their own when an item is missing: only their order relates them to
+    // the request.
     if answer.responses.len() != request.transact_items.len() {
         return Err(answer::unreadable("it has not one response for each item"));
     }
@@ -293,6 +296,7 @@ pub fn batch_execute_statement(
 /// the caller did not ask.
 pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error> {
     let VerbatimRequest { operation, body } = &request;
+    // Other operations have no such member, and would be refused with it.
     let is_charged = MeteredOperation::ALL
         .iter()
         .any(|known| known.name() == *operation);
@@ -314,6 +318,7 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     if asking.is_some() {
         told = edit::without(&told, "ConsumedCapacity");
     }
+    // The mark of the retry policy is for the typed client; a verbatim answer must not show it.
     let is_marked =
         *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
     Ok(if is_marked {
@@ -332,6 +337,7 @@ fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
         ..ScanRequest::new(table.clone())
     };
     let page = client.scan_rows(&look, &mut |_| {})?;
+    // An empty page with a continuation does not prove that the table is empty.
     let is_empty = page.scanned_count == 0 && page.last_evaluated_key.is_none();
     if is_empty {
         Ok(())
