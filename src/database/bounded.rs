@@ -12,6 +12,7 @@ pub struct OfEntries<K: Hash + Eq, V, const ENTRIES_MAX: usize>(LruCache<K, V>);
 
 impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> Default for OfEntries<K, V, ENTRIES_MAX> {
     fn default() -> Self {
+        const { assert!(ENTRIES_MAX > 0) };
         Self(LruCache::sparse(
             NonZeroUsize::new(ENTRIES_MAX).unwrap_or(NonZeroUsize::MIN),
         ))

@@ -73,7 +73,8 @@ impl Shell {
         &self,
         caller: Caller,
         operation: &'static str,
-        (ino, name): (INodeNo, Option<&OsStr>),
+        ino: INodeNo,
+        name: Option<&OsStr>,
         reply: R,
         tell: impl FnOnce(R, T) + Send + 'static,
     ) -> Asked<T> {
@@ -227,7 +228,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "lookup",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell,
         );
@@ -251,7 +253,7 @@ impl Filesystem for Shell {
         let tell = move |reply: ReplyAttr, attr: Attr| {
             reply.attr(&attr.lasts.attr, &file_attr(&attr, owner))
         };
-        let asked = self.ask(caller(request), "getattr", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "getattr", ino, None, reply, tell);
         asked.start_at(Place::Inode(ino.0), move |view, done| {
             view.getattr_then(ino.0, handle, done)
         });
@@ -286,7 +288,7 @@ impl Filesystem for Shell {
         };
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&TTL, &file_attr(&attr, owner));
-        let asked = self.ask(caller(request), "setattr", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "setattr", ino, None, reply, tell);
         asked.start_at(Place::Inode(ino.0), move |view, done| {
             view.setattr(ino.0, handle, new, done)
         });
@@ -294,7 +296,7 @@ impl Filesystem for Shell {
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let tell = |reply: ReplyData, target: String| reply.data(target.as_bytes());
-        self.ask(caller(request), "readlink", (ino, None), reply, tell)
+        self.ask(caller(request), "readlink", ino, None, reply, tell)
             .start(|view, done| done(view.readlink(ino.0)));
     }
 
@@ -312,7 +314,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "mknod",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_entry(self.owner),
         );
@@ -338,7 +341,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "mkdir",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_entry(self.owner),
         );
@@ -351,7 +355,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "unlink",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_ok,
         );
@@ -363,7 +368,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "rmdir",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_ok,
         );
@@ -387,7 +393,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "symlink",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_entry(self.owner),
         );
@@ -413,7 +420,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "rename",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_ok,
         );
@@ -431,7 +439,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             caller(request),
             "link",
-            (newparent, Some(newname)),
+            newparent,
+            Some(newname),
             reply,
             tell_entry(self.owner),
         );
@@ -445,7 +454,7 @@ impl Filesystem for Shell {
         let tell = move |reply: ReplyOpen, handle: u64| {
             reply.opened(FileHandle(handle), fopen_flags(flags.write))
         };
-        let asked = self.ask(caller(request), "open", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "open", ino, None, reply, tell);
         asked.answer(Place::Inode(ino.0), move |view| view.open(ino.0, flags));
     }
 
@@ -461,7 +470,7 @@ impl Filesystem for Shell {
         reply: ReplyData,
     ) {
         let tell = |reply: ReplyData, bytes: Bytes| reply.data(bytes.as_ref());
-        let asked = self.ask(caller(request), "read", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "read", ino, None, reply, tell);
         asked.start(|view, done| view.read(handle.0, offset, size as usize, done));
     }
 
@@ -486,12 +495,14 @@ impl Filesystem for Shell {
             WaitPolicy::Settled
         };
         // The kernel never sends more than WRITE_BYTES_MAX.
+        debug_assert!(data.len() <= WRITE_BYTES_MAX as usize);
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let tell = move |reply: ReplyWrite, (): ()| reply.written(written);
         let asked = self.ask(
             convert::caller(request, wait),
             "write",
-            (ino, None),
+            ino,
+            None,
             reply,
             tell,
         );
@@ -508,7 +519,7 @@ impl Filesystem for Shell {
     ) {
         // Not the last close: a child's close comes here too, with half a document written, and so
         // does one before the first write.
-        let asked = self.ask(caller(request), "flush", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "flush", ino, None, reply, tell_ok);
         asked.start(|view, done| view.flush(handle.0, done));
     }
 
@@ -523,7 +534,7 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // An error here reaches no program: the view logs it.
-        let asked = self.ask(caller(request), "release", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "release", ino, None, reply, tell_ok);
         asked.start(|view, done| view.release(handle.0, done));
     }
 
@@ -535,7 +546,7 @@ impl Filesystem for Shell {
         _datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let asked = self.ask(caller(request), "fsync", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "fsync", ino, None, reply, tell_ok);
         asked.start(|view, done| view.fsync(handle.0, done));
     }
 
@@ -543,7 +554,7 @@ impl Filesystem for Shell {
         // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
         let tell =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
-        let asked = self.ask(in_directory(request), "opendir", (ino, None), reply, tell);
+        let asked = self.ask(in_directory(request), "opendir", ino, None, reply, tell);
         asked.start(|view, done| done(view.opendir(ino.0)));
     }
 
@@ -667,7 +678,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "setxattr", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "setxattr", ino, None, reply, tell_ok);
         asked.refuse(self.view.setxattr(name.as_bytes()));
     }
 
@@ -685,7 +696,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             caller(request),
             "getxattr",
-            (ino, None),
+            ino,
+            None,
             reply,
             tell_xattr(size),
         );
@@ -704,7 +716,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "removexattr", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "removexattr", ino, None, reply, tell_ok);
         asked.refuse(self.view.removexattr(name.as_bytes()));
     }
 
@@ -750,7 +762,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "create",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell,
         );
@@ -804,7 +817,7 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // posix_fallocate(3) then writes zeros itself.
-        let asked = self.ask(caller(request), "fallocate", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "fallocate", ino, None, reply, tell_ok);
         asked.refuse(FsError::Unsupported(
             "an item has the size of its text; write it as a whole",
         ));
@@ -854,7 +867,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             caller(request),
             "copy_file_range",
-            (ino_out, None),
+            ino_out,
+            None,
             reply,
             tell,
         );

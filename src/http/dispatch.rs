@@ -37,7 +37,8 @@ pub enum Begun {
 pub fn begin(
     operation: &Operation,
     json: Document,
-    (database, host): (&Arc<dyn Database>, &str),
+    database: &Arc<dyn Database>,
+    host: &str,
     may_wait: bool,
 ) -> Result<Begun, Failure> {
     // A client that asks for the endpoint must get this server.

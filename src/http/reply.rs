@@ -203,7 +203,9 @@ impl RequestIds {
                 word /= 36;
             }
         }
-        HeaderValue::from_bytes(&bytes).unwrap_or_else(|_| HeaderValue::from_static(""))
+        let id = HeaderValue::from_bytes(&bytes);
+        debug_assert!(id.is_ok(), "letters and digits");
+        id.unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 }
 

@@ -365,7 +365,8 @@ impl Service {
         Ok(dispatch::begin(
             operation,
             json,
-            (&self.database, host),
+            &self.database,
+            host,
             may_wait,
         )?)
     }

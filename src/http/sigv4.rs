@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use hmac::digest::InvalidLength;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
 use jiff::civil::DateTime;
@@ -174,7 +175,8 @@ impl Verifier {
             .decode(claim.signature.as_bytes())
             .map_err(|_| SignatureError::Mismatch)?;
         let canonical = canonical_request(request, &claim.signed_headers);
-        let expected = signature_of(&canonical, &self.credentials.secret, &scope, time);
+        let expected = signature_of(&canonical, &self.credentials.secret, &scope, time)
+            .map_err(|_| SignatureError::Mismatch)?;
         // Compared in constant time.
         expected
             .verify_slice(&signature)
@@ -230,7 +232,7 @@ impl<'a> Scope<'a> {
         let [access_key, day, region, service, terminator] = parts[..] else {
             return Err(SignatureError::Scope(credential.to_owned()));
         };
-        let text = credential.get(access_key.len() + 1..).unwrap_or_default();
+        let text = &credential[access_key.len() + 1..];
         Ok(Self {
             access_key,
             day,
@@ -332,12 +334,20 @@ impl Claim {
 }
 
 /// Computes the signature of a canonical request, ready for the comparison.
-fn signature_of(canonical: &[u8], secret: &str, scope: &Scope<'_>, time: SignTime) -> Hmac<Sha256> {
+///
+/// # Errors
+/// HMAC refuses the key, which it never does.
+fn signature_of(
+    canonical: &[u8],
+    secret: &str,
+    scope: &Scope<'_>,
+    time: SignTime,
+) -> Result<Hmac<Sha256>, InvalidLength> {
     let start = format!("AWS4{secret}").into_bytes();
     let parts = [scope.day, scope.region, scope.service, TERMINATOR];
-    let key = parts.iter().fold(start, |key, part| {
-        hmac(&key, part).finalize().into_bytes().to_vec()
-    });
+    let key = parts.iter().try_fold(start, |key, part| {
+        Ok(hmac(&key, part)?.finalize().into_bytes().to_vec())
+    })?;
     hmac(
         &key,
         &format!(
@@ -432,12 +442,11 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
-    // HMAC accepts a key of any length; the type has no way to say so.
-    let mut mac =
-        Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
+/// Computes an HMAC. A refused key must not become another one, with which a client could sign.
+fn hmac(key: &[u8], text: &str) -> Result<Hmac<Sha256>, InvalidLength> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key)?;
     mac.update(text.as_bytes());
-    mac
+    Ok(mac)
 }
 
 /// A time in seconds since the epoch.

@@ -45,7 +45,8 @@ fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8],
         SECRET,
         &scope,
         time,
-    );
+    )
+    .unwrap();
     assert_eq!(
         HEXLOWER.encode(&signature.finalize().into_bytes()),
         expected,

@@ -99,6 +99,15 @@ impl CachedDatabase {
 /// The state of an item after a write: the item, or its absence.
 struct Left(Option<Item>);
 
+/// A write of an item that may be cached.
+struct Written {
+    table: TableName,
+    /// The key attributes by name; `None` if the table's key could not be read, so that the item may be
+    /// any of the table.
+    key: Option<Item>,
+    left: Option<Left>,
+}
+
 impl Database for CachedDatabase {
     fn start(&self, call: Call) {
         match call {
@@ -250,23 +259,28 @@ impl Database for CachedDatabase {
 }
 
 impl CachedDatabase {
-    /// Returns the key attributes of an item by name; `None` if the item lacks the table's key,
-    /// which the database will report.
-    fn key_of(&self, table: &TableName, item: &Item) -> Option<Item> {
-        let schema = self.inner.schema(table).ok().flatten()?;
-        Some(item.key(&schema.key)?.to_item(&schema.key))
+    /// Returns the key attributes of an item by name; `None` if there is no such table, or if the item
+    /// lacks its key: the database refuses the write.
+    fn key_of(&self, table: &TableName, item: &Item) -> Result<Option<Item>, Error> {
+        let Some(schema) = self.inner.schema(table)? else {
+            return Ok(None);
+        };
+        Ok(item.key(&schema.key).map(|key| key.to_item(&schema.key)))
     }
 
     /// Starts a write. The item cache is updated before the caller gets the outcome and reads here.
-    fn write(&self, call: Call, written: Vec<(TableName, Item, Option<Left>)>) {
+    fn write(&self, call: Call, written: Vec<Written>) {
         let items = Arc::clone(&self.items);
         self.inner.start(call.heard(move |failure| {
-            for (table, key, left) in written {
-                match left {
-                    Some(Left(item)) if failure.is_none() => items.written(&table, key, item),
+            for Written { table, key, left } in written {
+                match (key, left) {
+                    (Some(key), Some(Left(item))) if failure.is_none() => {
+                        items.written(&table, key, item)
+                    }
                     // A failed write may have been applied all the same: an absent entry is never
                     // stale.
-                    _ => items.forget(&table, key),
+                    (Some(key), _) => items.forget(&table, key),
+                    (None, _) => items.forget_table(&table),
                 }
             }
         }));
@@ -274,20 +288,24 @@ impl CachedDatabase {
 
     /// Returns the keys of the items that a call writes, and the state it leaves of each if that is
     /// known.
-    fn written(&self, call: &Call) -> Vec<(TableName, Item, Option<Left>)> {
+    fn written(&self, call: &Call) -> Vec<Written> {
         // The unprocessed part of a batch is known only from the answer, too late for the callback:
         // of several writes, entries are only invalidated.
         let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
         let written = |write: ItemWrite<'_>| {
             let (key, left) = match write.effect {
                 Effect::Put => (
-                    self.key_of(write.table, write.item)?,
+                    self.key_of(write.table, write.item).transpose()?.ok(),
                     Some(Left(Some(write.item.clone()))),
                 ),
-                Effect::Delete => (write.item.clone(), Some(Left(None))),
-                Effect::Update => (write.item.clone(), None),
+                Effect::Delete => (Some(write.item.clone()), Some(Left(None))),
+                Effect::Update => (Some(write.item.clone()), None),
             };
-            Some((write.table.clone(), key, left.filter(|_| is_one)))
+            Some(Written {
+                table: write.table.clone(),
+                key,
+                left: left.filter(|_| is_one),
+            })
         };
         item_writes(call).into_iter().filter_map(written).collect()
     }

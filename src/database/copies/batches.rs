@@ -76,13 +76,13 @@ fn put_once(
                     .iter()
                     .map(|of| of.total())
                     .sum::<f64>();
-                waiting.extend(
-                    response
-                        .unprocessed_items
-                        .into_iter()
-                        .flatten()
-                        .filter_map(put_of),
-                );
+                for write in response.unprocessed_items.into_iter().flatten() {
+                    waiting.push(put_of(write).ok_or_else(|| {
+                        side.failed(StoreError::Corrupt(
+                            "an unprocessed delete of a batch of puts",
+                        ))
+                    })?);
+                }
             }
             Err(error) if is_throttled(&error) => waiting.extend(items),
             // One item of the batch is at fault; single puts tell which.
@@ -153,11 +153,9 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
     drop(sender);
     let mut ended: Vec<Ended> = Vec::with_capacity(count);
     for (place, outcome) in receiver {
-        ended.extend(
-            kept.get_mut(place)
-                .and_then(Option::take)
-                .map(|items| (items, outcome)),
-        );
+        let items = kept.get_mut(place).and_then(Option::take);
+        debug_assert!(items.is_some(), "one outcome for each batch");
+        ended.extend(items.map(|items| (items, outcome)));
     }
     // The database dropped the callback without an answer.
     ended.extend(

@@ -145,9 +145,7 @@ impl Comparison<'_> {
             self.tally,
             &|_, items: Vec<Item>, page: &Page| {
                 for item in &items {
-                    let key = item.key(&self.key).ok_or_else(|| {
-                        CopyError::Refused(format!("{}: an item without its key", side.name))
-                    })?;
+                    let key = self.key_of_item(side, item)?;
                     spill.add(&self.key, &key, item).map_err(io_failed)?;
                 }
                 let read_units = page.consumed_capacity.total();
@@ -181,6 +179,11 @@ impl Comparison<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
+    fn key_of_item(&self, side: &Side, item: &Item) -> Result<Key, CopyError> {
+        item.key(&self.key)
+            .ok_or_else(|| CopyError::Refused(format!("{}: an item without its key", side.name)))
+    }
+
     /// Returns the items of these keys that exist.
     fn get(&self, side: &Side, keys: &[Key]) -> Result<HashMap<Key, Item>, CopyError> {
         let mut waiting: Vec<Item> = keys.iter().map(|key| key.to_item(&self.key)).collect();
@@ -206,7 +209,7 @@ impl Comparison<'_> {
                 ..Counts::default()
             });
             for item in read.responses.into_iter().flatten() {
-                found.extend(item.key(&self.key).map(|key| (key, item)));
+                found.insert(self.key_of_item(side, &item)?, item);
             }
             let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
             if left.len() < waiting.len() {
@@ -291,10 +294,7 @@ impl Spill {
             .map(|record| crate::codec::digest::digest(record.content()));
         let digest = content.map_err(io::Error::other)?;
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        let Some(bucket) = self.0.get(place % self.0.len()) else {
-            return Ok(());
-        };
-        let mut file = bucket.lock();
+        let mut file = self.0[place % self.0.len()].lock();
         file.write_all(&length.to_le_bytes())?;
         file.write_all(&bytes)?;
         file.write_all(&digest)
@@ -361,7 +361,9 @@ fn entries(bucket: Mutex<BufWriter<File>>) -> io::Result<Vec<Entry>> {
         let (mut key, mut digest) = (vec![0; length], Digest::default());
         file.read_exact(&mut key)?;
         file.read_exact(&mut digest)?;
-        left = left.saturating_sub((4 + length + digest.len()) as u64);
+        left = left
+            .checked_sub((4 + length + digest.len()) as u64)
+            .ok_or(io::ErrorKind::InvalidData)?;
         entries.push((key, digest));
     }
     // A key that moved during the scan may be there twice: the last is the newest.

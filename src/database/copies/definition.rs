@@ -160,10 +160,11 @@ fn update(to: &Side, request: UpdateTableRequest) -> Result<(), CopyError> {
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
     let definitions = request(schema)?.global_indexes.unwrap_or_default();
+    // Without the definition, the request would create nothing, and succeed.
     let create = definitions
         .into_iter()
         .find(|definition| definition.name == index.name)
-        .map(Box::new);
+        .ok_or(StoreError::Corrupt("a table's definition"))?;
     let mut request = UpdateTableRequest::new(schema.name.clone());
     let key = schema.key.attributes().chain(index.attributes());
     let mut attributes: Vec<_> = key.cloned().collect();
@@ -171,7 +172,7 @@ fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTabl
     attributes.dedup();
     request.attribute_definitions = Some(attributes);
     request.index_updates = Some(vec![IndexUpdate {
-        create,
+        create: Some(Box::new(create)),
         ..IndexUpdate::default()
     }]);
     Ok(request)

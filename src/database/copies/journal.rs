@@ -46,23 +46,45 @@ pub fn path(data: &Path, words: &[&str]) -> PathBuf {
 /// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
 #[must_use]
 pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
-    let name = &table.schema.name;
+    let path = path(data, &[PULL, table.schema.name.as_str()]);
+    unfinished_at(&path, table.schema.name.as_str(), |to_id| match to_id {
+        Some(to_id) => to_id == table.table_id,
+        // The copy ended before it recorded the table.
+        None => table.item_count == 0,
+    })
+}
+
+/// Reads the beginning of a journal; `is_it` gets the id of the target table, if it is recorded.
+fn unfinished_at(
+    path: &Path,
+    name: &str,
+    is_it: impl FnOnce(Option<&str>) -> bool,
+) -> Option<String> {
+    let unknown = |error: JournalError| {
+        Some(format!(
+            "whether {name} is whole is not known, as the journal of its pull cannot be read: {error}"
+        ))
+    };
+    let damaged = || unknown(JournalError::Damaged(path.display().to_string()));
     let mut text = Vec::new();
-    File::open(path(data, &[PULL, name.as_str()]))
-        .ok()?
-        .take(HEAD_BYTES_MAX)
-        .read_to_end(&mut text)
-        .ok()?;
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES_MAX).read_to_end(&mut text));
+    match read {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => return unknown(failed(path, error)),
+    }
+    // A copy that has just begun may have written no whole line yet.
     let mut lines = text
-        .split(|&byte| byte == b'\n')
-        .map(|line| serde_json::from_slice(line).ok());
-    let Some(Line::Head(head)) = lines.next()? else {
-        return None;
+        .split_inclusive(|&byte| byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"))
+        .map(serde_json::from_slice);
+    let Ok(Line::Head(head)) = lines.next()? else {
+        return damaged();
     };
     let is_it = match lines.next() {
-        Some(Some(Line::Target { to_id })) => to_id == table.table_id,
-        // The copy ended before it recorded the table.
-        _ => table.item_count == 0,
+        Some(Ok(Line::Target { to_id })) => is_it(Some(&to_id)),
+        Some(_) => return damaged(),
+        None => is_it(None),
     };
     is_it.then(|| {
         let from = head.from.escape_debug();
@@ -254,7 +276,10 @@ impl Journal {
         last_key: Option<&Item>,
         counts: Counts,
     ) -> Result<(), JournalError> {
-        let after = last_key.map(typed);
+        let after = last_key
+            .map(typed)
+            .transpose()
+            .map_err(|error| failed(&self.path, error.into()))?;
         self.append(&Line::Page {
             segment,
             after,
@@ -288,10 +313,11 @@ fn failed(path: &Path, source: io::Error) -> JournalError {
     }
 }
 
-fn typed(key: &Item) -> Value {
+/// Returns a key as typed JSON. An error must not become `null`, which marks the end of a segment.
+fn typed(key: &Item) -> serde_json::Result<Value> {
     let mut text = Vec::new();
     dynamodb_json::write_item(key, &mut text);
-    serde_json::from_slice(&text).unwrap_or_default()
+    serde_json::from_slice(&text)
 }
 
 /// Parses whole lines; the outer `None` means that they are damaged.
@@ -386,6 +412,39 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().len(), whole as u64);
         journal.remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_unfinished_pull_is_told_and_so_is_a_damaged_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let head =
+            "{\"version\":1,\"from\":\"A\",\"from_id\":\"i\",\"segments\":1,\"makes\":true}\n";
+        let told = |text: Option<String>| {
+            match text {
+                Some(text) => fs::write(&path, text).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            unfinished_at(&path, "T", |to_id| to_id.is_none_or(|id| id == "mine"))
+                .unwrap_or_default()
+        };
+        let unfinished = "T is not whole: a pull of A";
+        let unknown = "whether T is whole is not known";
+        for (text, expected) in [
+            ("", ""),
+            ("{\"version\"", ""),
+            ("x\n", unknown),
+            (head, unfinished),
+            (&format!("{head}{{\"to_id\":\"mi"), unfinished),
+            (&format!("{head}{{\"to_id\":\"mine\"}}\n"), unfinished),
+            (&format!("{head}{{\"to_id\":\"other\"}}\n"), ""),
+            (&format!("{head}x\n"), unknown),
+        ] {
+            let told = told(Some(text.to_owned()));
+            assert!(told.starts_with(expected), "{text:?}: {told}");
+            assert_eq!(told.is_empty(), expected.is_empty(), "{text:?}: {told}");
+        }
+        assert_eq!(told(None), "");
     }
 
     #[test]

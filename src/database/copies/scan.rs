@@ -5,12 +5,13 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::journal::{Counts, Place};
+use super::journal::{Counts, Place, SEGMENTS_MAX};
 use super::{CopyError, Side};
 use crate::database::caller::{Caller, Pauses};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
+use crate::model::error::StoreError;
 
 /// A callback with a segment, the items of its next page and the page, on the thread of that
 /// segment.
@@ -26,6 +27,7 @@ pub fn scan(
     tally: &Tally,
     each: &EachPage<'_>,
 ) -> Result<(), CopyError> {
+    debug_assert!(places.len() <= SEGMENTS_MAX as usize);
     let total = u32::try_from(places.len()).unwrap_or(u32::MAX);
     thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -70,11 +72,11 @@ fn read(
         let page = patiently(&side.caller, || side.database.scan(&request))
             .map_err(|error| side.failed(error))
             .and_then(|mut read| {
-                each(
-                    segment.index,
-                    read.items.take().unwrap_or_default(),
-                    &read.page,
-                )?;
+                // Taken for an empty page, it would leave its items out of the copy.
+                let items = read.items.take().ok_or_else(|| {
+                    side.failed(StoreError::Corrupt("a page of a scan without its items"))
+                })?;
+                each(segment.index, items, &read.page)?;
                 Ok(read.page)
             });
         match page {

@@ -139,7 +139,12 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let (meter, most) = (self.meter, self.most);
         // The two locks follow each other and are never nested here, so `begin` may nest them.
-        meter.state.lock().bucket(self.kind).reserved -= most.read + most.write;
+        {
+            let mut state = meter.state.lock();
+            let reserved = &mut state.bucket(self.kind).reserved;
+            *reserved -= most.read + most.write;
+            debug_assert!(*reserved > -1e-3, "more released than reserved");
+        }
         meter.purse.0.lock().reserved.add(Units {
             read: -most.read,
             write: -most.write,
@@ -296,7 +301,7 @@ impl Meter {
     }
 
     /// Counts the outcome of a request.
-    fn ended(&self, charged: &Charged, outcome: Outcome, told: (f64, Option<u64>)) {
+    fn ended(&self, charged: &Charged, outcome: Outcome, latency_ms: f64, returned: Option<u64>) {
         let Some(table) = charged.table() else { return };
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
         let is_throttled = outcome == Outcome::Throttled;
@@ -306,7 +311,7 @@ impl Meter {
             of.operations.counts(now_ms),
             charged.operation,
             outcome,
-            told,
+            (latency_ms, returned),
         );
         // The refusal does not name an index, so the table gets the count.
         if is_throttled {
@@ -400,7 +405,7 @@ impl Service for Meter {
         };
         let reservation = self
             .begin(caller, &charged)
-            .inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
+            .inspect_err(|error| self.ended(&charged, outcome(error), 0.0, None))?;
         let begun = Instant::now();
         let mut answer = self.service.call(caller, operation, body);
         let consumed = match &mut answer {
@@ -414,7 +419,8 @@ impl Service for Meter {
         self.ended(
             &charged,
             ended,
-            (begun.elapsed().as_secs_f64() * 1e3, consumed.returned),
+            begun.elapsed().as_secs_f64() * 1e3,
+            consumed.returned,
         );
         answer
     }

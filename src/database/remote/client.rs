@@ -139,7 +139,11 @@ impl Client {
             self.list_streams(ListStreamsRequest::default())?;
         }
         // A service without ARNs gets those of the local engine.
-        let own = || arn::home(&arn::table(table)).unwrap_or_default().to_owned();
+        let own = || {
+            let table = arn::table(table);
+            debug_assert!(arn::home(&table).is_some(), "{table}");
+            arn::home(&table).unwrap_or_default().to_owned()
+        };
         Ok(self.shared.home.get().cloned().unwrap_or_else(own))
     }
 
@@ -149,7 +153,8 @@ impl Client {
         &self,
         operation: &'static str,
         request: &impl Declared,
-        (table, member): (&TableName, &str),
+        table: &TableName,
+        member: &str,
     ) -> Result<TableDescription, Error> {
         self.call(
             operation,

@@ -174,17 +174,19 @@ impl Charged {
         let json = answer.json().ok();
         let count = |name: &str| json?.get(name)?.as_number()?.as_u64();
         let told = json.and_then(|json| json.get("ConsumedCapacity"));
-        let told: Vec<OfTable> = match told.map(|told| (told, told.as_list())) {
-            None => Vec::new(),
-            Some((_, Some(tables))) => tables.filter_map(|of| self.of_table(of)).collect(),
-            Some((of, None)) => self.of_table(of).into_iter().collect(),
+        // One unreadable entry voids all: the budget must not count too little.
+        let told: Option<Vec<OfTable>> = match told.map(|told| (told, told.as_list())) {
+            None => None,
+            Some((_, Some(mut tables))) => tables.try_fold(Vec::new(), |mut all, of| {
+                all.push(self.of_table(of)?);
+                Some(all)
+            }),
+            Some((of, None)) => self.of_table(of).map(|of| vec![of]),
         };
         // An emulator may leave out the capacity although it was requested.
-        let tables = if told.is_empty() {
-            self.guessed(bytes)
-        } else {
-            told
-        };
+        let tables = told
+            .filter(|told| !told.is_empty())
+            .unwrap_or_else(|| self.guessed(bytes));
         Consumed {
             tables,
             evaluated: count("ScannedCount").unwrap_or(0),
@@ -222,19 +224,22 @@ impl Charged {
             .filter_map(|name| of.get(name)?.as_object())
         {
             for (name, units) in indexes.iter() {
-                sources.insert(Some(IndexName::new(name).ok()?), self.units(units));
+                sources.insert(Some(IndexName::new(name).ok()?), self.units(units)?);
             }
         }
         // Without the detail by index, the object itself has the table's units.
         let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
-        base.and_then(|base| sources.insert(None, self.units(base)));
+        if let Some(base) = base {
+            sources.insert(None, self.units(base)?);
+        }
         Some(OfTable {
             table: table(of)?,
             sources,
         })
     }
 
-    fn units(&self, of: Json<'_>) -> Units {
+    /// Returns the units of a table or index; `None` if they are missing or no amount.
+    fn units(&self, of: Json<'_>) -> Option<Units> {
         let count = |name: &str| {
             of.get(name)
                 .and_then(Json::as_f64)
@@ -242,11 +247,11 @@ impl Charged {
         };
         match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
             // `CapacityUnits` does not say which kind of units it counts; the operation does.
-            (None, None) => self.kind.units(count("CapacityUnits").unwrap_or(0.0)),
-            (read, write) => Units {
+            (None, None) => Some(self.kind.units(count("CapacityUnits")?)),
+            (read, write) => Some(Units {
                 read: read.unwrap_or(0.0),
                 write: write.unwrap_or(0.0),
-            },
+            }),
         }
     }
 
@@ -349,6 +354,17 @@ mod tests {
             "{}",
             (0.0, 1.0),
         );
+        for damaged in [
+            r#"{"TableName":"Pets"}"#,
+            r#"{"TableName":"Pets","CapacityUnits":-1}"#,
+        ] {
+            check(
+                "PutItem",
+                r#"{"TableName":"Pets"}"#,
+                &format!(r#"{{"ConsumedCapacity":{damaged}}}"#),
+                (0.0, 1.0),
+            );
+        }
         check(
             "TransactGetItems",
             r#"{"TransactItems":[{"Get":{"TableName":"Pets"}}]}"#,

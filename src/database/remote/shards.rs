@@ -41,8 +41,8 @@ impl Place {
         }
     }
 
-    fn text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+    fn text(&self) -> Result<String, Error> {
+        serde_json::to_string(self).map_err(|_| StreamError::Iterator.into())
     }
 }
 
@@ -157,7 +157,7 @@ pub fn iterator(
         shards,
     };
     Ok(GetShardIteratorResponse {
-        shard_iterator: place.text(),
+        shard_iterator: place.text()?,
     })
 }
 
@@ -253,7 +253,9 @@ pub fn records(
     }
     go_on(service, &mut place)?;
     records.sort_by_key(|record| record.sequence_number);
-    let next_shard_iterator = (!place.shards.is_empty()).then(|| place.text());
+    let next_shard_iterator = (!place.shards.is_empty())
+        .then(|| place.text())
+        .transpose()?;
     Ok(GetRecordsResponse {
         records,
         next_shard_iterator,

@@ -156,7 +156,7 @@ impl Connections {
         let body = self.read(response, bytes_max, deadline).await?;
         match checksum {
             // A damaged answer counts as lost: the service may have executed the request.
-            Some(told) if told != crc32fast::hash(&body) => {
+            Some(told) if told != Some(crc32fast::hash(&body)) => {
                 Err(Fault::Lost("the answer's checksum is wrong".to_owned()))
             }
             _ if status >= 400 => Ok(Answer {
@@ -217,8 +217,10 @@ impl Connections {
     }
 }
 
-fn checksum(headers: &HeaderMap) -> Option<u32> {
-    headers.get(CHECKSUM)?.to_str().ok()?.parse().ok()
+/// Returns the checksum, if the answer has one; `Some(None)` is one that cannot be read.
+fn checksum(headers: &HeaderMap) -> Option<Option<u32>> {
+    let header = headers.get(CHECKSUM)?;
+    Some(header.to_str().ok().and_then(|text| text.parse().ok()))
 }
 
 /// Returns the time of the answer by the service's clock.
@@ -256,7 +258,7 @@ fn named(header: Option<&str>, body: Vec<u8>) -> Vec<u8> {
     };
     let mut members = members.unwrap_or_else(text);
     members.insert("__type".to_owned(), name.into());
-    serde_json::to_vec(&members).unwrap_or(body)
+    Value::Object(members).to_string().into_bytes()
 }
 
 /// Returns hyper's message with its innermost cause, which says more.
@@ -409,7 +411,7 @@ fn with_member(body: &[u8], name: &str, value: impl FnOnce() -> Value) -> Option
         return None;
     }
     members.insert(name.to_owned(), value());
-    serde_json::to_vec(&members).ok().map(Bytes::from)
+    Some(Value::Object(members).to_string().into())
 }
 
 /// Returns a unique token: 128 random bits of the system.

@@ -182,8 +182,10 @@ fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Wo
     if !attempts.was_lost || said.exception != "ConditionalCheckFailedException" {
         return Next::Refused(answer);
     }
-    if was_done(request, &answer) {
-        return Next::Answer(told(request, attempts, b"{}".to_vec()));
+    match was_done(request, &answer) {
+        Ok(true) => return Next::Answer(told(request, attempts, b"{}".to_vec())),
+        Ok(false) => {}
+        Err(why) => return Next::Unknown(Why::Failed(why)),
     }
     // The caller did not ask for the item.
     if attempts.shows_item {
@@ -192,22 +194,27 @@ fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Wo
     Next::Refused(answer)
 }
 
-/// True if the item is what the request would have made of it.
-fn was_done(request: &Request, answer: &Answer) -> bool {
-    let item_of = |body: &[u8]| -> Option<Item> {
-        let item = object(body)?.remove("Item")?;
-        dynamodb_json::parse(item.to_string().as_bytes()).ok()
+/// Returns true if the item is what the request would have made of it.
+///
+/// # Errors
+/// The item is unreadable. It must not count as absent, which is the success of a delete.
+fn was_done(request: &Request, answer: &Answer) -> Result<bool, String> {
+    let item_of = |body: &[u8]| -> Result<Option<Item>, String> {
+        let item = object(body).and_then(|mut members| members.remove("Item"));
+        item.map(|item| dynamodb_json::parse(item.to_string().as_bytes()))
+            .transpose()
+            .map_err(|error| format!("the item of a failed condition cannot be read: {error}"))
     };
-    let there = item_of(&answer.body);
-    match request.operation {
-        "PutItem" => there.is_some() && there == item_of(&request.body),
+    let there = item_of(&answer.body)?;
+    Ok(match request.operation {
+        "PutItem" => there.is_some() && there == item_of(&request.body)?,
         // A request that does not return the item cannot tell.
         "DeleteItem" => {
             there.is_none()
                 && object(&request.body).is_some_and(|body| body.contains_key(ON_FAILURE))
         }
         _ => false,
-    }
+    })
 }
 
 impl Why {
@@ -407,6 +414,14 @@ mod tests {
         let delete = r#"{"Key":{"p":{"S":"a"}},"ConditionExpression":"n = :n"}"#;
         assert!(twice("DeleteItem", delete, ""));
         assert!(!twice("DeleteItem", delete, r#","Item":{"p":{"S":"a"}}"#));
+        let (mut request, mut attempts) = (
+            Request::new("DeleteItem", delete.as_bytes()),
+            Attempts::default(),
+        );
+        judge(&mut request, &mut attempts, lost());
+        let unreadable = format!(r#"{FAILED},"Item":{{"p":{{"N":"a"}}}}}}"#);
+        let next = judge(&mut request, &mut attempts, answer(400, &unreadable));
+        assert!(matches!(next, Next::Unknown(_)), "{next:?}");
         let mut request = Request::new("PutItem", CONDITIONAL.as_bytes());
         let body = format!(r#"{FAILED},"Item":{{"n":{{"N":"1"}},"p":{{"S":"a"}}}}}}"#);
         let first = judge(&mut request, &mut Attempts::default(), answer(400, &body));

@@ -28,7 +28,8 @@ impl RemoteDatabase {
     /// Visits the rows that `request` reads, strictly after `after`; `Break` ends the walk.
     pub(super) fn walk(
         &self,
-        (source, listed): (Readable, &Listed),
+        source: Readable,
+        listed: &Listed,
         request: ReadRequest,
         after: Option<&Position>,
         visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,

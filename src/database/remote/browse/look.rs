@@ -10,6 +10,7 @@ use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::codec::record::Row;
 use crate::database::caller::Caller;
+use crate::database::gather;
 use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
@@ -74,10 +75,10 @@ impl RemoteDatabase {
                     self.item_and_next(&readable, &key.base, items)?
                 }
                 None => self.item(&readable, &key.base)?,
-                Some(of_index) if readable.sort().is_empty() => {
-                    self.projected(&readable, key, of_index)?
+                Some((partition, _)) if readable.sort().is_empty() => {
+                    self.projected(&readable, key, partition)?
                 }
-                Some(of_index) => self.entry(&readable, key, of_index)?,
+                Some((partition, sort)) => self.entry(&readable, key, partition, sort)?,
             };
             Ok(item.map(|item| self.pages.record(&item, &readable.key_names())))
         })
@@ -97,13 +98,14 @@ impl RemoteDatabase {
         &self,
         index: &Readable,
         key: &EntryKey,
-        of_index: &(PartitionKey, Vec<AttributeValue>),
+        partition: &PartitionKey,
+        sort: &[AttributeValue],
     ) -> Result<Option<Item>, Error> {
-        let (mut request, mut found) = (index.query_of_entry(of_index), None);
+        let (mut request, mut found) = (index.query_of_entry(partition, sort), None);
         loop {
             let page = source::items(&*self.service, &request, &mut |item| {
                 // Other items may have the same index key: the base key decides.
-                if index.key_of(&item).is_ok_and(|of| of == *key) {
+                if index.key_of(&item)? == *key {
                     found = Some(item);
                 }
                 Ok(())
@@ -121,7 +123,7 @@ impl RemoteDatabase {
         &self,
         index: &Readable,
         key: &EntryKey,
-        (partition, _): &(PartitionKey, Vec<AttributeValue>),
+        partition: &PartitionKey,
     ) -> Result<Option<Item>, Error> {
         let (Some(item), Some(schema)) = (self.item(index, &key.base)?, index.index()) else {
             return Ok(None);
@@ -244,8 +246,7 @@ impl RemoteDatabase {
         let (items, page) = match held {
             Some(held) => held,
             None => {
-                let mut items = Vec::new();
-                let page = self.looked(request, &mut |row| items.extend(row.to_item()))?;
+                let (items, page) = gather(&mut |rows| self.looked(request, rows))?;
                 self.beside
                     .keep_glance(request, now_ms, (items.clone(), page.clone()));
                 (items, page)
@@ -441,29 +442,24 @@ impl Browse for RemoteDatabase {
         if after.is_none() {
             self.siblings.begin(source);
         }
-        self.walk(
-            (readable, &Listed::Collections),
-            request,
-            after,
-            &mut |row| {
-                let partition = row.key.index.as_ref().map_or_else(
-                    || vec![row.key.base.partition.clone()],
-                    |(key, _)| key.clone(),
-                );
-                self.beside.learn(source, &partition);
-                self.siblings.show(source, &partition);
-                self.pages.keep(
-                    began,
-                    collection_place(source, &partition),
-                    Some(Stored::default()),
-                    false,
-                );
-                visit((
-                    Self::collection_of(&of, partition),
-                    Position(row.place.clone()),
-                ))
-            },
-        )
+        self.walk(readable, &Listed::Collections, request, after, &mut |row| {
+            let partition = row.key.index.as_ref().map_or_else(
+                || vec![row.key.base.partition.clone()],
+                |(key, _)| key.clone(),
+            );
+            self.beside.learn(source, &partition);
+            self.siblings.show(source, &partition);
+            self.pages.keep(
+                began,
+                collection_place(source, &partition),
+                Some(Stored::default()),
+                false,
+            );
+            visit((
+                Self::collection_of(&of, partition),
+                Position(row.place.clone()),
+            ))
+        })
     }
 
     fn entries(
@@ -505,7 +501,8 @@ impl Browse for RemoteDatabase {
         }
         let is_flat = !readable.is_grouped();
         self.walk(
-            (readable, &Listed::Entries(range.clone())),
+            readable,
+            &Listed::Entries(range.clone()),
             request,
             after,
             &mut |row| {

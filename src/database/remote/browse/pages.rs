@@ -336,6 +336,7 @@ impl State {
 
     fn end_writing(&mut self, place: &Place) -> bool {
         let Some(writing) = self.writing.get_mut(place) else {
+            debug_assert!(false, "the write was never begun");
             return false;
         };
         writing.count = writing.count.saturating_sub(1);

@@ -196,10 +196,7 @@ impl Readable {
     }
 
     /// Returns the query of one entry, by its key in the source.
-    pub fn query_of_entry(
-        &self,
-        (partition, sort): &(PartitionKey, Vec<AttributeValue>),
-    ) -> ReadRequest {
+    pub fn query_of_entry(&self, partition: &PartitionKey, sort: &[AttributeValue]) -> ReadRequest {
         let keys = self
             .partition()
             .iter()

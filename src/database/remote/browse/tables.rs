@@ -11,10 +11,13 @@ use crate::model::TableSchema;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
 };
-use crate::model::error::RemoteError;
+use crate::model::error::{RemoteError, StoreError};
 
 /// The limit of listed tables: ten times that of an AWS account.
 const TABLES_MAX: usize = 100_000;
+
+/// The error of a broken cache, which must not look like an account without tables.
+const OTHER_ANSWER: Error = Error::Store(StoreError::Corrupt("the cached definitions of tables"));
 
 /// A service with the caller that asks it.
 #[derive(Clone, Copy)]
@@ -100,7 +103,7 @@ impl Tables {
             Ok(Known::Names(Arc::new(self.list(asker)?)))
         })? {
             Known::Names(names) => Ok(names),
-            Known::Table(_) | Known::TimeToLive(_) => Ok(Arc::default()),
+            Known::Table(_) | Known::TimeToLive(_) => Err(OTHER_ANSWER),
         }
     }
 
@@ -171,11 +174,10 @@ impl Tables {
                 Arc::new(described(table, before.as_deref()))
             })))
         })?;
-        Ok(if let Known::Table(table) = known {
-            table
-        } else {
-            None
-        })
+        match known {
+            Known::Table(table) => Ok(table),
+            Known::Names(_) | Known::TimeToLive(_) => Err(OTHER_ANSWER),
+        }
     }
 
     pub fn time_to_live(
@@ -191,7 +193,7 @@ impl Tables {
                 .map(Known::TimeToLive)
         })? {
             Known::TimeToLive(response) => Ok(response),
-            Known::Names(_) | Known::Table(_) => asker.service.describe_time_to_live(request),
+            Known::Names(_) | Known::Table(_) => Err(OTHER_ANSWER),
         }
     }
 

@@ -107,7 +107,11 @@ impl Writes {
         for target in &self.targets {
             let left = target.left(&self.pages, is_done);
             let version = match &left[0] {
-                Left::Item(record) => Record::parse(record).ok().map(|record| record.version()),
+                Left::Item(record) => {
+                    let record = Record::parse(record);
+                    debug_assert!(record.is_ok(), "a record of our own");
+                    record.ok().map(|record| record.version())
+                }
                 Left::Nothing | Left::Unknown => None,
             };
             if let (Some(listener), true) = (

@@ -31,7 +31,8 @@ pub fn create_table(
     let answer = client.ask_table(
         "CreateTable",
         &request,
-        (&request.table_name, "TableDescription"),
+        &request.table_name,
+        "TableDescription",
     );
     answer
         .map(|table_description| CreateTableResponse { table_description })
@@ -48,7 +49,7 @@ pub fn describe_table(
     client: &Client,
     request: DescribeTableRequest,
 ) -> Result<DescribeTableResponse, Error> {
-    let table = client.ask_table("DescribeTable", &request, (&request.table_name, "Table"))?;
+    let table = client.ask_table("DescribeTable", &request, &request.table_name, "Table")?;
     Ok(DescribeTableResponse { table })
 }
 
@@ -212,7 +213,8 @@ pub fn update_table(
     let table_description = client.ask_table(
         "UpdateTable",
         &request,
-        (&request.table_name, "TableDescription"),
+        &request.table_name,
+        "TableDescription",
     )?;
     Ok(UpdateTableResponse { table_description })
 }
@@ -278,6 +280,11 @@ pub fn batch_execute_statement(
         },
         _ => client.declared("BatchExecuteStatement", &request)?,
     };
+    if answer.responses.len() != request.statements.len() {
+        return Err(answer::unreadable(
+            "it has not one response for each statement",
+        ));
+    }
     let mut sent = answer.responses.into_iter();
     let of = |fault: Option<ValueError>| match fault {
         Some(fault) => Some(BatchStatementResponse {
