@@ -1,4 +1,4 @@
-//! Maps whose least recently used entries go first: bounded in entries, or in bytes.
+//! Maps that evict their least recently used entries: bounded in entries, or in bytes.
 
 use std::hash::Hash;
 use std::num::NonZeroUsize;
@@ -6,12 +6,13 @@ use std::ops::{Deref, DerefMut};
 
 use lru::LruCache;
 
-/// A map of so many entries at most.
+/// An LRU map of at most `ENTRIES_MAX` entries.
 #[derive(Debug)]
 pub struct OfEntries<K: Hash + Eq, V, const ENTRIES_MAX: usize>(LruCache<K, V>);
 
 impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> Default for OfEntries<K, V, ENTRIES_MAX> {
     fn default() -> Self {
+        const { assert!(ENTRIES_MAX > 0) };
         Self(LruCache::sparse(
             NonZeroUsize::new(ENTRIES_MAX).unwrap_or(NonZeroUsize::MIN),
         ))
@@ -32,7 +33,7 @@ impl<K: Hash + Eq, V, const ENTRIES_MAX: usize> DerefMut for OfEntries<K, V, ENT
     }
 }
 
-/// A map bounded by what its entries are said to take.
+/// An LRU map bounded by the stated sizes of its entries.
 #[derive(Debug)]
 pub struct OfBytes<K: Hash + Eq, V> {
     entries: LruCache<K, (V, usize)>,
@@ -50,7 +51,7 @@ impl<K: Hash + Eq, V> OfBytes<K, V> {
         }
     }
 
-    /// Holds an entry of so many bytes in the place of the one under its key; what was pushed out for it.
+    /// Inserts an entry of this size in place of the one under its key; returns the evicted values.
     pub fn put(&mut self, key: K, value: V, bytes: usize) -> Vec<V> {
         self.bytes += bytes;
         if let Some((_, (_, bytes))) = self.entries.push(key, (value, bytes)) {
@@ -66,12 +67,12 @@ impl<K: Hash + Eq, V> OfBytes<K, V> {
         pushed_out
     }
 
-    /// An entry, which is used by that.
+    /// Returns an entry, which becomes the most recently used.
     pub fn get(&mut self, key: &K) -> Option<&V> {
         self.entries.get(key).map(|(value, _)| value)
     }
 
-    /// An entry, which is not.
+    /// Returns an entry without marking it as used.
     #[must_use]
     pub fn peek(&self, key: &K) -> Option<&V> {
         self.entries.peek(key).map(|(value, _)| value)
@@ -83,7 +84,7 @@ impl<K: Hash + Eq, V> OfBytes<K, V> {
         }
     }
 
-    /// Removes the entries that are not to stay.
+    /// Removes the entries for which `stays` is false.
     pub fn retain(&mut self, stays: impl Fn(&K, &V) -> bool) {
         self.entries.retain(|key, (value, _)| stays(key, value));
         self.bytes = self.entries.iter().map(|(_, (_, bytes))| bytes).sum();
@@ -99,7 +100,7 @@ mod tests {
         let mut map = OfBytes::new(10);
         assert_eq!(map.put(1, "a", 4), [""; 0]);
         assert_eq!(map.put(2, "b", 4), [""; 0]);
-        // In the place of what was there.
+        // Replaces the entry under the same key.
         assert_eq!(map.put(2, "c", 5), [""; 0]);
         assert_eq!(map.get(&1), Some(&"a"));
         assert_eq!(map.put(3, "d", 3), ["c"]);

@@ -1,5 +1,5 @@
-//! For whom a service elsewhere is asked, and whether the answer is still wanted. A database is asked for one by a handle of its own:
-//! [`Database::for_caller`](super::Database::for_caller).
+//! Cancellation: the caller of a remote service, and a check if the caller still waits for the
+//! answer. [`Database::for_caller`](super::Database::for_caller) returns a handle for one caller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 use crate::model::Error;
 
-/// How often it is asked, while a service is waited for, whether the answer is still wanted.
+/// The interval at which a wait for a service checks if the caller still waits.
 pub const SLICE: Duration = Duration::from_millis(100);
 
-/// How often all that waited were told to give up.
+/// A counter of requests to cancel all waits; a wait ends when it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Releases(Arc<AtomicU64>);
 
 impl Releases {
-    /// All that wait give up; not who comes from now on.
+    /// Cancels all present waits, and none that begins later.
     pub fn release(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A thread that waits from now on.
+    /// Returns a caller for a thread that waits from now on.
     #[must_use]
     pub fn caller(&self, id: u32, is_waiting: fn(u32) -> bool) -> Caller {
         Caller::Thread {
@@ -33,30 +33,30 @@ impl Releases {
     }
 }
 
-/// For whom something is done, and how to find out whether it is still wanted.
+/// The caller of a request, with the check if it still waits.
 #[derive(Debug, Clone, Default)]
 pub enum Caller {
-    /// It is wanted as long as it takes.
+    /// A caller that waits as long as the request takes.
     #[default]
     Patient,
-    /// A thread, of another process too, until the next release.
+    /// A thread, possibly of another process, until the next cancellation of all waits.
     Thread {
         id: u32,
         is_waiting: fn(u32) -> bool,
         since: u64,
         releases: Releases,
     },
-    /// A command, until this is set.
+    /// A command, until the flag is set.
     Command(Arc<AtomicBool>),
 }
 
 impl Caller {
-    /// Is what is done still wanted?
+    /// True if the caller still waits.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         match self {
             Self::Patient => true,
-            // Relaxed: they order nothing.
+            // Relaxed: the flags order nothing else.
             Self::Thread {
                 id,
                 is_waiting,
@@ -67,10 +67,10 @@ impl Caller {
         }
     }
 
-    /// Waits for a message while it is wanted; `None` when it never comes, as its sender is gone.
+    /// Waits for a message while the caller waits; returns `None` if the sender is gone.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]
+    /// [`Error::Interrupted`] if the caller has stopped waiting.
     pub fn receive<T>(&self, message: &Receiver<T>) -> Result<Option<T>, Error> {
         loop {
             match message.recv_timeout(SLICE) {
@@ -82,10 +82,10 @@ impl Caller {
         }
     }
 
-    /// Sleeps while that is wanted.
+    /// Sleeps while the caller waits.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]
+    /// [`Error::Interrupted`] if the caller has stopped waiting.
     pub fn sleep(&self, time: Duration) -> Result<(), Error> {
         let begun = Instant::now();
         while self.is_waiting() {
@@ -99,7 +99,7 @@ impl Caller {
     }
 }
 
-/// Pauses of one who looks again and again, each longer than the one before.
+/// An exponential backoff: each pause is twice as long as the one before, up to a maximum.
 #[derive(Debug)]
 pub struct Pauses {
     next: Duration,
@@ -112,10 +112,10 @@ impl Pauses {
         Self { next: first, max }
     }
 
-    /// The next pause, while it is wanted.
+    /// Sleeps for the next pause while the caller waits.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]
+    /// [`Error::Interrupted`] if the caller has stopped waiting.
     pub fn wait(&mut self, caller: &Caller) -> Result<(), Error> {
         let pause = self.next;
         self.next = (pause * 2).min(self.max);

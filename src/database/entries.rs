@@ -1,4 +1,5 @@
-//! The words of [`super::Browse`] and of caches: sources, their entries and collections, and how many were found.
+//! The vocabulary of [`super::Browse`] and of the caches: sources, their entries and item
+//! collections, and counters.
 
 use crate::codec::record::Record;
 use crate::model::api::Version;
@@ -16,7 +17,8 @@ pub struct Source {
 /// The partition key of a table (one value) or index (one to four).
 pub type PartitionKey = Vec<AttributeValue>;
 
-/// Which entry of a source: of a table its base key alone, of an index its index key values and the base key.
+/// The key of an entry in a source: of a table the base key alone, of an index the index key values
+/// and the base key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EntryKey {
     /// Index key values in schema order: (partition, sort). `None` for a table.
@@ -24,7 +26,7 @@ pub struct EntryKey {
     pub base: Key,
 }
 
-/// What stat needs of one stored version.
+/// The facts of one stored version that stat shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryStat {
     /// Length of the plain JSON line.
@@ -50,17 +52,17 @@ impl From<&Record<'_>> for EntryStat {
 /// The text forms of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextForm {
-    /// One compact line, newline.
+    /// One compact line and a newline.
     PlainJson,
-    /// Typed, one compact line, newline.
+    /// Typed JSON in one compact line, and a newline.
     DynamoDbJson,
 }
 
 impl TextForm {
-    /// The text of a record.
+    /// Returns the text of a record.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`]
+    /// [`StoreError::Corrupt`] if the record cannot be decoded.
     pub fn text(self, record: &Record<'_>) -> Result<Vec<u8>, StoreError> {
         let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
         match self {
@@ -74,11 +76,13 @@ impl TextForm {
     }
 }
 
-/// A place in the order of a listing, opaque; a listing goes on strictly after it, whether or not the entry still exists.
+/// An opaque position in the order of a listing. A listing resumes strictly after it, whether or
+/// not the entry still exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub Box<[u8]>);
 
-/// An item collection of a source that has at least one entry. Where nobody counts collections, it has all that its source has, at most.
+/// An item collection of a source, with at least one entry. Where collections are not counted, its
+/// counters are those of the whole source, as an upper bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
     pub partition: PartitionKey,
@@ -89,21 +93,22 @@ pub struct Collection {
     pub modified_ms: u64,
 }
 
-/// Which entries of a source a listing walks, in the source's key order.
+/// The range of entries that a listing walks, in the source's key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entries {
     /// The whole source, in hash order.
     All,
-    /// One collection, by sort key; with only those whose first sort key value begins with these bytes (S, B), if given.
+    /// One item collection, by sort key; with a prefix, only entries with a first sort key value
+    /// (S, B) that begins with these bytes.
     Collection {
         partition: PartitionKey,
         sort_prefix: Option<Vec<u8>>,
     },
-    /// Those at these places.
+    /// The entries at these places of the hash space.
     Within(PlaceRange),
 }
 
-/// Counters of a source.
+/// The counters of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SourceStats {
     pub entries: u64,
@@ -113,7 +118,7 @@ pub struct SourceStats {
     pub partition_keys: u64,
 }
 
-/// Reads that were and were not answered from a cache.
+/// Counters of reads that a cache did and did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheCounters {
     pub item_hits: u64,

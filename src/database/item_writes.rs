@@ -1,19 +1,20 @@
-//! Which items a call writes, as far as the request alone tells: for whoever holds items and must know when they are over.
+//! The items that a call writes, as far as the request alone tells: for caches of items that must
+//! invalidate them.
 
 use crate::model::api::{BatchWriteItemRequest, Call, TransactAction, WriteRequest};
 use crate::model::{Item, TableName};
 
-/// What a write does to an item if it succeeds.
+/// The effect of a successful write on an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It is the item that is sent then.
+    /// The item becomes the one in the request.
     Put,
     Delete,
-    /// It is not told what the item is then.
+    /// The item becomes something that the request does not tell.
     Update,
 }
 
-/// An item that is to be written.
+/// An item that a request writes.
 #[derive(Debug, Clone, Copy)]
 pub struct ItemWrite<'c> {
     pub table: &'c TableName,
@@ -22,7 +23,7 @@ pub struct ItemWrite<'c> {
     pub effect: Effect,
 }
 
-/// The items that a call writes.
+/// Returns the items that a call writes.
 #[must_use]
 pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
     let one = |table, item, effect| {
@@ -56,7 +57,7 @@ pub fn item_writes(call: &Call) -> Vec<ItemWrite<'_>> {
     }
 }
 
-/// The items that a batch writes.
+/// Returns the items that a batch writes.
 pub fn of_batch(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWrite<'_>> {
     let writes = request
         .request_items
@@ -76,7 +77,7 @@ pub fn of_batch(request: &BatchWriteItemRequest) -> impl Iterator<Item = ItemWri
     })
 }
 
-/// The item of an action, or its key, and what is done to it; nothing by a check.
+/// Returns the item or the key of an action, and its effect; a condition check has none.
 #[must_use]
 pub fn of_action(action: &TransactAction) -> (&Item, Option<Effect>) {
     match action {

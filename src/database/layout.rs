@@ -1,4 +1,5 @@
-//! What only a database can tell that stores the data itself: metrics, capacity, partitions and heat.
+//! Facts that only a database with the data at hand can tell: metrics, capacity, partitions and
+//! heat.
 
 use std::sync::Arc;
 
@@ -16,71 +17,72 @@ pub const PARTITIONS: Error = Error::Unavailable(
     "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
 );
 
-/// Metrics and the physical layout, as far as it is real, and the model of DynamoDB's where it is not. What is
-/// known of neither is refused.
+/// Metrics and the physical layout, as far as it is real, and the model of DynamoDB's layout
+/// elsewhere. A database that knows neither refuses.
 pub trait Layout: Send + Sync {
-    /// The same, asked for a caller who may give up; as [`super::Database::for_caller`].
+    /// Returns the same layout with cancellable waits, as [`super::Database::for_caller`] does.
     fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Layout>> {
         None
     }
 
-    /// The metrics of these tables, in this order; those that are not there are left out.
+    /// Returns the metrics of these tables, in this order, without tables that do not exist.
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error>;
 
-    /// The metrics of all tables.
+    /// Returns the metrics of all tables.
     fn all_metrics(&self) -> Result<Metrics, Error>;
 
-    /// What was spent of a service elsewhere, and what may be; `None` where the data is here.
+    /// Returns the cost spent at a remote service and its limit; `None` if the data is local.
     fn spent(&self) -> Option<Spent> {
         None
     }
 
-    /// The prices to tell costs by.
+    /// Returns the prices for cost estimates.
     fn prices(&self) -> &PriceTable;
 
-    /// Counts a request that was refused before it came to the database.
+    /// Counts a request that was refused before it reached the database.
     fn count_user_error(&self) {}
 
-    /// What a partition gives.
+    /// Returns the limits of one partition.
     fn partition_limits(&self) -> PartitionLimits {
         PartitionLimits::default()
     }
 
-    /// Bytes of an item collection of a table with local indexes.
+    /// Returns the size limit of an item collection in a table with local indexes, in bytes.
     fn collection_bytes_max(&self) -> u64 {
         PartitionLimits::default().bytes_max
     }
 
-    /// The last warnings of item collections near their limit, oldest first.
+    /// Returns the last warnings of item collections near their limit, oldest first.
     fn collection_warnings(&self) -> Vec<CollectionWarning> {
         Vec::new()
     }
 
-    /// The last warnings of throttled requests, oldest first.
+    /// Returns the last warnings of throttled requests, oldest first.
     fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
         Vec::new()
     }
 
-    /// A window in time, by the database's clock.
+    /// Returns a time window by the database's clock.
     fn span(&self, window: Window) -> TimeSpan;
 
-    /// The partitions of a table or index in the order of the hash space, with their load in a window. Those of a local index are its
-    /// table's.
+    /// Returns the partitions of a table or index in the order of the hash space, with their load
+    /// in a window. A local index shares its table's partitions.
     fn partitions(&self, _source: &Source, _window: Window) -> Result<Vec<PartitionReport>, Error> {
         Err(PARTITIONS)
     }
 
-    /// The number of the partition where the collection of a partition key begins, whether or not it has items.
+    /// Returns the number of the partition where the item collection of a partition key begins,
+    /// whether or not it has items.
     fn partition_of(&self, _source: &Source, _key: &PartitionKey) -> Result<u32, Error> {
         Err(PARTITIONS)
     }
 
-    /// The number of the partition in which an entry lies, or would lie.
+    /// Returns the number of the partition in which an entry lies or would lie.
     fn partition_of_entry(&self, _source: &Source, _key: &EntryKey) -> Result<u32, Error> {
         Err(PARTITIONS)
     }
 
-    /// Counts what lies in a partition, and says whether it would be split.
+    /// Counts the content of a partition, and decides if it would be split.
     fn partition_content(
         &self,
         _source: &Source,
@@ -89,12 +91,13 @@ pub trait Layout: Send + Sync {
         Err(PARTITIONS)
     }
 
-    /// The key at a bound of a partition, as splits beside and inside collections make them; `None` where nothing has it.
+    /// Returns the key at a bound of a partition, as splits between and inside item collections
+    /// make bounds; `None` if no entry has it.
     fn bound_key(&self, _source: &Source, _place: &[u8]) -> Result<Option<BoundKey>, Error> {
         Err(PARTITIONS)
     }
 
-    /// The partition keys asked for most in a window, the hottest first; those alone that something was asked of in it.
+    /// Returns the partition keys with the most requests in a window, the hottest first.
     fn hot_keys(
         &self,
         _source: &Source,
@@ -104,8 +107,9 @@ pub trait Layout: Send + Sync {
         Err(PARTITIONS)
     }
 
-    /// The single items, of partition and sort key, asked for most since contributor insights were enabled, the hottest first; `None`
-    /// while they are not enabled, or there is no sort key.
+    /// Returns the single items, by partition and sort key, with the most requests since
+    /// contributor insights were enabled, the hottest first; `None` while they are not enabled, or
+    /// if there is no sort key.
     fn hot_items(
         &self,
         _source: &Source,
@@ -114,7 +118,7 @@ pub trait Layout: Send + Sync {
         Err(PARTITIONS)
     }
 
-    /// The largest item collections, the largest first.
+    /// Returns the largest item collections, the largest first.
     fn big_collections(
         &self,
         _source: &Source,

@@ -22,7 +22,7 @@ use crate::store::Store;
 #[derive(Debug, Clone)]
 pub struct LocalDatabase {
     engine: Arc<Engine>,
-    /// Where it is noted which tables are being copied.
+    /// The data directory, which records the tables that a copy has not completed.
     data: Option<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ impl LocalDatabase {
         Self { engine, data: None }
     }
 
-    /// With the data directory, which says which tables are not whole.
+    /// Sets the data directory, which records incomplete tables.
     #[must_use]
     pub fn of_directory(self, data: &Path) -> Self {
         Self {
@@ -42,14 +42,11 @@ impl LocalDatabase {
     }
 
     /// Opens the engine on a store.
-    ///
-    /// # Errors
-    /// As [`Engine::open`].
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         Ok(Self::new(Arc::new(Engine::open(store, options)?)))
     }
 
-    /// The engine itself, for what the traits do not have: check, close.
+    /// Returns the engine, for calls that the traits lack: check, close.
     #[must_use]
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
@@ -59,7 +56,7 @@ impl LocalDatabase {
 const NOT_ELSEWHERE: Error =
     Error::Unavailable("this database is the service: nothing is passed on from it");
 
-/// Hands each operation to the engine's method of its name.
+/// Dispatches each operation to the engine's method of the same name.
 macro_rules! engine {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn start(&self, call: Call) {
@@ -68,7 +65,7 @@ macro_rules! engine {
         }
     };
     (@Reads $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method(&$request)) };
-    // Of the control plane this alone ends what a kernel may keep.
+    // DeleteTable is the only control operation that invalidates the kernel's cache.
     (@Controls $engine:ident, delete_table, $request:ident, $done:ident) => {{
         let deleted = $engine.delete_table($request, $done.context.wait);
         $done.tell(deleted)
@@ -118,14 +115,15 @@ impl Database for LocalDatabase {
 }
 
 impl LocalDatabase {
-    /// A call that is counted by the tables that it names, and told how long it took, before who asked hears of it.
+    /// Wraps a call so that it is timed and counted under the tables it names, before its caller
+    /// gets the outcome.
     fn timed(&self, call: Call) -> Call {
         let (operation, tables) = match call {
             Call::ExecuteStatement(request, done) => {
                 let timer = self.engine.timer(MeteredOperation::ExecuteStatement);
                 let statement = request.statement.clone();
                 let timed = done.after(move |outcome: Result<ExecuteStatementResponse, Error>| {
-                    // Which table a statement is about is read again where it failed.
+                    // A failed statement is parsed again for its table.
                     let table = match &outcome {
                         Ok(response) => Some(response.table_name.clone()),
                         Err(_) => partiql::table_of(&statement),
@@ -192,7 +190,7 @@ impl LocalDatabase {
     }
 }
 
-/// Each table once.
+/// Returns each table once, in order of first use.
 fn distinct(names: impl Iterator<Item = TableName>) -> Vec<TableName> {
     let mut distinct = Vec::new();
     for name in names {

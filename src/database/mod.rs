@@ -1,7 +1,8 @@
-//! The DynamoDB operations as a trait, and what the filesystem view needs beside them.
+//! The DynamoDB operations as a trait, and the reads that the filesystem view needs beside them.
 //!
-//! [`Database`] is any DynamoDB-compatible service. [`Browse`] is what a filesystem asks of one: stat, text, listings;
-//! the local engine answers it from record headers, without decoding items.
+//! [`Database`] is any DynamoDB-compatible service. [`Browse`] is the interface of the filesystem
+//! view: stat, text, listings. The local engine answers it from record headers, without decoding
+//! items.
 
 pub mod bounded;
 pub mod cached;
@@ -45,29 +46,32 @@ pub use entries::{
     SourceStats, TextForm,
 };
 
-/// Is given the entries of a listing, each with the bytes of its [`Position`]; `Break` ends it.
+/// A visitor of the entries of a listing, each with the bytes of its [`Position`]; `Break` ends the
+/// listing.
 pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
 
-/// Is given records as they are stored; `Break` ends it.
+/// A visitor of stored records; `Break` ends the walk.
 pub type VisitRecord<'v> = dyn FnMut(&Record<'_>) -> ControlFlow<()> + 'v;
 
-/// Is given what is listed; `Break` ends it.
+/// A visitor of listed values; `Break` ends the listing.
 pub type Visit<'v, T> = dyn FnMut(T) -> ControlFlow<()> + 'v;
 
-/// What a page consumes that nobody has been given yet. It may be settled as often as the page is given.
+/// The deferred charge of a page: consumed capacity that is counted when the page is delivered. It
+/// may be charged as often as the page is delivered.
 #[derive(Clone)]
 pub struct Bill(Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
 
 impl Bill {
-    /// A bill that is settled so.
+    /// Creates a charge that is applied by this function.
     pub fn new(settle: impl Fn() -> Result<(), Error> + Send + Sync + 'static) -> Self {
         Self(Arc::new(settle))
     }
 
-    /// Counts what was consumed.
+    /// Counts the consumed capacity.
     ///
     /// # Errors
-    /// `Throttled`, where throttling is simulated: the page is not to be given. Those of the store.
+    /// `Throttled`, where throttling is simulated: the page must not be delivered. Errors of the
+    /// store.
     pub fn settle(&self) -> Result<(), Error> {
         (self.0)()
     }
@@ -79,7 +83,7 @@ impl std::fmt::Debug for Bill {
     }
 }
 
-/// A method for each operation of the table, which waits for its outcome.
+/// Generates a blocking method for each operation of the table.
 macro_rules! methods {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         $(#[doc = concat!(stringify!($name), ", waited for.")]
@@ -91,28 +95,29 @@ macro_rules! methods {
 
 /// The DynamoDB operations.
 pub trait Database: Send + Sync {
-    /// Starts an operation, which tells its outcome once.
+    /// Starts an operation, which reports its outcome exactly once.
     fn start(&self, call: Call);
 
-    /// Reads items of several tables; each one found is given to `rows`.
+    /// Reads items of several tables, and passes each item found to `rows`.
     fn batch_get_rows(
         &self,
         request: &BatchGetItemRequest,
         rows: &mut BatchRows<'_>,
     ) -> Result<BatchGetItemPage, Error>;
 
-    /// One page, its rows given to `rows` as they are found.
+    /// Reads one page, and passes its rows to `rows` as they are found.
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
     operations!(methods);
 
-    /// The same database, asked for a caller who may give up; `None` where no service elsewhere is waited for: it is the same for all.
+    /// Returns a handle to the same database with waits that this caller can cancel; `None` if the
+    /// database never waits for a remote service, so that one handle serves all callers.
     fn for_caller(&self, _caller: &Caller) -> Option<Arc<dyn Database>> {
         None
     }
 
-    /// A table, if there is one.
+    /// Returns the description of a table, or `None` if there is no such table.
     fn described(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         match self.describe_table(DescribeTableRequest {
             table_name: table.clone(),
@@ -124,7 +129,7 @@ pub trait Database: Send + Sync {
         }
     }
 
-    /// Items of several tables.
+    /// Reads items of several tables.
     fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
         let mut responses = vec![Vec::new(); request.request_items.len()];
         let mut failed = None;
@@ -140,22 +145,22 @@ pub trait Database: Send + Sync {
         })
     }
 
-    /// Is another service asked, which takes requests in their callers' own words?
+    /// True if requests go to a remote service, which takes them as their callers wrote them.
     fn is_elsewhere(&self) -> bool {
         false
     }
 
-    /// What a cache before the database answered, where there is one.
+    /// Returns the counters of the cache before the database, if there is one.
     fn cache_counters(&self) -> Option<CacheCounters> {
         None
     }
 
-    /// Metrics and layout, where they are known.
+    /// Returns metrics and layout, if the database knows them.
     fn layout(&self) -> Option<&dyn layout::Layout> {
         None
     }
 
-    /// One page with its items.
+    /// Reads one page with its items.
     fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
         let (items, page) = gather(&mut |rows| self.query_rows(request, rows))?;
         Ok(QueryResponse {
@@ -164,7 +169,7 @@ pub trait Database: Send + Sync {
         })
     }
 
-    /// One page with its items.
+    /// Reads one page with its items.
     fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
         let (items, page) = gather(&mut |rows| self.scan_rows(request, rows))?;
         Ok(ScanResponse {
@@ -174,7 +179,7 @@ pub trait Database: Send + Sync {
     }
 }
 
-/// Reads a page, giving its rows.
+/// A function that reads a page and passes on its rows.
 type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
 
 /// Collects the rows of a page as items.
@@ -195,14 +200,15 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
     (select != Some(Select::Count)).then_some(items)
 }
 
-/// Runs an operation to its end, which is started with whom to tell.
+/// Runs an operation to its end: starts it with a callback, and waits for the callback.
+// Runs an operation to its end: starts it with a callback, and waits for the callback.
 pub(crate) fn wait<T: Send + 'static>(
     context: CallContext,
     start: impl FnOnce(Done<T>),
 ) -> Result<T, Error> {
-    // Room for the one message: who sends it may be the writer, which must not wait.
+    // A buffer for the one message: the sender may be the writer thread, which must not block.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-    // The receiver waits below; it cannot be gone.
+    // The receiver waits below, so it cannot be gone.
     start(Done::new(context.waited(), move |outcome| {
         drop(sender.send(outcome))
     }));
@@ -211,31 +217,33 @@ pub(crate) fn wait<T: Send + 'static>(
         .unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
 }
 
-/// What the filesystem view asks beside the operations. Every call is one consistent read of the last commit.
+/// The reads and changes of the filesystem view that are not operations. Every call is one
+/// consistent read of the last commit.
 pub trait Browse: Database {
-    /// The same, browsed for a caller who may give up; as [`Database::for_caller`].
+    /// Returns the same database with cancellable waits, as [`Database::for_caller`] does.
     fn browse_for(&self, _caller: &Caller) -> Option<Arc<dyn Browse>> {
         None
     }
 
-    /// Definition of a table; `None` when there is none. Cheap: cached until the catalog changes.
+    /// Returns the definition of a table, or `None` if there is no such table. Cheap: it is cached
+    /// until the catalog changes.
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error>;
 
     fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error>;
 
-    /// All table names in byte order.
+    /// Returns all table names in byte order.
     fn table_names(&self) -> Result<Vec<TableName>, Error>;
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error>;
 
-    /// Says in a sentence that a table is not whole, as a pull of it has not ended.
+    /// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
     fn unfinished(&self, _table: &TableName) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error>;
 
-    /// The entry's text and the stat of the version it is of.
+    /// Returns the text of an entry, and the stat of the version that the text shows.
     fn text(
         &self,
         source: &Source,
@@ -243,55 +251,53 @@ pub trait Browse: Database {
         form: TextForm,
     ) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
 
-    /// Says that an entry of that size was read as GetItem reads it: what [`Browse::text`] gives for other ends costs nothing.
+    /// Counts a GetItem of an entry of that size: [`Browse::text`] itself consumes nothing.
     ///
     /// # Errors
-    /// `Throttled`, where throttling is simulated: it is not to be given to who asked.
+    /// `Throttled`, where throttling is simulated: the entry must not be delivered.
     fn count_get(&self, _source: &Source, _key: &EntryKey, _item_bytes: u32) -> Result<(), Error> {
         Ok(())
     }
 
-    /// One page that consumes nothing until its bill is settled: for one who may ask only how large the answer is.
-    ///
-    /// # Errors
-    /// As of [`Database::query_rows`] and [`Database::scan_rows`].
+    /// Reads one page that consumes nothing until its charge is applied, for callers that may need
+    /// only the size of the answer.
     fn page_on_account(
         &self,
         request: &ReadRequest,
         rows: &mut Rows<'_>,
     ) -> Result<(Page, Bill), Error>;
 
-    /// May anything be written?
+    /// True if the database takes writes.
     fn is_writable(&self) -> bool {
         true
     }
 
-    /// Do [`Browse::page_on_account`], [`Browse::look`] and [`Browse::records`] consume what a read consumes?
+    /// True if [`Browse::page_on_account`], [`Browse::look`] and [`Browse::records`] consume
+    /// capacity as reads do.
     fn charges_looks(&self) -> bool {
         false
     }
 
-    /// One page for one who only inspects: it consumes nothing, warms nothing, meets no throttling and is in no metrics.
-    ///
-    /// # Errors
-    /// As of [`Database::query_rows`] and [`Database::scan_rows`], but `Throttled`.
+    /// Reads one page for inspection only: it consumes nothing, warms no cache, is never throttled
+    /// and appears in no metrics.
     fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
 
-    /// The collection of that partition key, if it has entries.
+    /// Returns the item collection of a partition key, if it has entries.
     fn collection(
         &self,
         source: &Source,
         partition: &PartitionKey,
     ) -> Result<Option<Collection>, Error>;
 
-    /// The partition key with that digest, if it has entries.
+    /// Returns the partition key with this digest, if it has entries.
     fn partition_by_digest(
         &self,
         source: &Source,
         digest: Digest,
     ) -> Result<Option<PartitionKey>, Error>;
 
-    /// Collections in hash order, strictly after `after`; those alone of which something lies in a range, if one is given.
+    /// Lists item collections in hash order, strictly after `after`; with a range, only those that
+    /// lie at least partly inside it.
     fn collections(
         &self,
         source: &Source,
@@ -300,7 +306,7 @@ pub trait Browse: Database {
         visit: &mut Visit<'_, (Collection, Position)>,
     ) -> Result<(), Error>;
 
-    /// Entries in key order, strictly after `after`, each with the bytes of its [`Position`].
+    /// Lists entries in key order, strictly after `after`, each with the bytes of its [`Position`].
     fn entries(
         &self,
         source: &Source,
@@ -309,8 +315,9 @@ pub trait Browse: Database {
         visit: &mut VisitEntry<'_>,
     ) -> Result<(), Error>;
 
-    /// The records of a source in key order, as they are stored, strictly after `after`; of a segment, a strip of the hash space as wide as
-    /// the others. The place of the last one when `visit` ended the walk. Consumes nothing and warms nothing.
+    /// Walks the stored records of a source in key order, strictly after `after`. A segment is one
+    /// of several equally wide strips of the hash space. Returns the position of the last record if
+    /// `visit` ended the walk. Consumes nothing and warms no cache.
     fn records(
         &self,
         source: &Source,
@@ -319,8 +326,9 @@ pub trait Browse: Database {
         visit: &mut VisitRecord<'_>,
     ) -> Result<Option<Position>, Error>;
 
-    /// Items without an entry in an index, in the table's order, for which the whole table is read; `only_refused`: those that a value keeps
-    /// out, which are listed.
+    /// Lists items without an entry in an index, in the table's order, by a read of the whole
+    /// table. `only_refused`: lists only the items that an invalid value keeps out, which are
+    /// recorded.
     fn absences(
         &self,
         source: &Source,
@@ -328,18 +336,20 @@ pub trait Browse: Database {
         visit: &mut Visit<'_, Absence>,
     ) -> Result<(), Error>;
 
-    /// Would these requests of one table succeed now, one after the other? Nothing is changed. The place of the first that would not,
-    /// and why. Where that cannot be told beforehand, the answer is yes.
+    /// Checks if these requests to one table would succeed now, one after the other, without
+    /// changing anything. Returns the index of the first that would fail, and its error. Succeeds
+    /// where the outcome cannot be told beforehand.
     fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
         Ok(())
     }
 
-    /// Would this request succeed now? The same for CreateTable.
+    /// Checks if a CreateTable request would succeed now, as [`Browse::check_update_table`] does.
     fn check_create_table(&self, _request: CreateTableRequest) -> Result<(), Error> {
         Ok(())
     }
 
-    /// What making this index of the request would come to, told from the items; `None` where that cannot be told. It consumes nothing.
+    /// Forecasts the index that the request would create, from the items; `None` if the database
+    /// cannot tell. Consumes nothing.
     fn forecast_index(
         &self,
         _request: &UpdateTableRequest,
@@ -348,10 +358,12 @@ pub trait Browse: Database {
         Ok(None)
     }
 
-    /// Stops the propagation of writes to a table's global indexes, or lets it go on. No operation of the service.
+    /// Pauses or resumes the propagation of writes to a table's global indexes. Not an operation of
+    /// DynamoDB.
     fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
-    /// The saved queries of a table; none when there is no table.
+    /// Returns the saved queries of a table; empty if there is no such table.
+    // Returns the saved queries of a table; empty if there is no such table.
     fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
 
     /// Changes the saved queries of a table, durably.
@@ -361,10 +373,12 @@ pub trait Browse: Database {
         change: SavedQueryChange,
     ) -> Result<SavedQueryOutcome, Error>;
 
-    /// Starts a delete that parks the item's text, both or neither; `done` hears of it after the commit.
+    /// Starts a delete that moves the item's text into the trash, both or neither; calls `done`
+    /// after the commit.
     fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>);
 
-    /// The parked files of a table, by folder and name: in one folder, in no folder (`Some(None)`), or all.
+    /// Lists the trash of a table by folder and name: of one folder, of no folder (`Some(None)`),
+    /// or all.
     fn parked(
         &self,
         table: &TableName,
@@ -372,45 +386,51 @@ pub trait Browse: Database {
         visit: &mut Visit<'_, ParkedStat>,
     ) -> Result<(), Error>;
 
-    /// The tables that may have parked files: a service need not be asked for all of its own.
+    /// Returns the tables that may have files in the trash, without asking a remote service for all
+    /// its tables.
     fn tables_with_parked(&self) -> Result<Vec<TableName>, Error> {
         self.table_names()
     }
 
-    /// The parked file at a place, and its content.
+    /// Returns the file at a place in the trash, and its content.
     fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error>;
 
-    /// Changes parked files, durably; was there something to change?
+    /// Changes the trash, durably; returns true if there was something to change.
     fn change_parked(&self, change: ParkedChange) -> Result<bool, Error>;
 
-    /// Changes whenever any content may have changed, through any front end or process.
+    /// Returns an id that changes whenever any content may have changed, through any front end or
+    /// process.
     fn commit_id(&self) -> u64;
 
-    /// The commit that a read shows which begins now: [`Browse::commit_id`] may be a moment ahead.
+    /// Returns the id of the commit that a read shows that begins now: [`Browse::commit_id`] may be
+    /// a moment ahead.
     fn visible_commit_id(&self) -> Result<u64, Error> {
         Ok(self.commit_id())
     }
 
-    /// Sleeps until [`Browse::commit_id`] is another than `after`, at most for `timeout`; the id then. For what blocks until
-    /// something happens.
+    /// Sleeps until [`Browse::commit_id`] differs from `after`, at most for `timeout`; returns the
+    /// id then.
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error>;
 
-    /// The items of a table whose time to live is over first: milliseconds since the epoch and key, at most `count`.
+    /// Returns the items of a table that expire first, at most `count`: milliseconds since the
+    /// epoch, and key.
     fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error>;
 
     fn store_info(&self) -> crate::store::StoreInfo;
 
-    /// Lets an observer hear of everything that is written from now on by this process. On return, whatever it did not hear of is seen by
-    /// who reads. Where nobody tells of what others write, it hears of nothing: what the kernel were to keep would have no end.
+    /// Registers an observer of everything that this process writes from now on. After the return,
+    /// a read sees every write that the observer was not notified of. Where writes of other
+    /// processes cannot be observed, the observer is never notified, because the kernel could not
+    /// invalidate what it caches.
     fn observe(&self, _observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
         Ok(())
     }
 
-    /// The observer hears of nothing more but what is being told already.
+    /// Removes an observer; only notifications under way still reach it.
     fn unobserve(&self, _observer: &Arc<dyn CommitObserver>) {}
 
-    /// Tells a keeper whenever this process is the only one on its data, from a thread of the store; see [`crate::store::Store::keep_alone`].
-    /// A service elsewhere never is.
+    /// Notifies a holder whenever this process is the only one on its data, from a thread of the
+    /// store; see [`crate::store::Store::keep_alone`]. Never true of a remote service.
     fn keep_alone(&self, _keeper: Arc<dyn crate::store::Keeper>) -> Result<(), Error> {
         Ok(())
     }

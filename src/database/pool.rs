@@ -1,4 +1,5 @@
-//! Threads for work that must not hold who hands it over: few, made when they are needed, gone when nobody needs them.
+//! A small thread pool for jobs that must not block their submitter. Threads start on demand and
+//! end when idle.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,23 +8,24 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// How long a thread waits for more work.
+/// The time that an idle thread waits for a job before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 pub type Work = Box<dyn FnOnce() + Send>;
 
-/// What becomes of work when the system has no thread for it, and none works.
+/// The treatment of jobs when the system refuses a thread and none is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithoutThread {
-    /// Who hands it over does it.
+    /// The submitter runs the job.
     Here,
-    /// It stays in line: who hands it over must not do it.
+    /// The job stays queued: the submitter must not run it.
     Waits,
-    /// It is dropped, which tells who waits for it.
+    /// The job is dropped, which notifies its waiter.
     Dropped,
 }
 
-/// Threads of one name. They start with work, and end when they are idle or this is dropped; those that work finish what there is.
+/// Threads of one name. They start with a job, and end when they are idle or the pool is dropped;
+/// running threads drain the queue first.
 #[derive(Debug)]
 pub struct Pool(Arc<Shared>);
 
@@ -68,11 +70,12 @@ impl Pool {
         self.0.state.lock().threads
     }
 
-    /// Runs work on a thread of its own as soon as there is one.
+    /// Runs a job on a thread of the pool as soon as one is free.
     pub fn run(&self, work: Work) {
         let mut state = self.0.state.lock();
         state.queue.push_back(work);
-        // As many idle threads as there is work: one of them takes it. Else there is one more, up to the most.
+        // With at least as many idle threads as queued jobs, one of them takes it. Otherwise the
+        // pool starts a thread, up to its limit.
         if state.idle >= state.queue.len() || state.threads == self.0.threads_max {
             drop(state);
             self.0.more.notify_one();
@@ -92,7 +95,7 @@ impl Pool {
 }
 
 impl Shared {
-    /// One thread less than was counted.
+    /// Uncounts a thread that could not start, and treats the jobs left over if it was the last.
     fn ends_thread(&self) {
         let mut state = self.state.lock();
         state.threads -= 1;
@@ -108,7 +111,8 @@ impl Shared {
         }
     }
 
-    /// The next work; `None` when the thread is to end, which is then counted no more.
+    /// Waits for the next job; returns `None` if the thread must end, which is then no longer
+    /// counted.
     fn next(&self) -> Option<Work> {
         let mut state = self.state.lock();
         loop {

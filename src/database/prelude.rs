@@ -1,4 +1,4 @@
-//! What many files of this folder name: `use crate::database::prelude::*`.
+//! Names that many files of this folder use: `use crate::database::prelude::*`.
 
 pub use std::sync::Arc;
 pub use std::time::Duration;

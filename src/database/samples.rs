@@ -1,7 +1,8 @@
-//! The example tables with their data: what `ddbfs sample` creates and tests use.
+//! The example tables with their data, for `ddbfs sample` and the tests.
 //!
-//! GameScores, Thread, Pets and the invoices are the examples of DynamoDB's developer guide and of its articles on partition
-//! keys. Impossible dates such as 2015-02-31 are theirs: a date is plain text.
+//! GameScores, Thread, Pets and the invoices are the examples of DynamoDB's developer guide and of
+//! its articles on partition keys. Impossible dates such as 2015-02-31 are in the originals: a date
+//! is plain text.
 
 use crate::codec::json::document::Document;
 use crate::codec::plain_json;
@@ -9,18 +10,18 @@ use crate::codec::wire;
 use crate::model::Item;
 use crate::model::api::CreateTableRequest;
 
-/// A line a definition, behind it its items, each set in by a space.
+/// One line for each definition, followed by its items, each indented by a space.
 const TABLES: &str = include_str!("samples.ndjson");
 
 /// A table's definition and its items.
 type SampleTable = (CreateTableRequest, Vec<Item>);
 
-/// Every example table.
+/// Returns every example table.
 #[must_use]
 pub fn sample_tables() -> Vec<SampleTable> {
     let mut tables: Vec<SampleTable> = Vec::new();
     for line in TABLES.lines().filter(|line| !line.starts_with('#')) {
-        // A test reads all of it.
+        // A test checks that every line parses.
         match line.strip_prefix(' ') {
             None => tables.extend(definition(line).map(|request| (request, Vec::new()))),
             Some(item) => {

@@ -1,4 +1,4 @@
-//! The view's types to fuser's and back.
+//! Conversions between the view's types and fuser's.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,20 +13,20 @@ use crate::fs::process::Caller;
 use crate::fs::view::RenameFlags;
 use crate::model::api::WaitPolicy;
 
-/// Block size for programs that ask how much to read at once.
+/// The block size in attributes, a hint for the size of reads.
 const IO_BYTES: u32 = 128 * 1024;
 
-/// Whose files they are, and who may do what with them.
+/// The owner of all files, and the removed permission bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner {
     pub uid: u32,
     pub gid: u32,
-    /// Permission bits that are taken away.
+    /// The permission bits that are removed.
     pub umask: u16,
 }
 
 impl Owner {
-    /// As the mount says, else the user of this process.
+    /// Returns the owner from the mount options, or else the user of this process.
     #[allow(unsafe_code)]
     pub fn new(options: &MountOptions) -> Self {
         // SAFETY: two system calls without arguments that cannot fail.
@@ -48,7 +48,7 @@ pub fn file_type(kind: Kind) -> FileType {
 }
 
 pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
-    // One for all: a record has the time of its commit and no other.
+    // All times are equal: a record has only the time of its commit.
     let time = UNIX_EPOCH + Duration::from_millis(attr.modified_ms);
     FileAttr {
         ino: INodeNo(attr.ino),
@@ -69,7 +69,7 @@ pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
     }
 }
 
-/// The permission bits of a file or directory; those of a symlink mean nothing.
+/// Returns the permission bits of a file or directory; those of a symlink mean nothing.
 pub fn permissions(attr: &Attr, umask: u16) -> u16 {
     match attr.kind {
         Kind::Symlink => attr.permissions(),
@@ -110,7 +110,7 @@ pub fn rename_flags(flags: fuser::RenameFlags) -> RenameFlags {
     }
 }
 
-/// Milliseconds since the epoch; `None` for "now".
+/// Returns milliseconds since the epoch; `None` for "now".
 pub fn time_ms(time: TimeOrNow) -> Option<u64> {
     match time {
         TimeOrNow::Now => None,

@@ -2,25 +2,27 @@
 //!
 //! ```text
 //! shell.rs       fuser's callbacks, a few lines each
-//! notify.rs      tells the kernel what is over of what it keeps
+//! notify.rs      invalidation of the kernel's cache
 //! convert.rs     attributes, flags and errors to fuser's types
-//! mountpoint.rs  how to mount; what is mounted where; ending dead mounts
+//! mountpoint.rs  mount options; the list of mounts; unmounting dead mounts
 //! ```
-//! What the kernel may keep of the answers is decided in `fs::view::kernel_cache`, and ended there before a change is
-//! acknowledged, so that a write through any front end or process is seen by the next system call.
+//! `fs::view::kernel_cache` decides which answers the kernel may cache, and invalidates them before
+//! a change is acknowledged, so that the next system call sees a write through any front end or
+//! process.
 //!
 //! # A call that waits for a commit has no thread
 //!
-//! It leaves a `Reply` (`fs::open`) behind, and the committer answers the kernel. Three prototypes let each such call
-//! run to its end on a thread, which waits for the commit and then answers:
+//! It leaves a `Reply` (`fs::open`) behind, and the committer answers the kernel. Three prototypes
+//! ran each such call to its end on a thread, which waits for the commit and then answers:
 //!
 //! - pool: the two event threads hand writes, unlinks and renames to a pool of at most 256 threads;
 //! - threads: 258 event threads, each of which waits itself;
 //! - turns: the same, but two of them at a time read requests; one that waits wakes another in its place.
 //!
-//! Writers put 1 KB items over the mount, each into a folder of its own (open, write, close), durably. Medians of seven rounds of a
-//! second that took turns, on two cores that compilers used too; of the prototypes, puts a second and the daemon's CPU time a put
-//! as parts of those beside them:
+//! Writers put 1 KB items over the mount, each into a folder of its own (open, write, close),
+//! durably. The figures are medians of seven alternating rounds of a second, on two cores that
+//! compilers used too; for the prototypes, puts per second and the daemon's CPU time per put are
+//! ratios to those of the committer:
 //!
 //! | writers | puts a second | p50, p99 in ms | CPU µs a put | pool: puts, CPU | threads | turns |
 //! |---|---|---|---|---|---|---|
@@ -35,11 +37,13 @@
 //! | 64 | 9,347 | 4.8, 67 | 83 | 0.76, 1.61 | 0.76, 1.92 | 0.82, 1.56 |
 //! | 256 | 5,320 | 31, 164 | 121 | 1.43, 1.38 | 1.43, 1.34 | 1.11, 1.38 |
 //!
-//! With `--durability kill`, CPU time is 1.3 to 1.6 times as much by the pool, 1.3 to 1.8 times by threads, and 0.9 to 1.2 times by
-//! turns, which then put 0.6 to 1.1 times as many. Answers by the committer are writes in a row; a thread that waits is to be woken
-//! for each: of the daemon's time, waiting for and waking threads is 2 parts of a hundred as it is and 17 with the pool, at 16
-//! writers. And a pool that is full of writers has no thread for the lookups and creates that a notification waits for
-//! (`notify.rs`): a write that waits for that notification would be answered after `MountOptions::notify_timeout` only.
+//! With `--durability kill`, CPU time is 1.3 to 1.6 times as much by the pool, 1.3 to 1.8 times by
+//! threads, and 0.9 to 1.2 times by turns, which then put 0.6 to 1.1 times as many. Answers by the
+//! committer are consecutive writes, while each waiting thread must be woken: waiting for and
+//! waking threads is 2 % of the daemon's time as it is and 17 % with the pool, at 16 writers. And a
+//! pool that is full of writers has no thread for the lookups and creates that a notification waits
+//! for (`notify.rs`): a write that waits for that notification would be answered only after
+//! `MountOptions::notify_timeout`.
 
 mod convert;
 mod mountpoint;
@@ -66,7 +70,7 @@ pub use mountpoint::{
     all as mounts, connection, detach, place, state, unmount,
 };
 
-/// How often [`Mounted::end`] looks whether the kernel has let go.
+/// The interval at which [`Mounted::end`] checks if the session has ended.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A mounted view. Dropping it unmounts.
@@ -79,7 +83,7 @@ pub struct Mounted {
     when_finished: Arc<WhenFinished>,
 }
 
-/// What to call when the session has ended, however.
+/// The callback for the end of the session, however it ends.
 #[derive(Default)]
 struct WhenFinished(Mutex<Ending>);
 
@@ -108,7 +112,7 @@ impl WhenFinished {
     fn set(&self, call: Box<dyn FnOnce() + Send>) {
         let mut ending = self.0.lock();
         if matches!(*ending, Ending::Finished) {
-            // Called without the lock, as `finish` calls it: it may set another.
+            // Called without the lock, as in `finish`: the callback may set another.
             drop(ending);
             return call();
         }
@@ -116,10 +120,10 @@ impl WhenFinished {
     }
 }
 
-/// Mounts a view. A dead mount of ours at that place is cleared away first.
+/// Mounts a view. A dead ddbfs mount at that place is cleared first.
 ///
 /// # Errors
-/// No such directory, something is mounted there, files are in it, the data is below it, or the kernel refuses.
+/// The directory does not exist, has a mount or files, or contains the data; the kernel refuses.
 pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(
         &options.mountpoint,
@@ -163,8 +167,9 @@ pub fn mount(options: &MountOptions, view: View) -> io::Result<Mounted> {
     })
 }
 
-/// An event thread that had just taken a request when the mount ended reads ECONNABORTED instead of ENODEV (`fuse_dev_do_read` in
-/// Linux): the same end, which fuser gives as an error.
+/// Maps the end by an unmount to `Ok`. An event thread that had just taken a request when the mount
+/// ended reads ECONNABORTED instead of ENODEV (`fuse_dev_do_read` in Linux), which fuser returns as
+/// an error.
 fn of_unmount(ended: io::Result<()>) -> io::Result<()> {
     match ended {
         Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
@@ -172,8 +177,10 @@ fn of_unmount(ended: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Owner only (the kernel's default), and no `default_permissions`: it costs a request at every create and unlink, and answers EACCES
-/// for derived files where the view says EROFS and why. With `allow_other` it is what keeps the others from writing.
+/// Builds fuser's configuration. Access is for the owner only (the kernel's default), without
+/// `default_permissions`: it costs a request at every create and unlink, and answers EACCES for
+/// derived files where the view answers EROFS with a reason. With `allow_other`, it keeps other
+/// users from writing.
 fn config(options: &MountOptions) -> Config {
     let mut config = Config::default();
     config.mount_options = vec![
@@ -197,29 +204,29 @@ fn config(options: &MountOptions) -> Config {
 }
 
 impl Mounted {
-    /// Where it is mounted, absolute.
+    /// Returns the absolute path of the mountpoint.
     #[must_use]
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
     }
 
-    /// The mounted view.
+    /// Returns the mounted view.
     #[must_use]
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// Calls back once when the mount has ended by whatever means (`umount`, `fusermount3 -u`), at once if it has already. Replaces
-    /// an earlier call.
+    /// Sets a callback for the end of the mount by any means (`umount`, `fusermount3 -u`); it is
+    /// called at once if the mount has ended. Replaces an earlier callback.
     pub fn when_finished(&self, call: Box<dyn FnOnce() + Send>) {
         self.when_finished.set(call);
     }
 
-    /// Unmounts, waits up to `patience` for the programs that still use it, and ends the view. Open files of programs that do not
-    /// let go give errors from then on.
+    /// Unmounts, waits up to `patience` for the programs that still use the mount, and ends the
+    /// view. Files that programs keep open fail from then on.
     ///
     /// # Errors
-    /// The kernel refused; the mount stays.
+    /// The kernel refuses the unmount, and the mount stays.
     pub fn end(mut self, patience: Duration) -> io::Result<()> {
         self.finish(patience)
     }
@@ -228,7 +235,7 @@ impl Mounted {
         let Some(session) = self.session.take() else {
             return Ok(());
         };
-        // Else their programs would hold the mount for ever.
+        // Ended first, because the programs of waiting calls would hold the mount forever.
         self.view.end_waiting();
         self.view.kernel_cache().stop();
         if !session.is_finished()
@@ -250,7 +257,7 @@ impl Mounted {
             Ok(())
         };
         self.view.kernel_cache().unmounted();
-        // Last: it carries out the deletes that were put off, and a request still on its way could put off another.
+        // Last: it executes the deferred deletes, and a request still on its way may defer another.
         self.view.shut_down();
         ended
     }

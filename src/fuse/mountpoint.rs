@@ -1,4 +1,4 @@
-//! How to mount; what is mounted where, from `/proc/self/mountinfo`; unmounting what a dead daemon left.
+//! Mount options, the list of mounts from `/proc/self/mountinfo`, and unmounting of dead mounts.
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsString};
@@ -10,58 +10,64 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The type of our mounts as the kernel lists it: with the subtype where fusermount3 mounted, bare where we did, as root.
+/// The type of our mounts in the kernel's list: with the subtype if fusermount3 mounted, bare if we
+/// did, as root.
 const FILESYSTEM_TYPES: [&str; 2] = ["fuse.ddbfs", "fuse"];
-/// The source that all our mounts name, alone or before `#` and the data directory, as in fstab.
+/// The source of all our mounts, alone or before `#` and the data directory, as in fstab.
 const FILESYSTEM_SOURCE: &str = "ddbfs";
 const NOT_EMPTY: &str = "holds files, which the mount would hide; choose an empty directory, or mount with -o nonempty to hide them for the while";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
-/// Has an entry for each filesystem that the kernel has anything of, mounted or detached, live or dead, by its device's number.
+/// A directory with an entry for each filesystem that the kernel still holds, mounted or detached,
+/// live or dead, by its device number.
 const FILESYSTEMS: &str = "/sys/class/bdi";
 
-/// As many as the kernel follows: path_resolution(7).
+/// The limit of symlinks in a path, as in the kernel: path_resolution(7).
 const SYMLINKS_MAX: usize = 40;
 
-/// How to mount.
+/// The options of a mount.
 #[derive(Debug, Clone)]
 pub struct MountOptions {
     pub mountpoint: PathBuf,
     /// The data directory, which must not be below the mountpoint.
     pub data: Option<PathBuf>,
     pub read_only: bool,
-    /// The mountpoint may hold files, which are hidden while the mount lasts.
+    /// True if the mountpoint may hold files, which are hidden while the mount lasts.
     pub nonempty: bool,
-    /// Other users may come in; the kernel then holds to the permission bits.
+    /// True if other users have access; the kernel then enforces the permission bits.
     pub allow_other: bool,
-    /// Whose files they are; else the mounting user's and group's.
+    /// The owner of the files; by default the mounting user and group.
     pub uid: Option<u32>,
     pub gid: Option<u32>,
-    /// Permission bits that no file and no directory has.
+    /// The permission bits that no file and no directory has.
     pub umask: u16,
-    /// The kernel is told that there are no extended attributes, and asks for none.
+    /// True if extended attributes are unsupported, so that the kernel stops asking for them.
     pub no_xattr: bool,
-    /// The kernel keeps nothing of what it is told.
+    /// True if the kernel may cache nothing.
     pub no_keep: bool,
-    /// Threads that answer the kernel: as many calls may wait for a service elsewhere at a time.
+    /// The number of threads that answer the kernel, and so of calls that may wait for a remote
+    /// service at a time.
     pub event_threads: usize,
-    /// How long a call that may hold the lock of a file waits until the kernel is told. What it waits for may wait for that lock, which is
-    /// rare: it takes a program that removes `X.patch` while it is written. Afterwards the call is answered though the kernel is not told.
+    /// The time that a call that may hold the lock of a file waits for a notification of the
+    /// kernel. The notification may wait for that lock, which is rare: a program must remove
+    /// `X.patch` while it is written. After this time the call is answered although the kernel is
+    /// not notified.
     pub notify_timeout: Duration,
 }
 
-/// Much longer than a busy machine needs.
+/// The default of `notify_timeout`: much longer than a busy machine needs.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
+/// The default number of event threads: two are the best for most loads (with more, a single client
+/// was a fifth slower); each has a file descriptor of its own.
 const EVENT_THREADS: usize = 2;
-/// The same where each call may wait for a service elsewhere.
+/// The number of event threads where each call may wait for a remote service.
 pub const EVENT_THREADS_REMOTE: usize = 32;
 
-/// `rwxr-xr-x` for directories, `rw-r--r--` for files.
+/// The default umask: `rwxr-xr-x` for directories, `rw-r--r--` for files.
 pub const UMASK: u16 = 0o022;
 
 impl MountOptions {
-    /// A mount that can be written.
+    /// Creates options of a writable mount.
     #[must_use]
     pub fn new(mountpoint: impl Into<PathBuf>) -> Self {
         Self {
@@ -81,20 +87,20 @@ impl MountOptions {
     }
 }
 
-/// What is mounted at a path.
+/// The state of a path in the list of mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountState {
-    /// A directory like any other.
+    /// Nothing is mounted there.
     Nothing,
     /// A ddbfs that answers.
     Live,
-    /// A ddbfs whose process is gone: "Transport endpoint is not connected".
+    /// A ddbfs without a process: "Transport endpoint is not connected".
     Dead,
-    /// Another filesystem, of this type.
+    /// Another filesystem, with its type.
     Other(String),
 }
 
-/// What is mounted at `mountpoint`.
+/// Returns the state of the mount at `mountpoint`.
 ///
 /// # Errors
 /// The path, or the list of mounts, cannot be read.
@@ -107,7 +113,7 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
         return Ok(MountState::Other(line.kind));
     }
     match std::fs::metadata(&path) {
-        // The second: it ended while this waited.
+        // ECONNABORTED: the mount ended during this call.
         Err(error)
             if matches!(
                 error.raw_os_error(),
@@ -120,7 +126,8 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     }
 }
 
-/// A file that is there as long as the kernel has anything of the filesystem at `mountpoint`, also when that is dead, or detached and in use.
+/// Returns a file that exists as long as the kernel holds the filesystem at `mountpoint`, also if
+/// that is dead, or detached and in use.
 #[must_use]
 pub fn remains(mountpoint: &Path) -> Option<PathBuf> {
     Some(Path::new(FILESYSTEMS).join(topmost(&std::fs::read(MOUNTINFO).ok()?, mountpoint)?.device))
@@ -130,39 +137,43 @@ pub fn remains(mountpoint: &Path) -> Option<PathBuf> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub path: PathBuf,
-    /// Who mounted it.
+    /// The user that mounted it.
     pub user: Option<u32>,
-    /// Others than that user may come in.
+    /// True if other users have access.
     pub is_for_others: bool,
 }
 
 /// A mount's connection to the kernel.
 #[derive(Debug)]
+// The absolute path of the mountpoint.
 pub struct Connection {
-    /// Where it is mounted, absolute.
+    /// The absolute path of the mountpoint.
+    // The data directory, if the list of mounts names it.
     pub path: PathBuf,
     /// The data directory, if the list of mounts can name it.
     pub data: Option<PathBuf>,
-    /// Major and minor number of its device, as `0:40`.
+    /// Major and minor number of the device, as in `0:40`.
     device: String,
-    /// Of the mount.
+    /// The mount id of mountinfo.
     id: String,
-    /// Where its end is asked for. Open from the beginning: the number of a connection that is over may be another mount's by then, and this is not.
+    /// The `abort` file of the connection. Opened at the beginning: the number of a dead connection
+    /// may be reused by another mount, and an open file is not.
     ending: Option<File>,
 }
 
-/// Another mount of the same filesystem: at a second place, or in another mount namespace.
+/// Another mount of the same filesystem: at a second path, or in another mount namespace.
 #[derive(Debug)]
 pub struct MountCopy {
-    /// Of the mount.
+    /// The mount id of mountinfo.
     pub id: String,
-    /// One that sees it.
+    /// A process that sees it.
     pub process: u32,
-    /// Where that process sees it.
+    /// The path at which that process sees it.
     pub path: PathBuf,
 }
 
-/// The connection of the ddbfs that is mounted at a path. It is not asked, so this never waits for it.
+/// Returns the connection of the ddbfs that is mounted at a path. Sends it no request, so this
+/// never waits for it.
 ///
 /// # Errors
 /// The path, or the list of mounts, cannot be read.
@@ -189,7 +200,8 @@ pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
 }
 
 impl Connection {
-    /// A file that is there as long as the kernel has it, where such files are.
+    /// Returns a file that exists as long as the kernel holds the connection, if /sys/fs/fuse has
+    /// it.
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
         let (_, minor) = self.device.split_once(':')?;
@@ -199,7 +211,7 @@ impl Connection {
         file.exists().then_some(file)
     }
 
-    /// The other mounts of the filesystem, in all mount namespaces that may be looked into.
+    /// Returns the other mounts of the filesystem, in all readable mount namespaces.
     #[must_use]
     pub fn copies(&self) -> Vec<MountCopy> {
         let Ok(processes) = std::fs::read_dir("/proc") else {
@@ -227,21 +239,21 @@ impl Connection {
         copies
     }
 
-    /// Ends it: every call that waits fails, and the mount is a dead one.
+    /// Aborts the connection: every waiting call fails, and the mount is dead.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to abort the connection.
     pub fn abort(&self) -> io::Result<()> {
         if let Some(mut file) = self.ending.as_ref()
             && file.write_all(b"1").is_ok()
         {
             return Ok(());
         }
-        // Another may be mounted there now.
+        // Another filesystem may be mounted there now.
         if connection(&self.path)?.is_none_or(|now| now.device != self.device) {
             return Ok(());
         }
-        // Held, so that the mount itself stays; this asks nothing of it.
+        // The open file keeps the mount itself, and O_PATH sends no request to it.
         let held = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_PATH)
@@ -255,7 +267,7 @@ impl Connection {
     }
 }
 
-/// Every ddbfs in the list of mounts. None of them is asked, so this never waits.
+/// Returns every ddbfs in the list of mounts. Sends them no request, so this never waits.
 ///
 /// # Errors
 /// The list of mounts cannot be read.
@@ -263,8 +275,9 @@ pub fn all() -> io::Result<Vec<Listed>> {
     Ok(ours(&std::fs::read(MOUNTINFO)?))
 }
 
-/// The ddbfs that a path leads into, and the names from its root on. Symlinks outside are followed. None of ours is asked, so this never
-/// waits for one; a directory is believed to be one by the list of mounts alone.
+/// Returns the ddbfs that a path leads into, and the path from its root. Symlinks outside are
+/// followed. Sends no request to a ddbfs, so this never waits for one; inside a mount, directories
+/// are not checked.
 ///
 /// # Errors
 /// The list of mounts, or the working directory, cannot be read.
@@ -303,7 +316,7 @@ pub fn place(path: &Path) -> io::Result<Option<(Listed, PathBuf)>> {
 }
 
 impl Listed {
-    /// May this user come in?
+    /// True if this user has access.
     #[must_use]
     pub fn is_open_to(&self, user: u32) -> bool {
         self.user == Some(user) || self.is_for_others
@@ -338,20 +351,21 @@ impl From<Line> for Listed {
     }
 }
 
-/// What the list of mounts names as the source: `ddbfs#DIR`, so that `mount -a` knows the mount of such a line in fstab.
+/// Returns the source for the list of mounts: `ddbfs#DIR`, so that `mount -a` recognizes the mount
+/// of such a line in fstab.
 #[must_use]
 pub fn source_name(data: Option<&Path>) -> String {
     let data = data
         .and_then(|data| data.canonicalize().ok())
         .and_then(|data| data.to_str().map(str::to_owned));
     match data {
-        // The source is a word in a list of mount options.
+        // The source must be a word in a list of mount options.
         Some(data) if !data.contains([',', '\\']) => format!("{FILESYSTEM_SOURCE}#{data}"),
         _ => FILESYSTEM_SOURCE.to_owned(),
     }
 }
 
-/// Checks a directory before it is mounted on; its absolute path.
+/// Checks a directory before a mount; returns its absolute path.
 pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Result<PathBuf> {
     let refuse = |why: String| {
         io::Error::new(
@@ -396,15 +410,15 @@ pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Re
     Ok(path)
 }
 
-/// What cannot be looked into is taken to be empty.
+/// True if the directory holds files; an unreadable directory counts as empty.
 fn holds_files(directory: &Path) -> bool {
     std::fs::read_dir(directory).is_ok_and(|mut names| names.next().is_some())
 }
 
-/// Ends a ddbfs mount that nobody uses. It is not asked, so this never waits for it.
+/// Unmounts a ddbfs that is not in use. Sends it no request, so this never waits for it.
 ///
 /// # Errors
-/// Nothing of ours is mounted there, it is in use, or the kernel refuses.
+/// No ddbfs is mounted there, it is in use, or the kernel refuses.
 pub fn unmount(mountpoint: &Path) -> io::Result<()> {
     let path = absolute(mountpoint)?;
     match topmost(&std::fs::read(MOUNTINFO)?, &path) {
@@ -420,14 +434,14 @@ pub fn unmount(mountpoint: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes a mount out of the tree even when it is in use.
+/// Detaches a mount from the tree even if it is in use.
 pub fn detach(mountpoint: &Path) -> io::Result<()> {
     end(mountpoint, true)
 }
 
 fn end(path: &Path, lazy: bool) -> io::Result<()> {
     match umount2(path, if lazy { libc::MNT_DETACH } else { 0 }) {
-        // Only root may; the setuid helper ends a user's own mounts.
+        // umount2(2) is for root; the setuid helper unmounts a user's own mounts.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => fusermount(path, lazy),
         ended => ended,
     }
@@ -436,7 +450,7 @@ fn end(path: &Path, lazy: bool) -> io::Result<()> {
 #[allow(unsafe_code)]
 fn umount2(path: &Path, flags: libc::c_int) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // The path is canonical: a symlink there was put there since.
+    // The path is canonical: a symlink there was made since.
     let flags = libc::UMOUNT_NOFOLLOW | flags;
     // SAFETY: the path is a C string that lives through the call.
     if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 {
@@ -461,7 +475,8 @@ fn fusermount(path: &Path, lazy: bool) -> io::Result<()> {
     ))
 }
 
-/// The absolute path without symlinks. What is mounted there is not asked, as it may be dead or not answer.
+/// Returns the absolute path without symlinks. Sends no request to a mount at that path, because it
+/// may be dead or hang.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let why =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -475,20 +490,20 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().map_err(why)
 }
 
-/// The topmost mount at exactly this path.
+/// Returns the topmost mount at exactly this path.
 fn topmost(mountinfo: &[u8], path: &Path) -> Option<Line> {
     lines(mountinfo).filter(|line| line.path == path).last()
 }
 
-/// What is told of a mount here.
+/// A mount in the text of mountinfo.
 struct Line {
     id: String,
-    /// Major and minor number.
+    /// Major and minor number of the device.
     device: String,
     path: PathBuf,
     kind: String,
     source: String,
-    /// Of the filesystem, as `user_id=0,allow_other`.
+    /// The options of the filesystem, such as `user_id=0,allow_other`.
     options: String,
 }
 
@@ -500,14 +515,14 @@ impl Line {
     }
 }
 
-/// The mounts in the text of mountinfo, each above those before: proc(5).
+/// Parses the text of mountinfo; a later mount lies above an earlier one at the same path: proc(5).
 fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
     mountinfo.split(|&byte| byte == b'\n').filter_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
         let id = String::from_utf8_lossy(fields.next()?).into_owned();
         let device = String::from_utf8_lossy(fields.nth(1)?).into_owned();
         let path = unescape(fields.nth(1)?);
-        // Any number of optional fields comes before the dash.
+        // Any number of optional fields precedes the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
         Some(Line {
@@ -521,7 +536,7 @@ fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
     })
 }
 
-/// Blank, tab, newline, backslash and `#` are `\ooo` in mountinfo.
+/// Decodes a field of mountinfo, where blank, tab, newline, backslash and `#` are `\ooo`.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -1,12 +1,14 @@
-//! Tells the kernel that what it keeps is over, on threads of its own.
+//! Invalidation of the kernel's cache, on threads of its own.
 //!
-//! A notification about a name waits until every call in its directory is answered, however many there are; so each has a thread, and a slow
-//! directory holds up no other. That ends by itself, as no call waits for a notification (`fs::view::kernel_cache`). If the process is killed
+//! A notification about a name waits until every call in its directory is answered, however many
+//! there are; so each has a thread, and a slow directory delays no other. That wait ends by itself,
+//! because no call waits for a notification (`fs::view::kernel_cache`). If the process is killed
 //! while one waits, the calls that it waits for are never answered: `cli::watchdog` ends that.
 //!
-//! A notification about attributes waits for nobody, and is all that an item needs that was written: of an inode that it knows the kernel takes
-//! no answer about attributes that it asked for before (`attr_version` in Linux). If it does not know the inode, an answer that is on its
-//! way may bring it, and what was true before: then the name is dropped too, which is after that answer.
+//! A notification about attributes waits for nothing, and suffices for an item that was written:
+//! for an inode that the kernel knows, it discards answers about attributes that it requested
+//! before (`attr_version` in Linux). If it does not know the inode, an answer on its way may bring
+//! it with its old state: then the name is invalidated too, which happens after that answer.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,13 +22,14 @@ use crate::fs::view::{Invalidation, Name};
 use crate::model::api::{Then, WaitPolicy};
 use crate::store::KEEP;
 
-/// Notifications about attributes at a time: they wait for nothing, but for an inode that the kernel is just dropping.
+/// The limit of concurrent notifications about attributes: they wait only for an inode that the
+/// kernel is just dropping.
 const ATTRIBUTES_MAX: usize = 8;
-/// Notifications about names that wait at a time; more wait in line.
+/// The limit of waiting notifications about names; further ones are queued.
 const NAMES_MAX: usize = 64;
-/// How long anybody waits: then what the kernel kept is over by itself.
+/// The limit of any wait: by then the kernel's cache entries have expired.
 const LONG: Duration = KEEP.saturating_add(Duration::from_secs(1));
-/// How often it is looked whether somebody waits for too long.
+/// The interval at which expired waits are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// `enum fuse_notify_code` of linux/fuse.h.
@@ -35,26 +38,28 @@ const INVAL_ENTRY: i32 = 3;
 /// `FUSE_EXPIRE_ONLY`: the name is looked up again, and is not dropped. Older kernels drop it.
 const EXPIRE_ONLY: u32 = 1;
 
-/// Tells the kernel: a code and what follows the head. Does it know what it is told of?
+/// A function that sends a notification: a code and the bytes after the header. Returns true if the
+/// kernel knows the inode or name.
 type Tell = dyn Fn(i32, &[u8]) -> bool + Send + Sync;
-/// Who waits; nobody when it was called.
+/// The callback of a waiting call; `None` after it was called.
 type Waiting = Arc<Mutex<Option<Then>>>;
 
-/// See the module.
+/// A sender of notifications; see the module.
 pub struct Notifier {
     tell: Arc<Tell>,
     attributes: Pool,
     names: Arc<Pool>,
     patience: Arc<Deadlines>,
-    /// How long a call waits that may hold the lock of a file ([`MountOptions::notify_timeout`](super::MountOptions::notify_timeout)).
+    /// The limit of a call's wait if it may hold the lock of a file
+    /// ([`MountOptions::notify_timeout`](super::MountOptions::notify_timeout)).
     short: Duration,
 }
 
 impl Notifier {
-    /// On a descriptor of the mount's own.
+    /// Creates a notifier on a descriptor of the mount.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The system refuses a thread for the deadlines.
     pub fn new(device: File, short: Duration) -> io::Result<Self> {
         Self::telling(
             short,
@@ -90,7 +95,7 @@ impl Drop for Notifier {
     }
 }
 
-/// Who is to be called at some time if nobody has called before.
+/// Callbacks with the time at which they are called at the latest.
 #[derive(Default)]
 struct Deadlines {
     list: Mutex<List>,
@@ -107,7 +112,7 @@ impl Deadlines {
     fn add(&self, until: Instant, waiting: &Waiting) {
         let mut list = self.list.lock();
         list.all.push((until, Arc::clone(waiting)));
-        // With more it looks by itself.
+        // With more entries the thread polls anyway.
         if list.all.len() == 1 {
             self.more.notify_one();
         }
@@ -125,7 +130,7 @@ impl Deadlines {
                 is_ended || *until <= now || waiting.lock().is_none()
             });
             let due: Vec<_> = due.collect();
-            // Not under the lock: what is called may tell of something again.
+            // Without the lock: a callback may send another notification.
             MutexGuard::unlocked(&mut list, || {
                 due.iter().for_each(|(_, waiting)| call(waiting))
             });
@@ -137,7 +142,7 @@ impl Deadlines {
     }
 }
 
-/// Calls whom nobody has called.
+/// Calls the callback, unless it was called before.
 fn call(then: &Waiting) {
     let then = then.lock().take();
     if let Some(then) = then {
@@ -146,7 +151,8 @@ fn call(then: &Waiting) {
 }
 
 impl Notifier {
-    /// Tells the kernel all of these, then calls `ended`; calls `then` when nothing can be seen that is over, or when `wait` is. Never blocks.
+    /// Notifies the kernel of all these invalidations, then calls `ended`. Calls `then` when no
+    /// stale entry is visible any more, or when the time of `wait` is over. Never blocks.
     pub fn invalidate(
         &self,
         invalidations: Vec<Invalidation>,
@@ -198,7 +204,9 @@ fn send(tell: &Tell, invalidation: &Invalidation) {
     }
 }
 
-/// The attributes, not the data: a negative offset (`fuse_reverse_inval_inode` in Linux). Waits for nothing. Does the kernel know the inode?
+/// Invalidates the attributes of an inode, but not its data, by a negative offset
+/// (`fuse_reverse_inval_inode` in Linux), without waiting. Returns true if the kernel knows the
+/// inode.
 fn send_inode(tell: &Tell, ino: u64) -> bool {
     let body = [
         &ino.to_ne_bytes()[..],
@@ -209,7 +217,7 @@ fn send_inode(tell: &Tell, ino: u64) -> bool {
     tell(INVAL_INODE, &body)
 }
 
-/// Waits for the lock of the directory.
+/// Invalidates a name, which waits for the lock of the directory.
 fn send_entry(tell: &Tell, Name { parent, name }: &Name, flags: u32) -> bool {
     let Ok(bytes) = u32::try_from(name.len()) else {
         return false;
@@ -223,7 +231,8 @@ fn send_entry(tell: &Tell, Name { parent, name }: &Name, flags: u32) -> bool {
     tell(INVAL_ENTRY, &[&head, name.as_bytes(), &[0]].concat())
 }
 
-/// `struct fuse_out_header` and what follows. It is no fault that the kernel does not know what it is told of.
+/// Writes a `struct fuse_out_header` and its body. An inode or name that the kernel does not know
+/// is no error.
 fn send_message(mut device: &File, code: i32, body: &[u8]) -> bool {
     let Ok(bytes) = u32::try_from(body.len() + 16) else {
         return false;
@@ -252,10 +261,11 @@ mod tests {
 
     use super::*;
 
-    /// Generous: it ends only what hangs.
+    /// Generous: it ends only hanging tests.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// A kernel whose directory is held. Does who wrote wait for that? What is told in all when it is not held any more?
+    /// Runs a notification against a kernel with a locked directory; checks if the writer waits for
+    /// the lock, and which codes are sent in all.
     fn check(knows: bool, invalidation: Invalidation, waits: bool, told: &[i32]) {
         let (directory, codes) = (Arc::new(Mutex::new(())), Arc::<Mutex<Vec<i32>>>::default());
         let (held, of_kernel, of_codes) =

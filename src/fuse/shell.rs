@@ -1,7 +1,7 @@
 //! fuser's callbacks: convert, call the view, reply.
 //!
-//! A panic in the view must not take an event thread with it: [`guard`] ends the call; fuser answers EIO for a reply that is dropped
-//! unsent.
+//! A panic in the view must not take an event thread with it: [`guard`] ends the call, and fuser
+//! answers EIO for a reply that is dropped unsent.
 
 use std::ffi::OsStr;
 use std::io;
@@ -27,25 +27,26 @@ use crate::fs::view::{Created, NewAttr, Place, RangeEnd};
 use crate::fs::{FsError, View};
 use crate::model::api::WaitPolicy;
 
-/// What is told by LOOKUP and GETATTR may be kept as [`Attr::lasts`] says, nothing else.
+/// The time to live of all answers but LOOKUP, GETATTR and READDIRPLUS, which use [`Attr::lasts`].
 const TTL: Duration = Duration::ZERO;
-/// Inode numbers are never reused for something else: see `fs::node::inode_table`.
+/// The generation of all inodes: inode numbers are never reused, see `fs::node::inode_table`.
 const GENERATION: Generation = Generation(0);
-/// The largest write asked of the kernel; an item is smaller.
+/// The size limit of a write, requested from the kernel; an item is smaller.
 const WRITE_BYTES_MAX: u32 = 1024 * 1024;
 
-/// What is asked of the kernel where it can.
+/// The capabilities that are requested from the kernel.
 const CAPABILITIES: [InitFlags; 6] = [
     // O_TRUNC comes with open: truncation is a property of the handle.
     InitFlags::FUSE_ATOMIC_O_TRUNC,
-    // Lookups in one directory do not wait for each other: four times as many a second with four clients.
+    // Lookups in one directory run concurrently: four times as many per second with four clients.
     InitFlags::FUSE_PARALLEL_DIROPS,
-    // A listing whose names are then looked up brings their attributes with it.
+    // A listing of names that are looked up next includes their attributes.
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
-    // No file has capabilities or set-id bits to kill: saves asking for security.capability at each write.
+    // No file has capabilities or set-id bits to kill: saves a request for security.capability at
+    // each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
-    // Every file is opened for direct I/O; without this none could be mapped shared.
+    // Every file is opened for direct I/O, which without this cannot be mapped shared.
     InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
 ];
 
@@ -66,12 +67,14 @@ impl Shell {
         }
     }
 
-    /// A call on an inode or a name in it begins (`fs::view::calls`); `tell` says in the reply what it gave.
+    /// Begins a call on an inode or a name in it (`fs::view::calls`); `tell` converts its result to
+    /// the reply.
     fn ask<R: Refuse, T: 'static>(
         &self,
         caller: Caller,
         operation: &'static str,
-        (ino, name): (INodeNo, Option<&OsStr>),
+        ino: INodeNo,
+        name: Option<&OsStr>,
         reply: R,
         tell: impl FnOnce(R, T) + Send + 'static,
     ) -> Asked<T> {
@@ -99,18 +102,19 @@ struct Asked<T> {
 }
 
 impl<T: 'static> Asked<T> {
-    /// Makes a call that answers by itself, now or later.
+    /// Runs a call that answers by itself, now or later.
     fn start(self, work: impl FnOnce(&View, Reply<T>)) {
         guard(self.operation, || work(&self.view, self.done));
     }
 
-    /// The same, on a thread for what takes long, if it may.
+    /// Runs such a call, on a thread for long work if `place` may take long.
     fn start_at(self, place: Place<'_>, work: impl FnOnce(&View, Reply<T>) + Send + 'static) {
         let (operation, view) = (self.operation, self.view.clone());
         guard(operation, || view.run_call(place, move || self.start(work)));
     }
 
-    /// Makes a call that is answered when it has been worked out: on a thread for what takes long, if it may.
+    /// Runs a call that is answered with its result, on a thread for long work if `place` may take
+    /// long.
     fn answer(
         self,
         place: Place<'_>,
@@ -124,7 +128,7 @@ impl<T: 'static> Asked<T> {
     }
 }
 
-/// A reply of fuser's, by which a failure is told the same way whatever is told of success.
+/// A reply of fuser's that can report a failure, whatever its success type.
 trait Refuse: Send + 'static {
     fn refuse(self, errno: Errno);
 }
@@ -152,24 +156,26 @@ refuse!(
     ReplyXattr
 );
 
-/// Runs a call, of which a panic ends nothing else.
+/// Runs a call, and contains its panic.
 fn guard(call: &'static str, work: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(work)).is_err() {
         log::error!("{call}: abandoned after a panic");
     }
 }
 
-/// Who asks by a call of a file, or one that changes nothing: it holds no directory's lock in the kernel.
+/// Returns the caller of an operation on a file, or of one that changes nothing: the kernel holds
+/// no directory lock during it.
 fn caller(request: &Request) -> Caller {
     convert::caller(request, WaitPolicy::Short)
 }
 
-/// Who asks by a call during which the kernel holds the lock of a directory: nobody may wait for what waits for that.
+/// Returns the caller of an operation during which the kernel holds the lock of a directory: it
+/// must not wait for a notification, which waits for that lock.
 fn in_directory(request: &Request) -> Caller {
     convert::caller(request, WaitPolicy::None)
 }
 
-/// Says what was made, and that nothing of it is to be kept.
+/// Replies with a new entry, which the kernel must not cache.
 fn tell_entry(owner: Owner) -> impl FnOnce(ReplyEntry, Attr) {
     move |reply, attr| reply.entry(&TTL, &file_attr(&attr, owner), GENERATION)
 }
@@ -178,7 +184,7 @@ fn tell_ok(reply: ReplyEmpty, (): ()) {
     reply.ok();
 }
 
-/// An answer, or its size when nothing but that is asked.
+/// Replies with a value, or with its length if `size` is 0.
 fn tell_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
     move |reply, value| match u32::try_from(value.len()) {
         Ok(bytes) if size == 0 => reply.size(bytes),
@@ -187,7 +193,8 @@ fn tell_xattr(size: u32) -> impl FnOnce(ReplyXattr, Vec<u8>) {
     }
 }
 
-/// Direct I/O: each handle reads its own version, and two handles of one inode must not share pages. Readers need no flush.
+/// Returns the flags of an opened file. Direct I/O: each handle reads its own version, and two
+/// handles of one inode must not share pages. Readers need no flush.
 fn fopen_flags(write: bool) -> FopenFlags {
     if write {
         FopenFlags::FOPEN_DIRECT_IO
@@ -203,7 +210,7 @@ impl Filesystem for Shell {
                 log::debug!("the kernel has no {capability:?}");
             }
         }
-        // An answer "too large" names the most that it takes, which is then the default.
+        // The error of a larger value names the maximum, which is then the default.
         let _ = config.set_max_write(WRITE_BYTES_MAX);
         Ok(())
     }
@@ -221,7 +228,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "lookup",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell,
         );
@@ -245,7 +253,7 @@ impl Filesystem for Shell {
         let tell = move |reply: ReplyAttr, attr: Attr| {
             reply.attr(&attr.lasts.attr, &file_attr(&attr, owner))
         };
-        let asked = self.ask(caller(request), "getattr", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "getattr", ino, None, reply, tell);
         asked.start_at(Place::Inode(ino.0), move |view, done| {
             view.getattr_then(ino.0, handle, done)
         });
@@ -269,7 +277,8 @@ impl Filesystem for Shell {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // Owner, access and birth times are taken and dropped: cp -p, rsync and tar set them, and fail where they are refused.
+        // Owner, access and birth times are accepted and ignored: cp -p, rsync and tar set them,
+        // and fail if they are refused.
         let touched = matches!(mtime, Some(TimeOrNow::Now));
         let new = NewAttr {
             mode,
@@ -279,7 +288,7 @@ impl Filesystem for Shell {
         };
         let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
         let tell = move |reply: ReplyAttr, attr: Attr| reply.attr(&TTL, &file_attr(&attr, owner));
-        let asked = self.ask(caller(request), "setattr", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "setattr", ino, None, reply, tell);
         asked.start_at(Place::Inode(ino.0), move |view, done| {
             view.setattr(ino.0, handle, new, done)
         });
@@ -287,7 +296,7 @@ impl Filesystem for Shell {
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
         let tell = |reply: ReplyData, target: String| reply.data(target.as_bytes());
-        self.ask(caller(request), "readlink", (ino, None), reply, tell)
+        self.ask(caller(request), "readlink", ino, None, reply, tell)
             .start(|view, done| done(view.readlink(ino.0)));
     }
 
@@ -305,13 +314,14 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "mknod",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_entry(self.owner),
         );
         asked.answer(Place::Commit, move |view| match mode & libc::S_IFMT {
             libc::S_IFREG => view.mknod(parent.0, &owned, mode),
-            // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
+            // The error of mknod(2) for unsupported node types; link(2) has the same.
             _ => Err(FsError::NotPermitted(
                 "files here are items; there are no pipes, sockets and devices",
             )),
@@ -331,7 +341,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "mkdir",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_entry(self.owner),
         );
@@ -344,7 +355,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "unlink",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_ok,
         );
@@ -356,7 +368,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "rmdir",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_ok,
         );
@@ -380,7 +393,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "symlink",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_entry(self.owner),
         );
@@ -406,7 +420,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "rename",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell_ok,
         );
@@ -424,7 +439,8 @@ impl Filesystem for Shell {
         let asked = self.ask(
             caller(request),
             "link",
-            (newparent, Some(newname)),
+            newparent,
+            Some(newname),
             reply,
             tell_entry(self.owner),
         );
@@ -438,7 +454,7 @@ impl Filesystem for Shell {
         let tell = move |reply: ReplyOpen, handle: u64| {
             reply.opened(FileHandle(handle), fopen_flags(flags.write))
         };
-        let asked = self.ask(caller(request), "open", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "open", ino, None, reply, tell);
         asked.answer(Place::Inode(ino.0), move |view| view.open(ino.0, flags));
     }
 
@@ -454,7 +470,7 @@ impl Filesystem for Shell {
         reply: ReplyData,
     ) {
         let tell = |reply: ReplyData, bytes: Bytes| reply.data(bytes.as_ref());
-        let asked = self.ask(caller(request), "read", (ino, None), reply, tell);
+        let asked = self.ask(caller(request), "read", ino, None, reply, tell);
         asked.start(|view, done| view.read(handle.0, offset, size as usize, done));
     }
 
@@ -470,7 +486,8 @@ impl Filesystem for Shell {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        // After write(2) the kernel asks for the file's attributes; not so when it writes back what a mapping left.
+        // After write(2) the kernel requests the file's attributes, but not after writing back a
+        // mapping.
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let wait = if is_mapped {
             WaitPolicy::Short
@@ -478,12 +495,14 @@ impl Filesystem for Shell {
             WaitPolicy::Settled
         };
         // The kernel never sends more than WRITE_BYTES_MAX.
+        debug_assert!(data.len() <= WRITE_BYTES_MAX as usize);
         let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let tell = move |reply: ReplyWrite, (): ()| reply.written(written);
         let asked = self.ask(
             convert::caller(request, wait),
             "write",
-            (ino, None),
+            ino,
+            None,
             reply,
             tell,
         );
@@ -498,8 +517,9 @@ impl Filesystem for Shell {
         _lock_owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        // Not the last close: a child's comes here too, with half a document written, and one before the first write.
-        let asked = self.ask(caller(request), "flush", (ino, None), reply, tell_ok);
+        // Not the last close: a child's close comes here too, with half a document written, and so
+        // does one before the first write.
+        let asked = self.ask(caller(request), "flush", ino, None, reply, tell_ok);
         asked.start(|view, done| view.flush(handle.0, done));
     }
 
@@ -513,8 +533,8 @@ impl Filesystem for Shell {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        // An error here reaches nobody: the view has it in its log.
-        let asked = self.ask(caller(request), "release", (ino, None), reply, tell_ok);
+        // An error here reaches no program: the view logs it.
+        let asked = self.ask(caller(request), "release", ino, None, reply, tell_ok);
         asked.start(|view, done| view.release(handle.0, done));
     }
 
@@ -526,15 +546,15 @@ impl Filesystem for Shell {
         _datasync: bool,
         reply: ReplyEmpty,
     ) {
-        let asked = self.ask(caller(request), "fsync", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "fsync", ino, None, reply, tell_ok);
         asked.start(|view, done| view.fsync(handle.0, done));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
+        // No FOPEN_CACHE_DIR: a cached listing would not show writes through other front ends.
         let tell =
             |reply: ReplyOpen, handle: u64| reply.opened(FileHandle(handle), FopenFlags::empty());
-        let asked = self.ask(in_directory(request), "opendir", (ino, None), reply, tell);
+        let asked = self.ask(in_directory(request), "opendir", ino, None, reply, tell);
         asked.start(|view, done| done(view.opendir(ino.0)));
     }
 
@@ -611,8 +631,8 @@ impl Filesystem for Shell {
         });
     }
 
-    /// What a directory shows was durable before the call that made it returned.
-    /// Not ENOSYS: the kernel would take it for success from then on, even of a daemon that is dead.
+    /// Succeeds: the content of a directory was durable before the call that changed it returned.
+    /// Not ENOSYS, which the kernel would take for success from then on, even of a dead daemon.
     fn fsyncdir(
         &self,
         _request: &Request,
@@ -629,7 +649,7 @@ impl Filesystem for Shell {
             let stat = self.view.statfs();
             let (block, free, available) =
                 (stat.block_bytes, stat.blocks_free, stat.blocks_available);
-            // No inodes and none free: there is no such bound.
+            // Inode counts are 0: there is no such limit.
             reply.statfs(
                 stat.blocks,
                 free,
@@ -643,7 +663,8 @@ impl Filesystem for Shell {
         });
     }
 
-    /// ENOSYS, where there are to be none: the kernel asks no more. So for the other three.
+    /// Answers ENOSYS if extended attributes are disabled, after which the kernel asks no more; so
+    /// do the other three.
     fn setxattr(
         &self,
         request: &Request,
@@ -657,7 +678,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "setxattr", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "setxattr", ino, None, reply, tell_ok);
         asked.refuse(self.view.setxattr(name.as_bytes()));
     }
 
@@ -675,14 +696,15 @@ impl Filesystem for Shell {
         let asked = self.ask(
             caller(request),
             "getxattr",
-            (ino, None),
+            ino,
+            None,
             reply,
             tell_xattr(size),
         );
         asked.start(|view, done| done(view.getxattr(ino.0, name.as_bytes())));
     }
 
-    /// None is listed: see `fs::view`.
+    /// Lists none: see `fs::view`.
     fn listxattr(&self, _request: &Request, _ino: INodeNo, size: u32, reply: ReplyXattr) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
@@ -694,7 +716,7 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let asked = self.ask(caller(request), "removexattr", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "removexattr", ino, None, reply, tell_ok);
         asked.refuse(self.view.removexattr(name.as_bytes()));
     }
 
@@ -740,14 +762,15 @@ impl Filesystem for Shell {
         let asked = self.ask(
             in_directory(request),
             "create",
-            (parent, Some(name)),
+            parent,
+            Some(name),
             reply,
             tell,
         );
         let make = move |view: &View, done: Reply<Created>| {
             done(view.create(parent.0, &owned, mode, flags))
         };
-        // Elsewhere what waits for a commit.
+        // A create that waits for a commit runs on another thread.
         if flags.exclusive {
             asked.start_at(Place::Commit, make)
         } else {
@@ -769,7 +792,7 @@ impl Filesystem for Shell {
         reply.error(Errno::ENOTTY);
     }
 
-    /// ENOSYS: the kernel treats every file as ready, and asks no more.
+    /// Answers ENOSYS: the kernel treats every file as ready, and asks no more.
     fn poll(
         &self,
         _request: &Request,
@@ -794,13 +817,13 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         // posix_fallocate(3) then writes zeros itself.
-        let asked = self.ask(caller(request), "fallocate", (ino, None), reply, tell_ok);
+        let asked = self.ask(caller(request), "fallocate", ino, None, reply, tell_ok);
         asked.refuse(FsError::Unsupported(
             "an item has the size of its text; write it as a whole",
         ));
     }
 
-    /// ENOSYS: the kernel seeks by itself, and asks no more.
+    /// Answers ENOSYS: the kernel seeks by itself, and asks no more.
     fn lseek(
         &self,
         _request: &Request,
@@ -813,7 +836,8 @@ impl Filesystem for Shell {
         reply.error(Errno::ENOSYS);
     }
 
-    /// EOPNOTSUPP of what is no whole item: the kernel copies by reading and writing.
+    /// Copies whole items; answers EOPNOTSUPP otherwise, and the kernel copies by reading and
+    /// writing.
     fn copy_file_range(
         &self,
         request: &Request,
@@ -837,13 +861,14 @@ impl Filesystem for Shell {
             handle: handle_out.0,
             offset: offset_out,
         };
-        // An item's text is far below.
+        // The text of an item is far below `u32::MAX`.
         let tell =
             |reply: ReplyWrite, bytes: u64| reply.written(u32::try_from(bytes).unwrap_or(u32::MAX));
         let asked = self.ask(
             caller(request),
             "copy_file_range",
-            (ino_out, None),
+            ino_out,
+            None,
             reply,
             tell,
         );

@@ -1,10 +1,11 @@
-//! Requests carry a signature (docs/dynamodb.md 1.6, 27). Presence and parts are checked as the service does, so that a client that
-//! forgot to sign learns it here and not in production; whether it holds is for [`super::sigv4`], where a key is configured.
+//! Presence of a signature (docs/dynamodb.md 1.6, 27). A signature and its parts are checked for
+//! presence as the service does, so that a client that forgot to sign learns it here and not in
+//! production; [`super::sigv4`] verifies it, where a key is configured.
 
 use super::sigv4::SignatureError;
 use super::sigv4::parameters;
 
-/// A request without a whole signature, or with a wrong one; `Display` is the service's text.
+/// An incomplete or wrong signature; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// MissingAuthenticationTokenException.
@@ -15,7 +16,7 @@ pub enum AuthError {
         "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
     )]
     Both,
-    /// IncompleteSignatureException; the sentences, one after the other.
+    /// IncompleteSignatureException, with its sentences.
     #[error("{0}")]
     Incomplete(String),
     /// UnrecognizedClientException or InvalidSignatureException.
@@ -23,29 +24,30 @@ pub enum AuthError {
     Wrong(#[from] SignatureError),
 }
 
-/// What of a request concerns its signature.
+/// The parts of a request that concern its signature.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature<'a> {
-    /// `Authorization`.
+    /// The `Authorization` header.
     pub header: Option<&'a str>,
     pub query: &'a str,
-    /// `X-Amz-Date` or `Date` is there.
+    /// True if the request has `X-Amz-Date` or `Date`.
     pub dated: bool,
 }
 
-/// Checks that a signature is there and has its parts.
+/// Checks that a signature is present and has its parts.
 ///
 /// # Errors
-/// [`AuthError`] in the service's order.
+/// [`AuthError`]: the first in the service's order of checks.
 pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
-    // An empty value is no signature in the query: a header beside it counts then.
+    // An empty value is no signature in the query: then a header counts.
     let in_query = signature.query.split('&').any(|part| {
         part.strip_prefix("X-Amz-Algorithm=")
             .is_some_and(|value| !value.is_empty())
     });
     match signature.header {
         Some(_) if in_query => Err(AuthError::Both),
-        // To the service another scheme (Basic, Bearer) is no signature at all, not a wrong one.
+        // The service takes another scheme (Basic, Bearer) as no signature at all, not as a wrong
+        // one.
         Some(header) if header.starts_with("AWS4-") => check_header(header, signature.dated),
         Some(_) => Err(AuthError::Missing),
         None if in_query => check_query(signature.query),

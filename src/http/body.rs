@@ -1,4 +1,4 @@
-//! Request bodies: read whole, within limits of size, of time and of all bodies together.
+//! Request bodies, read whole within limits of size, of time and of all bodies together.
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
@@ -7,15 +7,16 @@ use tokio::time::{Instant, timeout_at};
 use super::connections::Timeouts;
 use crate::store::budget::{Budget, PATIENCE, Permit};
 
-/// Largest body (docs/dynamodb.md 1.1).
+/// The size limit of a body, in bytes (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// A body up to this length is within what a connection reads ahead.
+/// The length up to which a body is within the read-ahead of its connection.
 const SMALL_BODY_BYTES: usize = 8 * 1024;
 
-/// What is read of a body that is refused, so that a client which is still writing it comes to read the answer.
+/// The length that is drained of a refused body, so that a client that still writes it comes to
+/// read the answer.
 const REFUSED_BYTES_MAX: usize = 40 * 1024 * 1024;
 
-/// Why there is no body.
+/// The reason why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
     #[error("The request body is larger than 16 MiB.")]
@@ -28,11 +29,13 @@ pub enum BodyError {
     Broken,
 }
 
-/// Reads the body into memory that was reserved for all of it. Of one that is too large the rest is read over while the answer is written already, up to
-/// `REFUSED_BYTES_MAX`: closed at once, the connection would be reset, and the answer lost. Who `waits` to be told to go on sends none.
+/// Reads the body into memory that was reserved for all of it. The rest of a body that is too large
+/// is drained while the answer is written, up to `REFUSED_BYTES_MAX`: an immediate close would
+/// reset the connection and lose the answer. A client that `waits` for `100 Continue` sends no body
+/// then.
 ///
 /// # Errors
-/// [`BodyError`]; what was read is dropped.
+/// [`BodyError`]; the bytes read so far are dropped.
 pub async fn read(
     mut incoming: Incoming,
     timeouts: Timeouts,
@@ -46,7 +49,7 @@ pub async fn read(
     read
 }
 
-/// Reads what still comes, and keeps nothing.
+/// Reads and discards the rest of a body.
 async fn read_over(mut incoming: Incoming, timeouts: Timeouts) {
     let (started, mut bytes) = (Instant::now(), 0);
     while bytes < REFUSED_BYTES_MAX {
@@ -64,14 +67,14 @@ async fn read_whole(
     timeouts: Timeouts,
     bodies: &Budget,
 ) -> Result<(Bytes, Permit), BodyError> {
-    // What Content-Length says: a body that says itself that it is too large is not read at all.
+    // The hint is Content-Length: a body that is announced as too large is not read at all.
     let hint = incoming.size_hint();
     if hint.lower() > BODY_BYTES_MAX as u64 {
         return Err(BodyError::TooLarge);
     }
     let announced = hint.exact().and_then(|bytes| usize::try_from(bytes).ok());
     let mut permit = Permit::default();
-    // Before anything of it is read: who waits holds nothing.
+    // Reserved before anything is read: a body that waits for memory holds none.
     if let Some(length) = announced.filter(|length| *length > SMALL_BODY_BYTES) {
         permit = reserved(bodies, length).await?;
     }
@@ -87,14 +90,14 @@ async fn read_whole(
         if held > BODY_BYTES_MAX {
             return Err(BodyError::TooLarge);
         }
-        // Most bodies come in one part, and are taken as they are.
+        // Most bodies come in one part, and are used without a copy.
         if all.is_empty() && incoming.is_end_stream() {
             return Ok((more, permit));
         }
         if permit.bytes() < held && held > SMALL_BODY_BYTES {
-            // One that is sent in chunks may become as long as any.
+            // A chunked body may become as long as any.
             permit = reserved(bodies, BODY_BYTES_MAX).await?;
-            // The time that it waited is not the client's.
+            // The wait for memory does not count against the client.
             started = Instant::now();
         }
         all.reserve_exact(permit.bytes().max(held) - all.len());
@@ -109,7 +112,7 @@ async fn reserved(bodies: &Budget, length: usize) -> Result<Permit, BodyError> {
         .map_err(|_| BodyError::Busy)
 }
 
-/// The next part, if there is one. Trailers say nothing here.
+/// Returns the next data frame, if there is one; skips trailers.
 async fn next(incoming: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
     loop {
         match timeout_at(deadline, incoming.frame()).await {

@@ -1,4 +1,5 @@
-//! Compressed bodies, both ways (docs/dynamodb.md 1.1): gzip and deflate, which is zlib's format.
+//! Compressed bodies in both directions (docs/dynamodb.md 1.1): gzip and deflate, which is zlib's
+//! format.
 
 use std::io::Read;
 
@@ -8,34 +9,34 @@ use hyper::header::HeaderValue;
 
 use super::body::BODY_BYTES_MAX;
 
-/// Answers above this are compressed for who accepts it.
+/// The length above which an answer is compressed, if the client accepts it.
 pub const COMPRESSED_ABOVE_BYTES: usize = 4 * 1024;
-/// Answers are compressed while their client waits: quickly rather than well.
+/// The compression level: fast, because the client waits.
 const LEVEL: Compression = Compression::fast();
-/// Inflated at a time.
+/// The number of bytes inflated at a time.
 const PART_BYTES: usize = 16 * 1024;
 
-/// A content coding that is known here.
+/// A supported content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     Gzip,
     Deflate,
 }
 
-/// Why a compressed body cannot be read.
+/// The reason why a compressed body cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InflateError {
     Broken,
-    /// More than [`BODY_BYTES_MAX`] when inflated.
+    /// The inflated body exceeds [`BODY_BYTES_MAX`].
     TooLarge,
 }
 
-/// What `Content-Encoding` says.
+/// A parsed `Content-Encoding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentEncoding {
     Identity,
     Coded(Coding),
-    /// Another coding, or several.
+    /// An unsupported coding, or several.
     Unknown,
 }
 
@@ -48,7 +49,7 @@ impl Coding {
         }
     }
 
-    /// The value of `Content-Encoding`.
+    /// Returns the value of `Content-Encoding`.
     #[must_use]
     pub fn header(self) -> HeaderValue {
         HeaderValue::from_static(match self {
@@ -68,7 +69,8 @@ pub fn content_encoding(header: Option<&str>) -> ContentEncoding {
     }
 }
 
-/// The coding of `Accept-Encoding` that the answer may have: the first one known whose weight is not zero.
+/// Returns the coding of `Accept-Encoding` that the answer may have: the first supported one with a
+/// weight above zero.
 #[must_use]
 pub fn accepted(header: Option<&str>) -> Option<Coding> {
     let codings = header?.split(',').filter_map(|part| {
@@ -82,21 +84,22 @@ pub fn accepted(header: Option<&str>) -> Option<Coding> {
     codings.into_iter().next()
 }
 
-/// Inflates a body. What comes out was counted with what is made of it.
+/// Inflates a body. Its memory was reserved with that of the parsed request.
 ///
 /// # Errors
-/// [`InflateError`]; never more than [`BODY_BYTES_MAX`] and a part are held.
+/// [`InflateError`]; at most [`BODY_BYTES_MAX`] and one part are held.
 pub fn inflate(coding: Coding, body: &[u8]) -> Result<Vec<u8>, InflateError> {
     match coding {
-        // Several members one after the other are one body (RFC 1952).
+        // Several concatenated members are one body (RFC 1952).
         Coding::Gzip => read_all(MultiGzDecoder::new(body)),
-        // Some clients leave zlib's two bytes and checksum out.
+        // Some clients omit zlib's header and checksum.
         Coding::Deflate if has_zlib_header(body) => read_all(ZlibDecoder::new(body)),
         Coding::Deflate => read_all(DeflateDecoder::new(body)),
     }
 }
 
-/// The method is 8 and the first two bytes are a multiple of 31 (RFC 1950).
+/// True if the body begins with a zlib header: the method is 8, and the first two bytes are a
+/// multiple of 31 (RFC 1950).
 fn has_zlib_header(body: &[u8]) -> bool {
     matches!(body, [method, flags, ..] if method & 15 == 8 && (u16::from(*method) << 8 | u16::from(*flags)).is_multiple_of(31))
 }
@@ -116,7 +119,7 @@ fn read_all(mut decoder: impl Read) -> Result<Vec<u8>, InflateError> {
     }
 }
 
-/// Compresses an answer; `None` when that does not make it smaller.
+/// Compresses an answer; `None` if that does not make it smaller.
 #[must_use]
 pub fn deflate(coding: Coding, body: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(body.len() / 4);

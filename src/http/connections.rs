@@ -1,9 +1,10 @@
-//! The connections at a time, at most `CONNECTIONS_MAX`: the longest idle one gives way to a new one. Each gives up on a peer that is
-//! silent where it should speak, or does not take its answer.
+//! The concurrent connections, at most `CONNECTIONS_MAX`: the longest idle one is closed for a new
+//! one. Each is closed if its peer is silent where it should send, or does not take its answer.
 //!
-//! The reading side knows four phases. A new connection and one that has begun a request head have [`Timeouts::head`] for the
-//! head; between requests a kept-alive connection may idle for [`Timeouts::idle`]; during a request the handler watches the body.
-//! New ones that have sent nothing and idle ones give way to others when there are too many.
+//! The reading side has four phases. A new connection and one that has begun a request head have
+//! [`Timeouts::head`] for the head; between requests a kept-alive connection may idle for
+//! [`Timeouts::idle`]; during a request the handler watches the body. New connections without a
+//! byte and idle ones are closed for others when there are too many.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -22,22 +23,22 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::store::budget::Budget;
 
-/// Bytes that a second of a body's or an answer's time must bring, after the first [`Timeouts::silence`]: a peer that moves a byte now and
-/// then would hold a connection for ever.
+/// The minimum rate of a body or an answer in bytes per second, after the first
+/// [`Timeouts::silence`]: a peer that moves a byte now and then would hold a connection forever.
 const RATE_MIN: u32 = 16 * 1024;
-/// The same while others wait for the memory that the slow one holds.
+/// The minimum rate while others wait for memory that the slow peer holds.
 const RATE_MIN_WANTED: u32 = 16 * RATE_MIN;
 
-/// How long the server waits for a peer.
+/// The time-outs of the server for a peer.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
-    /// From the first byte of a request head to its last.
+    /// The limit from the first byte of a request head to its last.
     pub head: Duration,
-    /// Between two requests of a connection.
+    /// The limit between two requests of a connection.
     pub idle: Duration,
-    /// Without a byte of a body sent, or of an answer taken.
+    /// The limit without a byte of a body sent, or of an answer taken.
     pub silence: Duration,
-    /// For requests in progress when the server ends.
+    /// The limit for requests in progress when the server shuts down.
     pub shutdown: Duration,
 }
 
@@ -54,7 +55,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// How long `bytes` of a body or an answer may have taken, and the next one may take; less while memory is wanted.
+    /// Returns the time in which `bytes` of a body or an answer and one more must be transferred;
+    /// less while memory is wanted.
     #[must_use]
     pub fn allowed(&self, bytes: usize, is_wanted: bool) -> Duration {
         let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
@@ -65,18 +67,19 @@ impl Timeouts {
 const HEAD: u8 = 0;
 const IDLE: u8 = 1;
 const REQUEST: u8 = 2;
-/// Connected, and nothing sent yet.
+/// Connected, without a byte sent yet.
 const NEW: u8 = 3;
 
-/// Where idle times are counted from.
+/// The origin of idle times.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Where a connection stands; shared with the handler of its requests.
+/// The phase of a connection, shared with the handler of its requests.
 #[derive(Debug, Clone)]
 pub struct Phase(Arc<SharedPhase>);
 
 #[derive(Debug)]
 struct SharedPhase {
+    // The beginning of the phase in microseconds after [`START`], if it is [`NEW`] or [`IDLE`].
     phase: AtomicU8,
     /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
     idle_since: AtomicU64,
@@ -96,7 +99,7 @@ impl Default for Phase {
 }
 
 impl Phase {
-    /// How long nothing was sent and nothing is owed; `None` while something is.
+    /// Returns the time since which nothing was sent and no answer is owed; `None` in other phases.
     #[must_use]
     fn idle_time(&self) -> Option<Duration> {
         let since =
@@ -104,7 +107,7 @@ impl Phase {
         Some(Duration::from_micros(now().saturating_sub(since)))
     }
 
-    /// Nothing was ever sent.
+    /// True if the peer has never sent a byte.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.get() == NEW
@@ -114,7 +117,7 @@ impl Phase {
         self.0.phase.load(Ordering::Acquire)
     }
 
-    /// Bytes have come; whether they are the first after a pause.
+    /// Begins a head when bytes have come; returns true if they are the first after a pause.
     fn head_begins(&self) -> bool {
         let step = |from: u8| {
             self.0
@@ -122,11 +125,11 @@ impl Phase {
                 .compare_exchange(from, HEAD, Ordering::AcqRel, Ordering::Acquire)
                 .is_ok()
         };
-        // A new connection's time for its head runs already.
+        // The deadline of a new connection's head runs already.
         !step(NEW) && step(IDLE)
     }
 
-    /// A request begins; it ends when what is returned is dropped.
+    /// Begins a request, which ends when the returned guard is dropped.
     #[must_use]
     pub fn request(&self) -> RequestPhase {
         self.0.phase.store(REQUEST, Ordering::Release);
@@ -134,14 +137,15 @@ impl Phase {
     }
 }
 
-/// A request is being handled or answered.
+/// The guard of a request that is being handled or answered.
 #[derive(Debug)]
 pub struct RequestPhase(Phase);
 
 impl Drop for RequestPhase {
     fn drop(&mut self) {
         let state = &self.0.0;
-        // Before the phase: who sees that the connection is idle must not find the time of the last pause.
+        // Stored before the phase: a reader that sees the connection idle must not find the time of
+        // the last pause.
         state.idle_since.store(now(), Ordering::Release);
         state.phase.store(IDLE, Ordering::Release);
     }
@@ -153,13 +157,14 @@ pub struct TimeoutStream {
     stream: TcpStream,
     phase: Phase,
     timeouts: Timeouts,
-    /// The phase that `read_deadline` was set for: head or idle.
+    /// The phase of `read_deadline`: head or idle.
     waits_for: u8,
     read_deadline: Pin<Box<Sleep>>,
     write_deadline: Option<Pin<Box<Sleep>>>,
-    /// Since when the peer has not taken all that there was, and what it took since.
+    /// The time since when the peer has unread bytes, and the bytes that it took since.
     behind: Option<(Instant, usize)>,
-    /// What answers hold: who takes one slowly is left sooner while it is wanted.
+    /// The memory of answers: a slow peer is dropped sooner while it is wanted.
+    // The memory of answers: a slow peer is dropped sooner while it is wanted.
     answers: Budget,
 }
 
@@ -184,13 +189,14 @@ impl TimeoutStream {
         self.read_deadline.as_mut().reset(Instant::now() + timeout);
     }
 
-    /// Polled while nothing is there to read: the deadline of the phase.
+    /// Polls the deadline of the phase, while nothing is there to read.
     fn poll_read_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let phase = self.phase.get();
         if phase == REQUEST {
             return Poll::Pending;
         }
-        // The first wait after an answer; until then the deadline is that of the answered request's head.
+        // The first wait after an answer; until then the deadline is that of the answered request's
+        // head.
         if phase == IDLE && self.waits_for != IDLE {
             self.wait(IDLE, self.timeouts.idle);
         }
@@ -201,7 +207,7 @@ impl TimeoutStream {
     fn poll_write_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let now = Instant::now();
         let (since, taken) = *self.behind.get_or_insert((now, 0));
-        // A peer that takes a byte now and then is left too.
+        // The minimum rate also drops a peer that takes a byte now and then.
         let latest = (now + self.timeouts.silence)
             .min(since + self.timeouts.allowed(taken, self.answers.is_wanted()));
         let deadline = self
@@ -217,7 +223,7 @@ impl TimeoutStream {
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(outcome) = written {
-            // Whatever was taken, the next bytes have their time anew; the least rate counts on.
+            // Any progress restarts the time-out of the next bytes; the minimum rate counts on.
             self.write_deadline = None;
             if let (Some((_, taken)), Ok(bytes)) = (&mut self.behind, &outcome) {
                 *taken += bytes;
@@ -281,14 +287,14 @@ impl AsyncWrite for TimeoutStream {
     }
 }
 
-/// Connections at a time. When as many are at work, more wait to be served.
+/// The limit of concurrent connections; further ones wait to be served.
 const CONNECTIONS_MAX: usize = 1024;
-/// Who sent nothing for a shorter time may have a request on its way.
+/// The minimum idle time: a younger connection may have a request on its way.
 const IDLE_MIN: Duration = Duration::from_millis(250);
-/// After this time without a free slot it is looked again who is idle.
+/// The interval at which idle connections are looked for while no slot is free.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Who is connected.
+/// The present connections.
 #[derive(Debug)]
 pub struct Connections {
     slots: Arc<Semaphore>,
@@ -299,12 +305,12 @@ pub struct Connections {
 #[derive(Debug)]
 struct Connected {
     phase: Phase,
-    /// One of those who are served, not somebody who is to be told that he is not.
+    /// True if its requests are served; false if they only get a refusal.
     is_served: bool,
     dismissed: Arc<Notify>,
 }
 
-/// One connection's place, given back when dropped.
+/// The slot of one connection, released on drop.
 #[derive(Debug)]
 pub struct Slot {
     connections: Arc<Connections>,
@@ -325,7 +331,7 @@ impl Connections {
         })
     }
 
-    /// A place for a connection, once there is one.
+    /// Waits for a slot for a connection.
     pub async fn slot(self: &Arc<Self>, is_served: bool) -> Option<Slot> {
         let permit = loop {
             if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
@@ -337,7 +343,7 @@ impl Connections {
                 break permit.ok()?;
             }
         };
-        // Relaxed: an id is only to be another's never.
+        // Relaxed: an id only has to be unique.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (phase, dismissed) = (Phase::default(), Arc::default());
         let slot = Slot {
@@ -358,13 +364,13 @@ impl Connections {
         Some(slot)
     }
 
-    /// Whether there is one connection at most.
+    /// True if there is at most one connection.
     #[must_use]
     pub fn is_one(&self) -> bool {
         self.slots.available_permits() >= CONNECTIONS_MAX - 1
     }
 
-    /// Who is not served goes first.
+    /// Closes the longest idle connection; those that are not served go first.
     fn dismiss_longest_idle(&self) {
         let connected = self.connected.lock();
         let idle = connected.values().filter_map(|one| {
@@ -378,9 +384,9 @@ impl Connections {
         }
     }
 
-    /// Returns when nobody is connected.
+    /// Waits until there are no connections.
     pub async fn gone(&self) {
-        // An error is a semaphore that is closed, which nobody does.
+        // An error would be a closed semaphore, and it is never closed.
         let _ = self
             .slots
             .acquire_many(u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX))
@@ -389,7 +395,7 @@ impl Connections {
 }
 
 impl Slot {
-    /// Returns when the connection is to give way.
+    /// Waits until the connection must be closed for another.
     pub async fn dismissed(&self) {
         self.dismissed.notified().await;
     }
@@ -397,7 +403,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Before the permit, which is given back after this: so there are never more entries than slots.
+        // Removed before the permit is released, so that there are never more entries than slots.
         self.connections.connected.lock().remove(&self.id);
     }
 }

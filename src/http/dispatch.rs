@@ -1,10 +1,12 @@
-//! Runs a request of the protocol without holding a thread of the connections longer than it works.
+//! Runs a request of the protocol without blocking a connection's thread longer than it works.
 //!
-//! Requests on single items run where they are called: they are short and never wait for a writer. Writes wait for the commit without a
-//! thread, unless nobody else writes: then their own thread makes it. What reads much or is large runs on a thread of [`LongRequests`], a few
-//! at a time, so that the threads of the connections are always there for the others.
+//! Requests on single items run where they are called: they are short and never wait for a writer.
+//! Writes wait for the commit without a thread, unless there is no other writer: then their own
+//! thread commits. Long reads and large requests run on a thread of [`LongRequests`], a few at a
+//! time, so that the threads of the connections stay available.
 //!
-//! A request waits for its turn before anything is made of it. What it will need at most is known from its body alone: [`crate::protocol::memory`].
+//! A request waits for its turn before it is parsed. Its maximal need of memory is known from its
+//! body alone: [`crate::protocol::memory`].
 
 use std::sync::Arc;
 
@@ -20,24 +22,26 @@ use crate::protocol::memory::may_have;
 use crate::protocol::operation::{Finish, closed};
 use crate::protocol::{Answered, Context, Failure, Length, Operation};
 
-/// A request that was run: its answer's body, or whom to wait for.
+/// A started request: the body of its answer, or the channel on which it will come.
 #[allow(missing_debug_implementations)]
 pub enum Begun {
     Done(Vec<u8>),
     Waits(oneshot::Receiver<Finish>),
 }
 
-/// Runs one request. `host` is what the client calls this server; `may_wait`, whether no other connection needs this thread.
+/// Starts one request. `host` is the client's name of this server; `may_wait` is true if no other
+/// connection needs this thread.
 ///
 /// # Errors
-/// What the request or its operation failed with.
+/// The failure of the request or its operation.
 pub fn begin(
     operation: &Operation,
     json: Document,
-    (database, host): (&Arc<dyn Database>, &str),
+    database: &Arc<dyn Database>,
+    host: &str,
     may_wait: bool,
 ) -> Result<Begun, Failure> {
-    // A client that asks where the service is is to ask here again.
+    // A client that asks for the endpoint must get this server.
     let operation = if operation.name == "DescribeEndpoints" {
         *operation
     } else {
@@ -49,7 +53,7 @@ pub fn begin(
         host,
     };
     let (sender, mut receiver) = oneshot::channel();
-    // The receiver is gone when the client is: nobody to tell.
+    // A dropped receiver means that the client is gone.
     let by = match operation.way {
         Way::Writes if may_wait => CallContext::default().waited(),
         // The runtime moves the other connections away from this thread.
@@ -78,10 +82,10 @@ pub fn begin(
 }
 
 impl Begun {
-    /// The answer's body.
+    /// Waits for the body of the answer.
     ///
     /// # Errors
-    /// What the operation failed with.
+    /// The failure of the operation, or of its thread.
     pub async fn ended(self) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Done(body) => Ok(body),
@@ -92,11 +96,12 @@ impl Begun {
     }
 }
 
-/// A request with a body of at most this many bytes that reads or writes single items runs where its connection is.
+/// The length in bytes up to which the body of a single-item request lets it run on its
+/// connection's thread.
 const SHORT_BODY_BYTES: usize = 32 * 1024;
-/// Threads at work at a time, for each processor.
+/// The threads for long requests, for each processor.
 const PER_PROCESSOR: usize = 4;
-/// Turns for long requests.
+/// The turns of long requests.
 #[derive(Debug)]
 pub struct LongRequests {
     turns: Arc<Semaphore>,
@@ -112,7 +117,7 @@ impl Default for LongRequests {
 }
 
 impl LongRequests {
-    /// Does such a request run where its connection is?
+    /// True if such a request runs on its connection's thread.
     #[must_use]
     pub fn is_short(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> bool {
         let length = operation.map_or(Length::Short, |operation| operation.length);
@@ -125,12 +130,12 @@ impl LongRequests {
             }
     }
 
-    /// Runs `work` on a thread of its own when it is its turn; `None` when it panicked.
+    /// Runs `work` on a thread of its own when it is its turn; `None` if it panicked.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        // Given back by the work, not by who waits for it: a client that leaves ends the waiting only.
+        // The work releases the turn, not its waiter: a client that leaves ends the wait only.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
         let work = move || {
             let done = work();

@@ -1,18 +1,21 @@
-//! The DynamoDB HTTP API: `POST /` with JSON 1.0, as the AWS SDKs and command line speak it (docs/dynamodb.md 1).
+//! The DynamoDB HTTP API: `POST /` with JSON 1.0, as the AWS SDKs and command line use it
+//! (docs/dynamodb.md 1).
 //!
 //! ```text
-//! server       listener, connections, shutdown          origin       which hosts and web pages may speak to it
-//! route        one request to one reply, in order       auth         that there is a signature
-//! dispatch     runs an operation of crate::protocol     sigv4        whether a signature holds
+//! server       listener, connections, shutdown          origin       allowed hosts and origins of web pages
+//! route        one request to one reply, in order       auth         presence of a signature
+//! dispatch     runs an operation of crate::protocol     sigv4        verification of a signature
 //! body         bodies within limits                     compression  gzip and deflate
-//! reply        headers, bodies, request ids, failures   peer         whose process is at the other end
-//! connections  how many there are, and their time; their memory is crate::store::budget's
+//! reply        headers, bodies, request ids, failures   peer         user of the process at the other end
+//! connections  limit of connections, and their time-outs; their memory is crate::store::budget's
 //! ```
 //!
-//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 128 MiB for a request
-//! and what is made of it; bodies, large requests and answers within their parts of the memory of the process, for which they wait up to a minute; 5 seconds for a head, 10
-//! for the next byte of a body or for an answer to be taken, both at no less than 16 KiB a second, 60 seconds between requests. A
-//! panic in a handler is an InternalServerError of its request.
+//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle is
+//! closed), 128 MiB for a request and its working memory; bodies, large requests and answers have
+//! their shares of the memory of the process, for which they wait up to a minute; 5 seconds for a
+//! head, 10 for the next byte of a body or for an answer to be taken, both at no less than 16 KiB a
+//! second, 60 seconds between requests. A panic in a handler is an InternalServerError of its
+//! request.
 
 pub mod auth;
 pub mod body;

@@ -1,13 +1,14 @@
-//! Who may speak to the server: requests for a host that is ours, from no foreign web page.
+//! The hosts and origins of allowed requests: for a host of this server, from no foreign web page.
 //!
-//! A page in the user's browser can send requests to the loopback address, and with a name of its own that resolves to it
-//! (DNS rebinding) it could even read the answers. So the `Host` must be ours, and an `Origin`, which only browsers send, too.
+//! A page in the user's browser can send requests to the loopback address, and with a name of its
+//! own that resolves to it (DNS rebinding) it can even read the answers. So the `Host` must be
+//! allowed, and an `Origin`, which only browsers send, too.
 
 use std::net::IpAddr;
 
 use hyper::StatusCode;
 
-/// Why a request is refused, as the sentence that its sender gets.
+/// The reason why a request is refused; `Display` is the body of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("The request has no Host header.")]
@@ -23,7 +24,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Of a request that is none: 400.
+    /// Returns the status: 400 for a malformed request, else 403.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
@@ -36,20 +37,22 @@ impl Refused {
 /// The hosts that a request names.
 #[derive(Debug, Clone)]
 pub struct Named<'a> {
-    /// In the request line: `POST http://host/`, as proxies are asked. It counts, and so must be ours, whatever `Host` says.
+    /// The host of the request line, `POST http://host/`, as sent to proxies. It is checked
+    /// whatever `Host` says.
     pub target: Option<&'a str>,
     /// The `Host` headers.
     pub headers: Vec<&'a str>,
 }
 
-/// Hosts and origins that are served.
+/// The allowed hosts and origins.
 #[derive(Debug, Clone, Default)]
 pub struct Gate {
     /// Host names beside the loopback ones, without port.
     pub hosts: Vec<String>,
     /// Origins of web pages beside those served from loopback, as browsers send them: `https://example.org`.
     pub origins: Vec<String>,
-    /// The server listens on other addresses than loopback: any address is a host then, as an address cannot be rebound.
+    /// True if the server listens on other addresses than loopback: then any address is allowed as
+    /// a host, because an address cannot be rebound.
     pub any_address: bool,
 }
 
@@ -57,7 +60,7 @@ impl Gate {
     /// Checks the hosts of a request, and its `Origin` headers.
     ///
     /// # Errors
-    /// [`Refused`], HTTP 400 or 403.
+    /// [`Refused`], answered by HTTP 400 or 403.
     pub fn check(&self, hosts: &Named<'_>, origins: &[&str]) -> Result<(), Refused> {
         let named = match (hosts.target, hosts.headers.as_slice()) {
             (_, [_, _, ..]) => return Err(Refused::Hosts),
@@ -92,7 +95,7 @@ impl Gate {
         {
             return true;
         }
-        // `null`, which sandboxed pages and files send, has no host and is nobody's.
+        // `null`, which sandboxed pages and files send, has no host.
         let Some((scheme, host)) = origin.split_once("://") else {
             return false;
         };

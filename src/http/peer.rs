@@ -1,16 +1,17 @@
-//! Whose process is at the other end of a connection from this machine.
+//! The user of the process at the other end of a loopback connection.
 //!
-//! A loopback port is open to every user of the machine, while the mount and the data directory are not. The kernel knows the user
-//! of each socket: sock_diag(7) finds one by its addresses at a cost that does not depend on how many there are, and
-//! `/proc/net/tcp` lists them all, for where there is no sock_diag. A socket that its process has closed belongs to
-//! nobody (both say user 0 then, with inode 0), so that who connects, sends and leaves is not taken for root.
+//! A loopback port is open to every user of the machine, while the mount and the data directory are
+//! not. The kernel knows the user of each socket: sock_diag(7) finds one by its addresses at a
+//! constant cost, and `/proc/net/tcp` lists them all, for systems without sock_diag. A socket that
+//! its process has closed has no owner: both report user 0 then, with inode 0, which must not pass
+//! for root.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Everything may be read by root anyway.
+/// The uid of root, which can read everything anyway.
 const ROOT: u32 = 0;
 
 /// sock_diag(7): the request and its answer are of this type; errors are of type 2.
@@ -21,7 +22,7 @@ const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 const ANSWER_BYTES: usize = HEADER_BYTES + 72;
 
-/// Who asks is not one of those who are served; `Display` is the sentence that he gets.
+/// A peer that is not served; `Display` is the body of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stranger {
     #[error(
@@ -37,10 +38,8 @@ pub enum Stranger {
     Unknown { own: u32 },
 }
 
-/// Checks that the process at `peer`, connected to our `local`, is of our user or of root.
-///
-/// # Errors
-/// [`Stranger`], HTTP 403.
+/// Checks that the process at `peer`, connected to our `local`, belongs to our user or to root. A
+/// [`Stranger`] is answered by HTTP 403.
 pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
     // SAFETY: takes nothing, cannot fail.
     let own = unsafe { libc::geteuid() };
@@ -51,7 +50,8 @@ pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
     }
 }
 
-/// The user of the socket that is bound to `peer` and connected to `local`; `None` when there is none, or none that is open.
+/// Returns the user of the socket that is bound to `peer` and connected to `local`; `None` if there
+/// is no open one.
 fn user_of(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
     let (peer, local) = (canonical(peer), canonical(local));
     diagnosed(peer, local)
@@ -60,12 +60,13 @@ fn user_of(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
         .flatten()
 }
 
-/// A socket of IPv6 that speaks IPv4 is known by its IPv4 address.
+/// Returns the IPv4 address of an IPv6 socket that speaks IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Asks sock_diag(7). An error is also a socket that is not known, which no sock_diag at all looks like.
+/// Finds the user by sock_diag(7). An unknown socket is an error too, because a system without
+/// sock_diag looks the same.
 fn diagnosed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     let mut answer = [0_u8; 512];
     let length = ask_kernel(&request(peer, local), &mut answer)?;
@@ -75,7 +76,7 @@ fn diagnosed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
         field(answer, 4).map(u16::from_ne_bytes),
         field::<4>(answer, HEADER_BYTES + 4),
     );
-    // The kernel falls back to whoever listens at that address.
+    // The kernel falls back to a listening socket at that address.
     let is_the_socket = kind == Some(SOCK_DIAG_BY_FAMILY)
         && length >= ANSWER_BYTES
         && ports == Some(port_pair(peer, local));
@@ -95,7 +96,7 @@ fn port_pair(from: SocketAddr, to: SocketAddr) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// An inet_diag_req_v2 for the socket from `peer` to `local`, of any cookie.
+/// Encodes an inet_diag_req_v2 for the socket from `peer` to `local`, with any cookie.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -111,7 +112,7 @@ fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
     bytes.extend((REQUEST_BYTES as u32).to_ne_bytes());
     bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
-    // nlmsg_seq and nlmsg_pid: one question, one answer.
+    // nlmsg_seq and nlmsg_pid are 0: one request, one answer.
     bytes.extend([0; 8]);
     // inet_diag_req_v2: family, protocol, no extensions, padding.
     bytes.extend([family as u8, libc::IPPROTO_TCP as u8, 0, 0]);
@@ -132,7 +133,7 @@ fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// Sends a netlink request and takes the answer, which is there when the sending returns.
+/// Sends a netlink request and receives the answer, which is there when the send returns.
 fn ask_kernel(request: &[u8], answer: &mut [u8]) -> io::Result<usize> {
     let checked =
         |result: libc::ssize_t| usize::try_from(result).map_err(|_| io::Error::last_os_error());
@@ -165,7 +166,7 @@ fn ask_kernel(request: &[u8], answer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Looks the socket up in `/proc/net/tcp` and `tcp6`.
+/// Finds the user in `/proc/net/tcp` and `tcp6`.
 fn listed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     let v6 = |address: SocketAddr| match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
@@ -190,7 +191,8 @@ fn listed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     ))
 }
 
-/// An address as proc_net(5) writes it: the network's bytes, four at a time as a number of the machine, in hexadecimal.
+/// Formats an address as in proc_net(5): bytes in network order, four at a time as a native number
+/// in hexadecimal.
 fn listed_address(octets: &[u8], port: u16) -> String {
     let words = octets
         .chunks_exact(4)
@@ -199,7 +201,7 @@ fn listed_address(octets: &[u8], port: u16) -> String {
     format!("{text}:{port:04X}")
 }
 
-/// The user in the line of an open socket between these addresses.
+/// Returns the user in the line of an open socket between these addresses.
 fn find(list: &str, from: &str, to: &str) -> Option<u32> {
     list.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -219,7 +221,7 @@ mod tests {
     use super::*;
     use std::net::{Shutdown, TcpListener, TcpStream};
 
-    /// By either way, the user of a connection to `listen` by `connect`.
+    /// Checks by both methods the user of a connection to `listen` by `connect`.
     fn users_of(listen: &str, connect: impl Fn(u16) -> String) {
         // SAFETY: takes nothing, cannot fail.
         let own = unsafe { libc::geteuid() };
@@ -234,7 +236,8 @@ mod tests {
         );
         assert_eq!(listed(peer, local).unwrap(), Some(own), "{listen}");
         assert_eq!(check(peer, local), Ok(()));
-        // A client that will send no more is still one; a client that has closed is nobody.
+        // A client that only ended its sending side still counts; a client that has closed has no
+        // user.
         client.shutdown(Shutdown::Write).unwrap();
         assert_eq!(user_of(peer, local), Some(own), "{listen}");
         drop(client);

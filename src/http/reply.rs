@@ -1,5 +1,5 @@
-//! Answers: the headers that every one carries (docs/dynamodb.md 1.2), bodies that hold their share of memory until sent, and every failure
-//! as a reply (docs/dynamodb.md 1.4, 1.6).
+//! Answers: the headers that each one has (docs/dynamodb.md 1.2), bodies that hold their share of
+//! memory until they are sent, and every failure as a reply (docs/dynamodb.md 1.4, 1.6).
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -21,14 +21,15 @@ use crate::protocol::error_body::ErrorBody;
 use crate::protocol::{self, Operation};
 use crate::store::budget::{Budget, Full, Permit};
 
-/// Bytes of a body given to the connection at a time, so that its share is held until the last part.
+/// The size of one part of a body on the connection, so that its memory is held until the last
+/// part.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
-/// An answer up to this length is counted with its connection.
+/// The length up to which an answer is accounted with its connection.
 const SMALL_ANSWER_BYTES: usize = 8 * 1024;
-/// Less is not given back.
+/// The capacity up to which spare memory is not released.
 const GROWN_BYTES: usize = 64 * 1024;
 const REQUEST_ID_CHARS: usize = 52;
-/// Characters of base 36 that a 64-bit word gives.
+/// The base-36 digits of a 64-bit word.
 const CHARS_PER_WORD: usize = 12;
 
 const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
@@ -36,12 +37,12 @@ const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
 
 /// The content type of the protocol.
 pub const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
-/// The other one that is served.
+/// The other supported content type.
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 pub const XML: HeaderValue = HeaderValue::from_static("application/xml");
 
-/// What is to be answered.
+/// An answer before its common headers.
 #[derive(Debug)]
 pub struct Reply {
     pub status: StatusCode,
@@ -61,7 +62,7 @@ impl Reply {
         }
     }
 
-    /// No body and no type.
+    /// Creates a reply without body and content type.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
         Self {
@@ -72,14 +73,14 @@ impl Reply {
         }
     }
 
-    /// Reserves what the body holds until it is sent: as a part of what `permit` was for, or of `answers`. Small ones are counted with
-    /// their connections.
+    /// Reserves the memory that the body holds until it is sent: from `permit`, or from `answers`.
+    /// Small bodies are accounted with their connections.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// `answers` has no room for the body.
     pub fn reserve(&mut self, permit: &mut Permit, answers: &Budget) -> Result<(), Full> {
         if self.body.capacity() > GROWN_BYTES {
-            // What it grew beyond its text is given back, and so not counted.
+            // Spare capacity is released, and so not counted.
             self.body.shrink_to_fit();
         }
         let bytes = self.body.capacity();
@@ -93,7 +94,8 @@ impl Reply {
         Ok(())
     }
 
-    /// The response with its headers, a long body in the coding `accepted`. `held` is let go when the body is sent.
+    /// Builds the response with its headers; a long body gets the coding `accepted`. `held` is
+    /// released when the body is sent.
     #[must_use]
     pub fn into_response(
         self,
@@ -101,7 +103,7 @@ impl Reply {
         mut held: Held,
         accepted: Option<Coding>,
     ) -> Response<ReplyBody> {
-        // Of the body as it is before it is compressed (docs/dynamodb.md 1.2).
+        // The checksum is that of the uncompressed body (docs/dynamodb.md 1.2).
         let checksum = crc32fast::hash(&self.body);
         let coding = accepted.filter(|_| self.body.len() > COMPRESSED_ABOVE_BYTES);
         let coded = coding
@@ -129,10 +131,10 @@ impl Reply {
     }
 }
 
-/// What a request holds until its answer is sent.
+/// The resources of a request until its answer is sent.
 #[derive(Debug)]
 pub struct Held {
-    /// For the body of the answer.
+    /// The memory of the answer's body.
     pub permit: Permit,
     pub phase: RequestPhase,
 }
@@ -165,12 +167,12 @@ impl Body for ReplyBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        // Exact, so that the answer has a Content-Length and is not sent in chunks.
+        // Exact, so that the answer has a Content-Length and is not chunked.
         SizeHint::with_exact(self.rest.len() as u64)
     }
 }
 
-/// Request ids: 52 of `[0-9A-Z]`, different for every answer of every run.
+/// A generator of request ids: 52 characters of `[0-9A-Z]`, unique over all answers of all runs.
 #[derive(Debug)]
 pub struct RequestIds {
     seed: u64,
@@ -178,7 +180,7 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// `seed` decides them all.
+    /// Creates a generator; `seed` determines all its ids.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -187,7 +189,7 @@ impl RequestIds {
         }
     }
 
-    /// The next id.
+    /// Returns the next id.
     pub fn next(&self) -> HeaderValue {
         // Relaxed: every answer needs another number, in no order.
         let count = self.count.fetch_add(1, Ordering::Relaxed);
@@ -201,11 +203,14 @@ impl RequestIds {
                 word /= 36;
             }
         }
-        HeaderValue::from_bytes(&bytes).unwrap_or_else(|_| HeaderValue::from_static(""))
+        let id = HeaderValue::from_bytes(&bytes);
+        debug_assert!(id.is_ok(), "letters and digits");
+        id.unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 }
 
-/// SplitMix64's step and finish: spreads a count over 64 bits, different counts to different words.
+/// The step of SplitMix64, which spreads a count over 64 bits: different counts give different
+/// words.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 fn mixed(state: u64) -> u64 {
@@ -214,18 +219,18 @@ fn mixed(state: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Why a request failed.
+/// The failure of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// The body is compressed in a way not known here.
+    /// The body has an unsupported content coding.
     ContentEncoding,
     /// The compressed body is broken.
     Inflate,
     Auth(AuthError),
     Protocol(protocol::Failure),
-    /// Too large when inflated, or no memory for it.
+    /// The inflated body is too large, or there is no memory for it.
     Body(BodyError),
-    /// A bug: the handler panicked.
+    /// The handler panicked: a bug.
     Panic,
 }
 
@@ -241,7 +246,7 @@ impl From<WireError> for Failure {
     }
 }
 
-/// The answer to a failed request; `operation` when it was known.
+/// Returns the reply to a failed request; `operation` is `None` if it is unknown.
 pub fn failed(
     failure: &Failure,
     operation: Option<&Operation>,
@@ -253,7 +258,7 @@ pub fn failed(
             "SerializationException",
             "Content-Encoding must be gzip, deflate or identity",
         ),
-        // A 500 though the client is at fault: the service's own answer.
+        // A 500 although the client is at fault, as the service answers.
         Failure::Inflate => ErrorBody::new(INTERNAL, "The compressed request body is broken"),
         Failure::Auth(error) => ErrorBody::new(auth_exception(error), error.to_string()),
         Failure::Body(error) => return body_reply(*error),
@@ -265,7 +270,7 @@ pub fn failed(
     Reply::new(status, content_type, told.json())
 }
 
-/// The answer to a body that could not be taken.
+/// Returns the reply to a body that was not read.
 pub fn body_reply(error: BodyError) -> Reply {
     let status = match error {
         BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,

@@ -1,4 +1,5 @@
-//! From an HTTP request to its reply, the checks in the service's order (docs/dynamodb.md 1.5).
+//! The way from an HTTP request to its reply, with the checks in the service's order
+//! (docs/dynamodb.md 1.5).
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,11 +36,11 @@ use crate::model::arn::REGION;
 use crate::protocol::{self, Operation, memory};
 use crate::store::budget::{Memory, PATIENCE, Permit};
 
-/// Where Prometheus looks unless told otherwise.
+/// The default path of Prometheus.
 const METRICS_PATH: &str = "/metrics";
-/// Who waits for memory gains nothing by so little.
+/// The size below which a release of memory is not worth a remainder.
 const LITTLE_BYTES: usize = 256 * 1024;
-/// Request line and headers (docs/dynamodb.md 1.1).
+/// The size limit of request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
@@ -49,7 +50,7 @@ const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
 const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const X_AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct Service {
     pub database: Arc<dyn Database>,
     pub gate: Gate,
@@ -58,9 +59,9 @@ pub struct Service {
     pub connections: Arc<Connections>,
     pub long_requests: LongRequests,
     pub ids: RequestIds,
-    /// No count before validation texts.
+    /// True if validation texts have no count before them.
     pub bare_texts: bool,
-    /// Checks signatures, where there is a key to check them with.
+    /// The verifier of signatures, if there is a key.
     pub verifier: Option<Verifier>,
 }
 
@@ -73,7 +74,7 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// Answers one request, whatever happens; a stranger's with why there is nothing for him.
+    /// Answers one request, whatever happens; a stranger gets the reason of the refusal.
     pub async fn answer(
         self: &Arc<Self>,
         request: Request<Incoming>,
@@ -92,7 +93,7 @@ impl Service {
             Ok(()) => {
                 let mut reply = self.route(&head, incoming, &mut held.permit).await;
                 if has_origin {
-                    // `*` is the service's own answer; which pages may ask was decided by `admit`.
+                    // `*` is the service's own answer; `admit` decided which pages may ask.
                     reply
                         .headers
                         .push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
@@ -104,7 +105,8 @@ impl Service {
             }
         };
         if head.method == Method::HEAD {
-            // Before the headers are made, which tell the length and checksum of what is sent.
+            // Emptied before the headers are made, which state the length and checksum of the body
+            // sent.
             reply.body = Vec::new();
         }
         if reply
@@ -117,7 +119,8 @@ impl Service {
         reply.into_response(&self.ids, held, accepted)
     }
 
-    /// Who asks, size of the head, transfer coding, `Host` and `Origin`; before anything else of the request is looked at.
+    /// Checks the peer, the size of the head, the transfer coding, `Host` and `Origin`, before
+    /// anything else of the request.
     fn admit(&self, head: &Parts, stranger: Option<&Stranger>) -> Result<(), Reply> {
         if let Some(stranger) = stranger {
             return Err(plain(StatusCode::FORBIDDEN, &format!("{stranger}\n")));
@@ -137,7 +140,7 @@ impl Service {
                 "The request line and headers are larger than 16 KB.",
             ));
         }
-        // What was coded otherwise too would be taken for the body as it is.
+        // hyper decodes only chunked: another coding would be taken for the plain body.
         if head
             .headers
             .get_all(TRANSFER_ENCODING)
@@ -168,7 +171,7 @@ impl Service {
             return preflight(head);
         }
         if head.method == Method::GET && head.uri.path() == "/" {
-            // The blank at the end is the service's own.
+            // The trailing blank is in the service's own answer.
             return plain(
                 StatusCode::OK,
                 &format!("healthy: dynamodb.{REGION}.amazonaws.com "),
@@ -180,7 +183,7 @@ impl Service {
         if head.method != Method::POST || head.uri.path() != "/" {
             return not_found();
         }
-        // The body before its type: without one, any type is taken.
+        // The body comes before its type: without a body, any type is accepted.
         let waits = head.headers.contains_key(EXPECT);
         let (sent, _held) =
             match body::read(incoming, self.timeouts, &self.memory.bodies, waits).await {
@@ -201,7 +204,8 @@ impl Service {
             .await
     }
 
-    /// A request that is refused here never comes to the database, which counts its own refusals.
+    /// Counts a request that is refused here and so never reaches the database, which counts its
+    /// own refusals.
     fn count(&self, failure: &Failure) {
         let is_refused_here = matches!(
             failure,
@@ -212,7 +216,8 @@ impl Service {
         }
     }
 
-    /// What Prometheus asks for. It cannot sign requests, so there is nothing for it where they must be signed.
+    /// Answers Prometheus. It cannot sign requests, so there are no metrics where requests must be
+    /// signed.
     fn metrics(&self) -> Reply {
         if self.verifier.is_some() {
             return plain(
@@ -224,7 +229,8 @@ impl Service {
         let Some(layout) = self.database.layout() else {
             return not_found();
         };
-        // Reads every table's; the other connections go on elsewhere.
+        // Reads the metrics of every table; the runtime moves the other connections to another
+        // thread.
         match tokio::task::block_in_place(|| layout.all_metrics()) {
             Ok(metrics) => plain(
                 StatusCode::OK,
@@ -244,7 +250,7 @@ impl Service {
         ])
     }
 
-    /// The API proper: everything from here on is answered in JSON.
+    /// Answers a request of the API proper: from here on every answer is JSON.
     async fn call(
         self: &Arc<Self>,
         head: &Arc<Parts>,
@@ -259,7 +265,7 @@ impl Service {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
                 self.count(&failure);
-                // Who is told without its operation is told without its prefix.
+                // A failure without its operation has no prefix.
                 reply::failed(
                     &failure,
                     operation.filter(|_| !self.bare_texts),
@@ -278,7 +284,7 @@ impl Service {
         reply
     }
 
-    /// Runs a request here, or where there is a thread and memory for it.
+    /// Runs a request here, or on another thread when there is memory for it.
     async fn run(
         self: &Arc<Self>,
         head: &Arc<Parts>,
@@ -295,7 +301,7 @@ impl Service {
             &self.memory.requests
         };
         let needed = match memory::bytes_needed(operation, &body.sent, is_coded) {
-            // Counted with the connection.
+            // Accounted with the connection.
             needed if is_short && needed < memory::ITEM_BYTES => 0,
             needed if is_short => needed.min(memory::ITEM_BYTES),
             needed => needed,
@@ -319,21 +325,23 @@ impl Service {
             Ok(begun) => begun.ended().await.map_err(Failure::from),
             Err(failure) => Err(failure),
         };
-        // What was read was about as much as is answered: what it took is given back at once where that is little.
+        // The read data is about as large as the answer: its memory is released at once if it is
+        // little.
         let taken = of_body
             + answer
                 .as_ref()
                 .map_or(0, |answer| memory::READ_FACTOR * answer.capacity());
         reserved.shrink(if taken < LITTLE_BYTES { 0 } else { taken });
-        // The short reads' is for nothing else: an answer of theirs that waits to be taken is counted among the answers.
+        // The share of short reads serves only them: their unsent answers are accounted among the
+        // answers.
         if !(is_short && is_read) {
             *permit = reserved;
         }
         answer
     }
 
-    /// The checks between the HTTP request and the operation, and its beginning: signature, JSON, target, an object. Nothing is made of
-    /// a body before it is known who sent it.
+    /// Starts the operation after the checks of signature, JSON, target and object. No body is
+    /// parsed before its sender is known.
     fn begin(
         &self,
         head: &Parts,
@@ -357,7 +365,8 @@ impl Service {
         Ok(dispatch::begin(
             operation,
             json,
-            (&self.database, host),
+            &self.database,
+            host,
             may_wait,
         )?)
     }
@@ -385,7 +394,7 @@ impl Service {
     }
 }
 
-/// A request's body; its signature is that of the bytes sent.
+/// A request's body; the signature covers the bytes as sent.
 struct Body {
     sent: Bytes,
     coding: Option<Coding>,
@@ -402,7 +411,8 @@ impl Body {
         })
     }
 
-    /// What the service says before it says that a signature is wrong (docs/dynamodb.md 1.5). Nothing is built to know it.
+    /// Returns the failure that the service reports before a wrong signature (docs/dynamodb.md
+    /// 1.5), without building anything.
     fn fault(&self, operation: Option<&Operation>) -> Option<Failure> {
         if self.coding.is_none() && !self.sent.is_empty() && !document::is_json(&self.sent) {
             return Some(WireError::NotAnObject.into());
@@ -413,7 +423,8 @@ impl Body {
     }
 }
 
-/// Every value of a header; bytes that are no text are no host or origin of ours.
+/// Returns every value of a header; a value that is not text becomes one that matches no host or
+/// origin.
 fn texts<'a>(head: &'a Parts, name: &HeaderName) -> Vec<&'a str> {
     head.headers
         .get_all(name)
@@ -426,7 +437,8 @@ fn header<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
     head.headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The type of the answer: the request's, where it is served. `None` is a body of another type.
+/// Returns the type of the answer: the request's, if it is supported. `None` means a body of
+/// another type.
 fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
     let sent =
         header(head, &CONTENT_TYPE).map(|text| text.split(';').next().unwrap_or_default().trim());
@@ -454,12 +466,12 @@ fn plain(status: StatusCode, text: &str) -> Reply {
     Reply::new(status, PLAIN, text)
 }
 
-/// What the service says to anything that is not its protocol.
+/// Returns the service's answer to anything that is not its protocol.
 fn not_found() -> Reply {
     Reply::new(StatusCode::NOT_FOUND, XML, "<UnknownOperationException/>\n")
 }
 
-/// The answer to a browser's question whether a page may send its request; the page's origin was checked before.
+/// Answers a CORS preflight; the page's origin was checked before.
 fn preflight(head: &Parts) -> Reply {
     let mut reply = Reply::empty(StatusCode::OK);
     reply
@@ -476,7 +488,7 @@ fn preflight(head: &Parts) -> Reply {
     reply
 }
 
-/// Reads the header's value; upper and lower case count. `None` is no operation's.
+/// Parses `X-Amz-Target`, which is case-sensitive; `None` if it names no operation.
 #[must_use]
 fn operation_of(header: Option<&str>) -> Option<&'static Operation> {
     let (service, name) = header?.split_once('.')?;

@@ -1,4 +1,4 @@
-//! The listener, its connections and its end.
+//! The listener, its connections and its shutdown.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -27,38 +27,42 @@ use crate::database::Database;
 use crate::model::clock::{Clock, SystemClock};
 use crate::store::budget::Memory;
 
-/// Threads that answer requests, at least and at most: as many as there are processors.
+/// The number of threads that answer requests: as many as processors, within this range.
 const WORKERS: std::ops::RangeInclusive<usize> = 2..=8;
-/// After a failed accept (no descriptors left): the listener would spin otherwise.
+/// The pause after a failed accept (no descriptors left), in which the listener would spin
+/// otherwise.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How to serve.
+/// The options of a server.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
     pub addr: SocketAddr,
-    /// Whoever reaches an address that is not loopback reads and writes everything: only on explicit wish.
+    /// True if the address may be other than loopback: every client that reaches it reads and
+    /// writes everything.
     pub allow_non_loopback: bool,
-    /// Processes of every user of this machine may use a loopback address without a signature. Otherwise only those of the user that
-    /// this process runs as, and root's.
+    /// True if processes of every user of this machine may use a loopback address without a
+    /// signature. Otherwise only those of this process's user and of root may.
     pub allow_users: bool,
-    /// Host names that are served beside the loopback ones, without port.
+    /// The allowed host names beside the loopback ones, without port.
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may use the server beside those from loopback: `https://example.org`.
+    /// The allowed origins of web pages beside those from loopback: `https://example.org`.
     pub allowed_origins: Vec<String>,
-    /// The key that requests must be signed with; any signature is taken without.
+    /// The key with which requests must be signed; without it any signature is accepted.
     pub credentials: Option<Credentials>,
-    /// The validation texts of PutItem, UpdateItem, DeleteItem and Query without `1 validation error detected: ` before those about
-    /// values and expressions, as the service told them until the middle of 2026 (docs/dynamodb.md 3.2).
+    /// True if the validation texts of PutItem, UpdateItem, DeleteItem and Query lack `1 validation
+    /// error detected: ` before those about values and expressions, as the service sent them until
+    /// the middle of 2026 (docs/dynamodb.md 3.2).
     pub bare_texts: bool,
-    /// What requests and answers may hold.
+    /// The memory of requests and answers.
     pub memory: Memory,
     pub timeouts: Timeouts,
-    /// Decides which signatures are current.
+    /// The clock that decides which signatures are current.
     pub clock: Arc<dyn Clock>,
 }
 
 impl HttpOptions {
-    /// Loopback only, no other users, no foreign hosts or origins, any signature.
+    /// Creates options for loopback only, without other users, foreign hosts or origins, with any
+    /// signature.
     #[must_use]
     pub fn new(addr: SocketAddr) -> Self {
         Self {
@@ -80,7 +84,7 @@ impl HttpOptions {
 #[derive(Debug)]
 pub struct Server;
 
-/// A server at work. Dropped without [`RunningServer::shutdown`], it breaks off its connections.
+/// A running server. Dropped without [`RunningServer::shutdown`], it breaks off its connections.
 pub struct RunningServer {
     addr: SocketAddr,
     stop: watch::Sender<bool>,
@@ -102,7 +106,8 @@ impl Server {
     /// Listens and serves on threads of its own.
     ///
     /// # Errors
-    /// An address that is not loopback without the option for it, or what the system says to the address.
+    /// An address that is not loopback without the option for it; errors of the system for the
+    /// address.
     pub fn start(options: HttpOptions, database: Arc<dyn Database>) -> io::Result<RunningServer> {
         let loopback = options.addr.ip().is_loopback();
         if !loopback && !options.allow_non_loopback {
@@ -113,11 +118,12 @@ impl Server {
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
-        // Bound here and not by the accept loop, so that an address in use is an error of the start.
+        // Bound here and not by the accept loop, so that an address in use is an error of the
+        // start.
         let listener = StdListener::bind(options.addr)?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
-        // A key opens the port to whoever has it, an address of other machines to everybody.
+        // A key opens the port to its holders; an address of other machines opens it to all.
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
         let gate = Gate {
             hosts: options.allowed_hosts,
@@ -165,18 +171,19 @@ impl Server {
 }
 
 impl RunningServer {
-    /// Where it listens; the port is real when 0 was asked for.
+    /// Returns the address; the port is the real one if 0 was requested.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Accepts nothing more, lets requests in progress end, for at most [`Timeouts::shutdown`], and returns.
+    /// Accepts nothing more, lets requests in progress end, for at most [`Timeouts::shutdown`], and
+    /// returns.
     pub fn shutdown(mut self) {
         let Some(runtime) = self.runtime.take() else {
             return;
         };
-        // The accept loop holds a receiver; without one there is nobody to tell.
+        // The accept loop holds a receiver; without one it has ended.
         let _ = self.stop.send(true);
         if self.door.take().is_some_and(|door| door.join().is_err()) {
             log::error!("the thread that lets HTTP connections in ended by a panic");
@@ -202,7 +209,7 @@ impl Drop for RunningServer {
     }
 }
 
-/// Differs between runs, so that request ids do.
+/// Returns a seed that differs between runs, so that request ids do.
 fn seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -212,17 +219,18 @@ fn seed() -> u64 {
         ^ u64::from(std::process::id()).rotate_left(48)
 }
 
-/// Where connections come in.
+/// The accept loop.
 struct Door {
-    /// Whether strangers are told that they are.
+    /// True if the user of each peer is checked.
     checks_users: bool,
     service: Arc<Service>,
-    /// Where connections are served.
+    /// The runtime that serves the connections.
     inside: Handle,
 }
 
 impl Door {
-    /// Lets connections in, on a thread of its own: those inside may all wait, as one that is alone does for its own write.
+    /// Accepts connections on a thread of its own: the serving threads may all block, as one that
+    /// is alone does for its own write.
     fn open(
         self,
         listener: StdListener,
@@ -232,7 +240,7 @@ impl Door {
             .enable_all()
             .build()?;
         let listener = {
-            // The listener belongs to the runtime within which it is made.
+            // The listener belongs to the runtime in which it is created.
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };
@@ -267,7 +275,7 @@ impl Door {
         }
     }
 
-    /// The next connection, and why it is not served if it is not.
+    /// Accepts the next connection; returns it with the reason why it is not served, if any.
     async fn next(&self, listener: &TcpListener) -> (StdStream, Option<Stranger>) {
         loop {
             let accepted = listener.accept().await;
@@ -290,9 +298,9 @@ impl Door {
     }
 }
 
-/// Waits for the server's end.
+/// Waits for the server's shutdown.
 async fn stop_of(stopped: &mut watch::Receiver<bool>) {
-    // An error is a sender that is gone, which is an end too.
+    // An error means that the sender is gone, which is a shutdown too.
     let _ = stopped.wait_for(|&stopped| stopped).await;
 }
 
@@ -306,7 +314,7 @@ async fn connection(
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
     };
-    // Answers are whole; waiting to join small ones only delays them.
+    // Answers are written whole; Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(TimeoutStream::new(
         stream,
@@ -320,10 +328,11 @@ async fn connection(
             (Arc::clone(&service), slot.phase.clone(), stranger.clone());
         async move { Ok::<_, Infallible>(service.answer(request, &phase, stranger.as_ref()).await) }
     });
-    // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
+    // Twice the limit: `route` answers a head somewhat too large, hyper a huge one.
     let mut builder = http1::Builder::new();
-    // A client may end its side after a request (`nc -N`, HTTP/1.0); it is owed the answer.
-    // hyper's own time-out of heads is off: TimeoutStream has one for heads and another for pauses.
+    // A client may close its sending side after a request (`nc -N`, HTTP/1.0) and still gets the
+    // answer. hyper's own time-out of heads is off: TimeoutStream has one for heads and another for
+    // pauses.
     builder
         .max_buf_size(2 * HEAD_BYTES_MAX)
         .header_read_timeout(None)
@@ -336,7 +345,7 @@ async fn connection(
         () = slot.dismissed() => None,
     };
     let ended = match ended {
-        // Nothing was asked, so nothing is owed.
+        // No request has begun, so no answer is owed.
         None if slot.phase.is_new() => return,
         Some(ended) => ended,
         None => {

@@ -1,14 +1,17 @@
-//! AWS Signature Version 4: is a request signed with the configured key (docs/dynamodb.md 1.6)?
+//! AWS Signature Version 4: verifies that a request is signed with the configured key
+//! (docs/dynamodb.md 1.6).
 //!
-//! The canonical request is rebuilt from what came over the wire: every header named as signed, the query without its signature,
-//! the hash of the body as sent. `Host`, the target and the date must be among the signed headers, else somebody who saw one
-//! request could send another. Any region is taken, as a local database has none of its own.
+//! The canonical request is rebuilt from the received bytes: every header named as signed, the
+//! query without its signature, the hash of the body as sent. `Host`, the target and the date must
+//! be among the signed headers, or else an observer of one request could send another. Any region
+//! is accepted, because a local database has none.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use hmac::digest::InvalidLength;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
 use jiff::civil::DateTime;
@@ -19,9 +22,9 @@ use sha2::{Digest as _, Sha256};
 use crate::codec::calendar;
 use crate::model::clock::Clock;
 
-/// How far a request's date may be from ours.
+/// The limit of the difference between a request's date and ours.
 pub const SKEW_SECONDS_MAX: u64 = 15 * 60;
-/// Longest life of a presigned request: seven days.
+/// The limit of the life of a presigned request: seven days.
 const EXPIRES_SECONDS_MAX: u64 = 7 * 24 * 3600;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -29,7 +32,7 @@ const SERVICE: &str = "dynamodb";
 const TERMINATOR: &str = "aws4_request";
 const SIGNATURE_PARAMETER: &str = "X-Amz-Signature";
 
-/// A signature that does not hold; `Display` is the service's text.
+/// A signature that does not verify; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// UnrecognizedClientException; the others are InvalidSignatureException.
@@ -68,14 +71,14 @@ pub enum SignatureError {
     Mismatch,
 }
 
-/// The one key that is let in.
+/// The one accepted key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     access_key: String,
     secret: String,
 }
 
-/// Without the secret: what is printed for debugging ends in logs.
+/// Omits the secret: debug output ends in logs.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
@@ -84,7 +87,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Not `ACCESS_KEY:SECRET`.
+/// The error of a text that is not `ACCESS_KEY:SECRET`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected ACCESS_KEY:SECRET, the key without '/', ',' or blanks")]
 pub struct BadCredentials;
@@ -105,7 +108,7 @@ impl FromStr for Credentials {
     }
 }
 
-/// What of a request its signature covers.
+/// The parts of a request that its signature covers.
 #[derive(Debug, Clone, Copy)]
 pub struct Signed<'a> {
     pub method: &'a str,
@@ -114,11 +117,11 @@ pub struct Signed<'a> {
     /// The query string as sent.
     pub query: &'a str,
     pub headers: &'a HeaderMap,
-    /// As sent: compressed where it is.
+    /// The body as sent, possibly compressed.
     pub body: &'a [u8],
 }
 
-/// What the `Authorization` header or the query says about the signature.
+/// The signature's parameters in the `Authorization` header or the query.
 #[derive(Debug, Clone)]
 struct Claim {
     algorithm: String,
@@ -126,13 +129,13 @@ struct Claim {
     signed_headers: String,
     signature: String,
     date: String,
-    /// Only presigned requests.
+    /// The life of a presigned request.
     expires: Option<String>,
-    /// The header that holds the date; presigned requests have it in the query.
+    /// The header with the date; presigned requests have it in the query.
     date_header: Option<&'static str>,
 }
 
-/// Checks signatures against one key.
+/// A verifier of signatures with one key.
 #[derive(Debug, Clone)]
 pub struct Verifier {
     credentials: Credentials,
@@ -140,13 +143,15 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier of signatures with `credentials`; `clock` decides which dates are current.
+    /// Creates a verifier of signatures with `credentials`; `clock` decides which dates are
+    /// current.
     #[must_use]
     pub fn new(credentials: Credentials, clock: Arc<dyn Clock>) -> Self {
         Self { credentials, clock }
     }
 
-    /// Checks a request whose signature has all its parts (see [`crate::http::auth::check`]).
+    /// Verifies a request with a signature that has all its parts (see
+    /// [`crate::http::auth::check`]).
     ///
     /// # Errors
     /// [`SignatureError`], the first in the service's order; `Mismatch` does not say of what.
@@ -162,7 +167,7 @@ impl Verifier {
         self.check_time(time, claim.expires.as_deref())?;
         scope.check(time)?;
         claim.covers(request.headers)?;
-        // After all that can be said without a key: a foreign one is told of only where the rest is right.
+        // After all checks that need no key: a foreign key is reported only if the rest is right.
         if scope.access_key != self.credentials.access_key {
             return Err(SignatureError::UnknownKey);
         }
@@ -170,8 +175,9 @@ impl Verifier {
             .decode(claim.signature.as_bytes())
             .map_err(|_| SignatureError::Mismatch)?;
         let canonical = canonical_request(request, &claim.signed_headers);
-        let expected = signature_of(&canonical, &self.credentials.secret, &scope, time);
-        // Compares in a time that does not depend on where the two differ.
+        let expected = signature_of(&canonical, &self.credentials.secret, &scope, time)
+            .map_err(|_| SignatureError::Mismatch)?;
+        // Compared in constant time.
         expected
             .verify_slice(&signature)
             .map_err(|_| SignatureError::Mismatch)
@@ -214,8 +220,9 @@ struct Scope<'a> {
     day: &'a str,
     region: &'a str,
     service: &'a str,
+    // The scope without the key.
     terminator: &'a str,
-    /// Without the key.
+    /// The credential scope as text, after the access key.
     text: &'a str,
 }
 
@@ -225,7 +232,7 @@ impl<'a> Scope<'a> {
         let [access_key, day, region, service, terminator] = parts[..] else {
             return Err(SignatureError::Scope(credential.to_owned()));
         };
-        let text = credential.get(access_key.len() + 1..).unwrap_or_default();
+        let text = &credential[access_key.len() + 1..];
         Ok(Self {
             access_key,
             day,
@@ -236,7 +243,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Is it of this service and of the day of `time`?
+    /// Checks that the scope is of this service and of the day of `time`.
     fn check(&self, time: SignTime) -> Result<(), SignatureError> {
         if self.terminator != TERMINATOR {
             return Err(SignatureError::Terminator);
@@ -256,7 +263,7 @@ impl<'a> Scope<'a> {
 }
 
 impl Claim {
-    /// From the header where there is one, else from the query.
+    /// Reads the parameters from the header if there is one, else from the query.
     fn of(request: &Signed<'_>) -> Self {
         let header = |name: &str| {
             request
@@ -306,7 +313,7 @@ impl Claim {
         }
     }
 
-    /// The headers that make a request this one and no other must be signed.
+    /// Checks that the headers that identify this request are signed.
     fn covers(&self, headers: &HeaderMap) -> Result<(), SignatureError> {
         let needed = [
             Some("host"),
@@ -326,13 +333,21 @@ impl Claim {
     }
 }
 
-/// The signature of a canonical request, ready to be compared.
-fn signature_of(canonical: &[u8], secret: &str, scope: &Scope<'_>, time: SignTime) -> Hmac<Sha256> {
+/// Computes the signature of a canonical request, ready for the comparison.
+///
+/// # Errors
+/// HMAC refuses the key, which it never does.
+fn signature_of(
+    canonical: &[u8],
+    secret: &str,
+    scope: &Scope<'_>,
+    time: SignTime,
+) -> Result<Hmac<Sha256>, InvalidLength> {
     let start = format!("AWS4{secret}").into_bytes();
     let parts = [scope.day, scope.region, scope.service, TERMINATOR];
-    let key = parts.iter().fold(start, |key, part| {
-        hmac(&key, part).finalize().into_bytes().to_vec()
-    });
+    let key = parts.iter().try_fold(start, |key, part| {
+        Ok(hmac(&key, part)?.finalize().into_bytes().to_vec())
+    })?;
     hmac(
         &key,
         &format!(
@@ -369,7 +384,7 @@ fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
     out
 }
 
-/// Without blanks at the ends, and runs of blanks made one.
+/// Appends a value without blanks at its ends, and with runs of blanks collapsed to one.
 fn extend_trimmed(out: &mut Vec<u8>, value: &[u8]) {
     let words = value
         .split(u8::is_ascii_whitespace)
@@ -382,7 +397,7 @@ fn extend_trimmed(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// The path with its segments encoded once more, as every service but S3 has it.
+/// Returns the path with its segments encoded once more, as every service but S3 requires.
 fn canonical_path(path: &str) -> String {
     if path.is_empty() {
         return "/".to_owned();
@@ -390,7 +405,7 @@ fn canonical_path(path: &str) -> String {
     path.split('/').map(encoded).collect::<Vec<_>>().join("/")
 }
 
-/// The parameters but the signature, encoded anew and in order.
+/// Returns the parameters but the signature, encoded anew and sorted.
 fn canonical_query(query: &str) -> String {
     let pairs = query_pairs(query).filter(|(name, _)| name != SIGNATURE_PARAMETER);
     let mut pairs: Vec<(String, String)> = pairs
@@ -411,7 +426,7 @@ fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
         .map(|(name, value)| (decoded(name), decoded(value)))
 }
 
-/// RFC 3986: letters, digits and `-._~` stay.
+/// The escaped characters of RFC 3986: all but letters, digits and `-._~`.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -422,20 +437,19 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
-/// `%2F` to `/`; what is no escape stays, and so does a `+`.
+/// Decodes `%2F` to `/`; an invalid escape stays, and so does a `+`.
 fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
-    // A key of any length is legal for HMAC; the type has no way to say so.
-    let mut mac =
-        Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
+/// Computes an HMAC. A refused key must not become another one, with which a client could sign.
+fn hmac(key: &[u8], text: &str) -> Result<Hmac<Sha256>, InvalidLength> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key)?;
     mac.update(text.as_bytes());
-    mac
+    Ok(mac)
 }
 
-/// Seconds since the epoch.
+/// A time in seconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SignTime(u64);
 
@@ -445,7 +459,7 @@ impl SignTime {
         Self(seconds)
     }
 
-    /// `20150830T123600Z`, or as a `Date` header has it: `Sun, 30 Aug 2015 12:36:00 GMT`.
+    /// Parses `20150830T123600Z`, or the form of a `Date` header: `Sun, 30 Aug 2015 12:36:00 GMT`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let basic = DateTime::strptime("%Y%m%dT%H%M%SZ", text)
@@ -484,7 +498,7 @@ impl SignTime {
         Self(self.0.saturating_sub(seconds))
     }
 
-    /// `20150830`.
+    /// Returns the day as `20150830`.
     #[must_use]
     pub fn day(self) -> String {
         self.to_string()
@@ -501,10 +515,10 @@ impl fmt::Display for SignTime {
     }
 }
 
-/// Names and values in an `Authorization` header, which commas, blanks or both may part.
+/// Returns names and values in an `Authorization` header, separated by commas, blanks or both.
 pub fn parameters(header: &str) -> impl Iterator<Item = (&str, &str)> {
     let members = header.split_once(' ').map_or("", |(_, members)| members);
-    // By bytes: the ones that part are ASCII, and no part of another character is.
+    // Split by bytes: the separators are ASCII, which is no part of another character.
     let parts = members
         .as_bytes()
         .split(|byte| matches!(byte, b',' | b' ' | b'\t'));

@@ -23,7 +23,7 @@ fn header_map(headers: &[(&str, &str)]) -> HeaderMap {
     pairs.collect()
 }
 
-/// A case of the suite: its requests are for a service named "service".
+/// Checks a case of the suite; its requests are for a service named "service".
 #[track_caller]
 fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8], expected: &str) {
     let mut all = header_map(headers);
@@ -45,7 +45,8 @@ fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8],
         SECRET,
         &scope,
         time,
-    );
+    )
+    .unwrap();
     assert_eq!(
         HEXLOWER.encode(&signature.finalize().into_bytes()),
         expected,
@@ -141,7 +142,7 @@ fn the_published_suite_is_signed_as_published() {
     );
 }
 
-/// A request that holds, to be made wrong.
+/// A valid request, to be made invalid.
 #[derive(Clone)]
 struct Case {
     query: String,
@@ -389,7 +390,7 @@ fn scopes_keys_and_signed_headers_must_be_right() {
     );
     check(&with(", ", " "), Ok(()));
     check(&with("us-east-1", "eu-west-1"), Err(MISMATCH));
-    // An expired date comes before the scope's, both before what is not signed.
+    // An expired date comes before the scope's date, and both come before an unsigned header.
     let mut late = with("20150830", "20150829");
     late.authorization = late.authorization.map(|text| text.replace("host;", ""));
     late.now += 3600;

@@ -1,8 +1,9 @@
-//! What the caches hold: items by key, and whole pages of Query and Scan by request, which writes do not touch. All of it is good for a
-//! while, and the least recently used is pushed out.
+//! The two caches: items by key, and whole pages of Query and Scan by request, which writes do not
+//! touch. Entries have a time to live, and the least recently used is evicted.
 //!
-//! A read that missed may come back with an item that a write has replaced meanwhile; it must not overwrite what the write left here.
-//! So a read announces its key, a write takes the announcement away, and only a read whose announcement still stands is kept.
+//! A read that missed may return with an item that a write has replaced meanwhile; it must not
+//! overwrite the entry of the write. So a read announces its key, a write takes the announcement
+//! away, and only a read with a standing announcement fills the cache.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,33 +15,33 @@ use crate::database::prelude::*;
 use crate::model::api::{ConsumedCapacity, QueryRequest, ScanRequest};
 use crate::model::clock::Clock;
 
-/// Counted for an entry beside its item.
+/// The accounted size of an entry beside its item.
 const ITEM_OVERHEAD_BYTES: usize = 100;
 
-/// Table, and the key attributes by name.
+/// A table, and the key attributes by name.
 type Place = (TableName, Item);
 
 #[derive(Debug)]
 struct CachedItems {
-    /// `None`: there is no such item.
+    /// The cached items; `None` is a known absence.
     entries: Timed<Place, Option<Item>>,
-    /// Reads under way, by a number of their own.
+    /// The reads under way, by a unique number.
     fills: HashMap<Place, u64>,
     last_fill: u64,
 }
 
-/// Items by key.
+/// A cache of items by key.
 #[derive(Debug)]
 pub struct ItemCache(Mutex<CachedItems>);
 
-/// A read that missed.
+/// The announcement of a read that missed.
 #[derive(Debug)]
 pub struct Fill {
     place: Place,
     number: u64,
 }
 
-/// What the cache knows of an item.
+/// The result of a lookup.
 #[derive(Debug)]
 pub enum Cached {
     Hit(Option<Item>),
@@ -57,7 +58,7 @@ impl ItemCache {
         }))
     }
 
-    /// Hits and misses.
+    /// Returns hits and misses.
     pub fn counts(&self) -> (u64, u64) {
         self.0.lock().entries.counts()
     }
@@ -74,7 +75,7 @@ impl ItemCache {
         Cached::Miss(Fill { place, number })
     }
 
-    /// The read of a miss ended with this.
+    /// Fills the cache with the result of a read that missed, unless a write came between.
     pub fn fill(&self, fill: Fill, item: Option<Item>) {
         let mut state = self.0.lock();
         if state.end(&fill) {
@@ -82,12 +83,12 @@ impl ItemCache {
         }
     }
 
-    /// The read of a miss failed.
+    /// Ends a read that missed and then failed.
     pub fn abandon(&self, fill: &Fill) {
         self.0.lock().end(fill);
     }
 
-    /// A write left this item, or none.
+    /// Caches the item, or the absence, that a write left.
     pub fn written(&self, table: &TableName, key: Item, item: Option<Item>) {
         let place = (table.clone(), key);
         let mut state = self.0.lock();
@@ -95,7 +96,7 @@ impl ItemCache {
         state.hold(place, item);
     }
 
-    /// A write changed the item to something that is not known here.
+    /// Invalidates an item that a write changed to an unknown state.
     pub fn forget(&self, table: &TableName, key: Item) {
         let place = (table.clone(), key);
         let mut state = self.0.lock();
@@ -103,7 +104,7 @@ impl ItemCache {
         state.entries.remove(&place);
     }
 
-    /// The table is gone.
+    /// Invalidates all items of a table.
     pub fn forget_table(&self, table: &TableName) {
         let mut state = self.0.lock();
         state.fills.retain(|(of, _), _| of != table);
@@ -112,7 +113,8 @@ impl ItemCache {
 }
 
 impl CachedItems {
-    /// Ends a read; does it still stand? A later one of the same key stands for it, a write has taken it away.
+    /// Ends a read; returns true if its announcement still stands: no later read of the same key
+    /// and no write replaced it.
     fn end(&mut self, fill: &Fill) -> bool {
         let stands = self.fills.get(&fill.place) == Some(&fill.number);
         if stands {
@@ -127,12 +129,12 @@ impl CachedItems {
     }
 }
 
-/// Counted for an answer beside the values of its items and of its request.
+/// The accounted size of an answer beside the values of its items and of its request.
 const ANSWER_OVERHEAD_BYTES: usize = 1000;
 
 type Answer = (Vec<Item>, Page);
 
-/// What was asked. Requests that are equal have one answer, whatever they are made of: no text stands for them.
+/// The request of a page. Equal requests share one entry: the structs are compared, not their text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PageKey {
     Query(QueryRequest),
@@ -140,7 +142,7 @@ pub enum PageKey {
 }
 
 impl PageKey {
-    /// DynamoDB bytes of the values in it.
+    /// Returns the DynamoDB bytes of the values in the request.
     fn value_bytes(&self) -> usize {
         let (placeholders, start) = match self {
             Self::Query(request) => (&request.placeholders, &request.exclusive_start_key),
@@ -155,7 +157,7 @@ impl PageKey {
     }
 }
 
-/// Answers of Query and Scan.
+/// A cache of answers of Query and Scan.
 #[derive(Debug)]
 pub struct PageCache {
     answers: Mutex<Timed<PageKey, Arc<Answer>>>,
@@ -163,7 +165,7 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// Answers that are good for `ttl_ms`; 0: not at all.
+    /// Creates a cache of answers with this time to live; 0 disables it.
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
         Self {
             answers: Mutex::new(Timed::new(bytes_max, ttl_ms, clock)),
@@ -171,15 +173,15 @@ impl PageCache {
         }
     }
 
-    /// Hits and misses.
+    /// Returns hits and misses.
     pub fn counts(&self) -> (u64, u64) {
         self.answers.lock().counts()
     }
 
-    /// The page of a request: from here, or by `read`.
+    /// Returns the page of a request: from the cache, or by `read`.
     ///
     /// # Errors
-    /// What `read` failed with; failures are not kept.
+    /// Those of `read`; failures are not cached.
     pub fn page(
         &self,
         request: PageKey,
@@ -199,7 +201,7 @@ impl PageCache {
                 ..page.clone()
             });
         }
-        // As items: a row is there only while it is visited.
+        // Items are collected because a row lives only while it is visited.
         let (items, page) = gather(&mut |keep| {
             read(&mut |row| {
                 keep(row);
@@ -215,7 +217,7 @@ impl PageCache {
         Ok(page)
     }
 
-    /// The table is gone.
+    /// Invalidates all pages of a table.
     pub fn forget_table(&self, table: &TableName) {
         self.answers
             .lock()
@@ -223,7 +225,8 @@ impl PageCache {
     }
 }
 
-/// What is good for a while: entries with the time since when, and how often they were and were not there. The least recently used is pushed out.
+/// An LRU map with a time to live: entries with the time of their insertion, and counters of hits
+/// and misses.
 #[derive(Debug)]
 pub struct Timed<K: Hash + Eq, V> {
     entries: OfBytes<K, (V, u64)>,
@@ -234,7 +237,7 @@ pub struct Timed<K: Hash + Eq, V> {
 }
 
 impl<K: Hash + Eq, V: Clone> Timed<K, V> {
-    /// Entries that are good for `ttl_ms`; 0: until they are pushed out.
+    /// Creates a map with this time to live; 0 means until eviction.
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
         Self {
             entries: OfBytes::new(bytes_max),
@@ -245,12 +248,12 @@ impl<K: Hash + Eq, V: Clone> Timed<K, V> {
         }
     }
 
-    /// Hits and misses.
+    /// Returns hits and misses.
     pub fn counts(&self) -> (u64, u64) {
         (self.hits, self.misses)
     }
 
-    /// What is there and good.
+    /// Returns an entry that has not expired.
     pub fn get(&mut self, key: &K) -> Option<V> {
         let now_ms = self.clock.now_ms();
         let is_good =
@@ -278,7 +281,7 @@ impl<K: Hash + Eq, V: Clone> Timed<K, V> {
         self.entries.remove(key);
     }
 
-    /// Removes the entries that are not to stay.
+    /// Removes the entries for which `stays` is false.
     pub fn retain(&mut self, stays: impl Fn(&K, &V) -> bool) {
         self.entries.retain(|key, (value, _)| stays(key, value));
     }

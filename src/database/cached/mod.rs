@@ -1,14 +1,14 @@
-//! A cache before a database, with the staleness of DAX: to see in a test what an application would see that reads through one
-//! (docs/dynamodb.md 23.4, docs/requirements.md S-01).
+//! A cache before a database with the staleness of DAX, so that a test sees what an application
+//! sees that reads through DAX (docs/dynamodb.md 23.4, docs/requirements.md S-01).
 //!
 //! | | item cache | query cache |
 //! |---|---|---|
-//! | holds | what GetItem and BatchGetItem found by key, also that there is nothing | whole answers of Query and Scan, by request |
+//! | holds | results of GetItem and BatchGetItem by key, also absent items | whole answers of Query and Scan, by request |
 //! | written through | by the writes that pass here | by none: an answer stays until its time is over |
 //! | not seen | writes that went elsewhere: the mount, another process, PartiQL | every write |
 //! | passed by | ConsistentRead, TransactGetItems, PartiQL | ConsistentRead |
 //!
-//! What is answered from here consumes no capacity. It is no faster than the database beneath, which reads from memory.
+//! A hit consumes no capacity. It is no faster than the database beneath, which reads from memory.
 
 mod memory;
 
@@ -24,19 +24,20 @@ use crate::model::api::{
 use crate::model::clock::Clock;
 use memory::{Cached, Fill, ItemCache, PageCache, PageKey};
 
-/// `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
+/// The default of `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
 pub const TTL_MS_DEFAULT: u64 = 300_000;
-/// DynamoDB bytes that each of the two caches holds.
+/// The default size of each of the two caches, in DynamoDB bytes.
 pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
 
-/// How a cache behaves.
+/// The settings of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// How long an item is good, milliseconds; 0 is until it is pushed out.
+    /// The time to live of an item in milliseconds; 0 means until eviction.
     pub item_ttl_ms: u64,
-    /// How long an answer of Query or Scan is good, milliseconds; 0 is not at all.
+    /// The time to live of an answer of Query or Scan in milliseconds; 0 disables the query cache.
     pub query_ttl_ms: u64,
-    /// Of the item cache, and again of the query cache; the least recently used goes first.
+    /// The size of the item cache, and again of the query cache; the least recently used entry is
+    /// evicted first.
     pub bytes: usize,
 }
 
@@ -50,7 +51,7 @@ impl Default for CacheOptions {
     }
 }
 
-/// See the module.
+/// A database behind an item cache and a query cache; see the module.
 pub struct CachedDatabase {
     inner: Arc<dyn Browse>,
     items: Arc<ItemCache>,
@@ -66,7 +67,7 @@ impl std::fmt::Debug for CachedDatabase {
 }
 
 impl CachedDatabase {
-    /// A cache before `inner`.
+    /// Creates a cache before `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Browse>, options: CacheOptions, clock: Arc<dyn Clock>) -> Self {
         let items = Arc::new(ItemCache::new(
@@ -81,7 +82,7 @@ impl CachedDatabase {
         }
     }
 
-    /// Since it was made.
+    /// Returns hits and misses since the cache was created.
     #[must_use]
     pub fn counters(&self) -> CacheCounters {
         let ((item_hits, item_misses), (query_hits, query_misses)) =
@@ -95,22 +96,33 @@ impl CachedDatabase {
     }
 }
 
-/// What a write leaves in the place of an item.
+/// The state of an item after a write: the item, or its absence.
 struct Left(Option<Item>);
+
+/// A write of an item that may be cached.
+struct Written {
+    table: TableName,
+    /// The key attributes by name; `None` if the table's key could not be read, so that the item may be
+    /// any of the table.
+    key: Option<Item>,
+    left: Option<Left>,
+}
 
 impl Database for CachedDatabase {
     fn start(&self, call: Call) {
         match call {
             Call::GetItem(request, done) => self.get(request, done),
             Call::CreateTable(request, done) => {
-                // One of that name may have been dropped past this cache; its items would be the new table's.
+                // A table of that name may have been dropped past this cache; its items would
+                // appear in the new table.
                 self.forget_table(&request.table_name);
                 self.inner.start(Call::CreateTable(request, done));
             }
             Call::DeleteTable(request, done) => {
                 let table = request.table_name.clone();
                 let deleted = self.inner.delete_table(request);
-                // After the delete, which also voids the reads under way: before, they would leave items of a table that is gone.
+                // After the delete, which also voids the reads under way: invalidated earlier, they
+                // would leave items of a deleted table.
                 self.forget_table(&table);
                 done.tell(deleted);
             }
@@ -133,7 +145,7 @@ impl Database for CachedDatabase {
             request_items: Vec::new(),
             ..request.clone()
         };
-        // For each table asked for: its place in the request, and the misses.
+        // For each table with misses: its index in the request, and the misses.
         let mut places: Vec<(usize, Vec<(Item, Fill)>)> = Vec::new();
         let mut has_room = true;
         let mut left_over = vec![Vec::new(); request.request_items.len()];
@@ -247,45 +259,58 @@ impl Database for CachedDatabase {
 }
 
 impl CachedDatabase {
-    /// The key attributes of an item, by name; `None` where the item has no key of the table: the database will say so.
-    fn key_of(&self, table: &TableName, item: &Item) -> Option<Item> {
-        let schema = self.inner.schema(table).ok().flatten()?;
-        Some(item.key(&schema.key)?.to_item(&schema.key))
+    /// Returns the key attributes of an item by name; `None` if there is no such table, or if the item
+    /// lacks its key: the database refuses the write.
+    fn key_of(&self, table: &TableName, item: &Item) -> Result<Option<Item>, Error> {
+        let Some(schema) = self.inner.schema(table)? else {
+            return Ok(None);
+        };
+        Ok(item.key(&schema.key).map(|key| key.to_item(&schema.key)))
     }
 
-    /// Starts a write; the item cache knows of it before who hears of the write and reads here.
-    fn write(&self, call: Call, written: Vec<(TableName, Item, Option<Left>)>) {
+    /// Starts a write. The item cache is updated before the caller gets the outcome and reads here.
+    fn write(&self, call: Call, written: Vec<Written>) {
         let items = Arc::clone(&self.items);
         self.inner.start(call.heard(move |failure| {
-            for (table, key, left) in written {
-                match left {
-                    Some(Left(item)) if failure.is_none() => items.written(&table, key, item),
-                    // Whether it was carried out is not always known: what is not here is never stale.
-                    _ => items.forget(&table, key),
+            for Written { table, key, left } in written {
+                match (key, left) {
+                    (Some(key), Some(Left(item))) if failure.is_none() => {
+                        items.written(&table, key, item)
+                    }
+                    // A failed write may have been applied all the same: an absent entry is never
+                    // stale.
+                    (Some(key), _) => items.forget(&table, key),
+                    (None, _) => items.forget_table(&table),
                 }
             }
         }));
     }
 
-    /// The keys of the items of the cache that a call writes, and what it leaves of each where that is known.
-    fn written(&self, call: &Call) -> Vec<(TableName, Item, Option<Left>)> {
-        // What a batch left unprocessed is told by the answer, too late for the callback: nothing is remembered of several.
+    /// Returns the keys of the items that a call writes, and the state it leaves of each if that is
+    /// known.
+    fn written(&self, call: &Call) -> Vec<Written> {
+        // The unprocessed part of a batch is known only from the answer, too late for the callback:
+        // of several writes, entries are only invalidated.
         let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
         let written = |write: ItemWrite<'_>| {
             let (key, left) = match write.effect {
                 Effect::Put => (
-                    self.key_of(write.table, write.item)?,
+                    self.key_of(write.table, write.item).transpose()?.ok(),
                     Some(Left(Some(write.item.clone()))),
                 ),
-                Effect::Delete => (write.item.clone(), Some(Left(None))),
-                Effect::Update => (write.item.clone(), None),
+                Effect::Delete => (Some(write.item.clone()), Some(Left(None))),
+                Effect::Update => (Some(write.item.clone()), None),
             };
-            Some((write.table.clone(), key, left.filter(|_| is_one)))
+            Some(Written {
+                table: write.table.clone(),
+                key,
+                left: left.filter(|_| is_one),
+            })
         };
         item_writes(call).into_iter().filter_map(written).collect()
     }
 
-    /// A read of some attributes passes by: the cache holds whole items.
+    /// Answers a GetItem. A read of some attributes bypasses the cache, which holds whole items.
     fn get(&self, request: GetItemRequest, done: Done<GetItemResponse>) {
         if request.consistent_read
             || request.projection_expression.is_some()

@@ -1,4 +1,5 @@
-//! The items of a page into a table: batches on their way at once, what was not processed again, what is refused by itself told.
+//! Writes the items of a page to a table: sends batches concurrently, repeats unprocessed items,
+//! and reports items that the table refuses.
 
 use std::sync::mpsc;
 
@@ -15,19 +16,21 @@ use crate::model::error::exception::VALIDATION;
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
 use crate::model::{Error, Item};
 
-/// Bytes of the items of a batch; a request has 16 MB, and base64 and escapes make a body longer than its items.
+/// The size limit of the items in one batch. A request may have 16 MB, and base64 and escapes make
+/// a body longer than its items.
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// An item that the table does not take, and why.
+/// A callback for an item that the table refuses, with the error.
 pub type Rejected<'a> = dyn Fn(&Item, &Error) + Sync + 'a;
 
-/// The items of a batch, kept until it is acknowledged, and what became of it.
+/// The items of a batch, kept until it is acknowledged, and its outcome.
 type Ended = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
 
 /// Puts the items, each at least once.
 ///
 /// # Errors
-/// What fails is not the item's fault, or throttling that does not end; [`Error::Interrupted`]
+/// A failure that is not caused by one item, or endless throttling; [`Error::Interrupted`] if the
+/// caller has stopped waiting.
 pub fn put_all(
     side: &Side,
     items: Vec<Item>,
@@ -49,14 +52,14 @@ pub fn put_all(
                 .wait(&side.caller)
                 .map_err(|error| side.failed(error))?
         {
-            // Alone, the first tells in the service's own words why it is not taken.
+            // A PutItem of the first item alone yields the service's own error text.
             put_one(side, waiting.swap_remove(0), &mut counts, rejected)?;
         }
     }
     Ok(counts)
 }
 
-/// Sends all items once; those that were not processed.
+/// Sends all items once; returns the unprocessed ones.
 fn put_once(
     side: &Side,
     items: Vec<Item>,
@@ -73,16 +76,16 @@ fn put_once(
                     .iter()
                     .map(|of| of.total())
                     .sum::<f64>();
-                waiting.extend(
-                    response
-                        .unprocessed_items
-                        .into_iter()
-                        .flatten()
-                        .filter_map(put_of),
-                );
+                for write in response.unprocessed_items.into_iter().flatten() {
+                    waiting.push(put_of(write).ok_or_else(|| {
+                        side.failed(StoreError::Corrupt(
+                            "an unprocessed delete of a batch of puts",
+                        ))
+                    })?);
+                }
             }
             Err(error) if is_throttled(&error) => waiting.extend(items),
-            // One item of it: which, each by itself tells.
+            // One item of the batch is at fault; single puts tell which.
             Err(error) if is_of_the_item(&error) => {
                 items
                     .into_iter()
@@ -108,7 +111,7 @@ fn is_of_the_item(error: &Error) -> bool {
     )
 }
 
-/// In order, each with at most 25 items and so many bytes.
+/// Splits items into batches in order, each with at most 25 items and [`BATCH_BYTES_MAX`] bytes.
 fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut batches: Vec<Vec<Item>> = Vec::new();
     let mut room = (0, 0);
@@ -126,7 +129,7 @@ fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
     batches
 }
 
-/// All on their way at once, so that they share commits; what became of each.
+/// Sends all batches at once, so that they share commits; returns the outcome of each.
 fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
     let (sender, receiver) = mpsc::channel();
     let count = batches.len();
@@ -143,20 +146,18 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
             return_item_collection_metrics: false,
         };
         let sender = sender.clone();
-        // The receiver waits below; it cannot be gone.
+        // The receiver waits below, so it cannot be gone.
         let done = Done::of(move |outcome| drop(sender.send((place, outcome))));
         side.database.start(Call::BatchWriteItem(request, done));
     }
     drop(sender);
     let mut ended: Vec<Ended> = Vec::with_capacity(count);
     for (place, outcome) in receiver {
-        ended.extend(
-            kept.get_mut(place)
-                .and_then(Option::take)
-                .map(|items| (items, outcome)),
-        );
+        let items = kept.get_mut(place).and_then(Option::take);
+        debug_assert!(items.is_some(), "one outcome for each batch");
+        ended.extend(items.map(|items| (items, outcome)));
     }
-    // Of a database that forgot its answer.
+    // The database dropped the callback without an answer.
     ended.extend(
         kept.into_iter()
             .flatten()

@@ -1,9 +1,11 @@
-//! Two tables compared, in bounded memory: both are read once into a [`Spill`], then what differs there is read again, consistently, so
-//! that nothing is told that is equal by then.
+//! A comparison of two tables in bounded memory: both are read once into a [`Spill`], then keys
+//! that differ there are read again, consistently, so that nothing is reported that is equal by
+//! then.
 //!
-//! A spill has the keys of a table with a digest of each item, on disk: so many that they may not fit into memory, in buckets that do. A
-//! bucket is a file without a name, so that nothing is left of it however the process ends. Both tables of a comparison have the same item
-//! in the same bucket, whatever order their services read them in.
+//! A spill has the keys of a table with a digest of each item on disk, since they may not fit into
+//! memory, in buckets that do. A bucket is an unnamed temporary file, so that nothing is left of it
+//! however the process ends. Both tables of a comparison have the same item in the same bucket,
+//! whatever order their services read them in.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -22,16 +24,17 @@ use crate::model::api::{BatchGetItemRequest, TableKeys};
 use crate::model::limits::BATCH_GET_KEYS_MAX;
 use crate::model::{Key, KeySchema};
 
-/// What differs at one key.
+/// A difference at one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     pub key: Key,
-    /// The item in each table that has it; not equal.
+    /// The item in each table that has it; the two are not equal.
     pub items: [Option<Item>; 2],
 }
 
 impl Difference {
-    /// Attributes that are not the same, by name, as the first table has them and as the second.
+    /// Returns the attributes that differ, by name, with the value in the first table and in the
+    /// second.
     #[must_use]
     pub fn attributes(&self) -> BTreeMap<&str, [Option<&AttributeValue>; 2]> {
         let [one, two] = self
@@ -49,17 +52,17 @@ impl Difference {
     }
 }
 
-/// Called with each difference; `Break` ends the comparison.
+/// A visitor of the differences; `Break` ends the comparison.
 pub type Tell<'a> = dyn FnMut(&Difference) -> ControlFlow<()> + 'a;
 
-/// Two tables with the same key.
+/// A comparison of two tables with the same key.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     pub sides: [Side; 2],
     pub key: KeySchema,
-    /// Items of the larger table, about.
+    /// The approximate number of items of the larger table.
     pub items: u64,
-    /// Of each table.
+    /// The number of segments in which each table is scanned.
     pub segments: u32,
     pub tally: &'a Tally,
 }
@@ -72,7 +75,8 @@ fn io_failed(source: io::Error) -> CopyError {
 }
 
 impl Comparison<'_> {
-    /// Tells each difference, in hash order of the partition keys as this program has it, a collection in the order of its sort keys.
+    /// Reports each difference, in the hash order of the partition keys in this program, and inside
+    /// a collection in sort key order.
     ///
     /// # Errors
     /// Those of the services and of temporary files.
@@ -119,7 +123,7 @@ impl Comparison<'_> {
         self.look_again(suspects, tell).map(drop)
     }
 
-    /// Both tables at once.
+    /// Reads both tables at once.
     fn read(&self, spills: &[Spill; 2]) -> Result<(), CopyError> {
         let [one, two] = spills;
         let [first, second] = &self.sides;
@@ -141,9 +145,7 @@ impl Comparison<'_> {
             self.tally,
             &|_, items: Vec<Item>, page: &Page| {
                 for item in &items {
-                    let key = item.key(&self.key).ok_or_else(|| {
-                        CopyError::Refused(format!("{}: an item without its key", side.name))
-                    })?;
+                    let key = self.key_of_item(side, item)?;
                     spill.add(&self.key, &key, item).map_err(io_failed)?;
                 }
                 let read_units = page.consumed_capacity.total();
@@ -157,7 +159,7 @@ impl Comparison<'_> {
         )
     }
 
-    /// Tells those that still differ.
+    /// Reads these keys again, and reports the items that still differ.
     fn look_again(
         &self,
         keys: Vec<Key>,
@@ -177,7 +179,12 @@ impl Comparison<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The items of these keys that there are.
+    fn key_of_item(&self, side: &Side, item: &Item) -> Result<Key, CopyError> {
+        item.key(&self.key)
+            .ok_or_else(|| CopyError::Refused(format!("{}: an item without its key", side.name)))
+    }
+
+    /// Returns the items of these keys that exist.
     fn get(&self, side: &Side, keys: &[Key]) -> Result<HashMap<Key, Item>, CopyError> {
         let mut waiting: Vec<Item> = keys.iter().map(|key| key.to_item(&self.key)).collect();
         let (mut found, mut patience) = (HashMap::new(), Patience::default());
@@ -202,7 +209,7 @@ impl Comparison<'_> {
                 ..Counts::default()
             });
             for item in read.responses.into_iter().flatten() {
-                found.extend(item.key(&self.key).map(|key| (key, item)));
+                found.insert(self.key_of_item(side, &item)?, item);
             }
             let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
             if left.len() < waiting.len() {
@@ -221,7 +228,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Keys that only one has, or that have another digest, in order.
+/// Returns the keys that only one list has, or that have different digests, in order.
 fn differing(one: Vec<Entry>, two: Vec<Entry>) -> Vec<Vec<u8>> {
     let [one, two] = [one, two].map(BTreeSet::from_iter);
     let mut keys: Vec<Vec<u8>> = one
@@ -232,30 +239,33 @@ fn differing(one: Vec<Entry>, two: Vec<Entry>) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Items of a table in one bucket, about.
+/// The approximate number of items of a table in one bucket.
 const ITEMS_PER_BUCKET: u64 = 100_000;
-/// Two tables have a file each for every bucket, and a process may have 1,024 files open.
+/// The limit of buckets: two tables have a file each for every bucket, and a process may have 1,024
+/// open files.
 const BUCKETS_MAX: u64 = 256;
-/// A key's ordered bytes with every byte escaped, and the two ends.
+/// The size limit of a key's ordered bytes: every byte escaped, and the two terminators.
 const KEY_BYTES_MAX: usize = 8 * 1024;
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// An item: the ordered bytes of its key, and what tells it from another of that key.
+/// An item in a spill: the ordered bytes of its key, and the digest of its content.
 pub type Entry = (Vec<u8>, Digest);
 
 /// The buckets of one table.
 #[derive(Debug)]
 pub struct Spill(Vec<Mutex<BufWriter<File>>>);
 
-/// How many buckets tables of so many items need.
+/// Returns the number of buckets for tables of that many items.
 #[must_use]
 pub fn buckets(items: u64) -> u64 {
     (items / ITEMS_PER_BUCKET + 1).min(BUCKETS_MAX)
 }
 
 impl Spill {
+    /// Creates the temporary files of a spill.
+    ///
     /// # Errors
-    /// The directory for temporary files takes none.
+    /// The directory for temporary files refuses a file.
     pub fn new(buckets: u64) -> io::Result<Self> {
         let bucket = |_| {
             Ok(Mutex::new(BufWriter::with_capacity(
@@ -271,29 +281,26 @@ impl Spill {
     /// Adds an item of that key.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The write to the temporary file fails.
     pub fn add(&self, schema: &KeySchema, key: &Key, item: &Item) -> io::Result<()> {
         let (bytes, place) = key_bytes(key);
         let first: Vec<&str> = schema
             .attributes()
             .map(|attribute| attribute.name.as_str())
             .collect();
-        // Version and time are in the record's header, which is none of the content.
+        // Version and time are in the record's header, which is not part of the content.
         let record = record::encode(item, &first, 0, 0);
         let content = record::Record::parse(&record)
             .map(|record| crate::codec::digest::digest(record.content()));
         let digest = content.map_err(io::Error::other)?;
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        let Some(bucket) = self.0.get(place % self.0.len()) else {
-            return Ok(());
-        };
-        let mut file = bucket.lock();
+        let mut file = self.0[place % self.0.len()].lock();
         file.write_all(&length.to_le_bytes())?;
         file.write_all(&bytes)?;
         file.write_all(&digest)
     }
 
-    /// The buckets of two tables, one after the other, each in the order of its keys.
+    /// Reads the buckets of two tables pair by pair, each in key order.
     pub fn pairs(self, other: Self) -> impl Iterator<Item = io::Result<(Vec<Entry>, Vec<Entry>)>> {
         self.0
             .into_iter()
@@ -302,7 +309,7 @@ impl Spill {
     }
 }
 
-/// The ordered bytes of a key, and a number that all keys of its collection share.
+/// Returns the ordered bytes of a key, and a number that all keys of its collection share.
 fn key_bytes(of: &Key) -> (Vec<u8>, usize) {
     let mut bytes = Vec::new();
     key::encode(&of.partition, &mut bytes);
@@ -316,10 +323,10 @@ fn key_bytes(of: &Key) -> (Vec<u8>, usize) {
     )
 }
 
-/// The key of such bytes.
+/// Decodes a key from its ordered bytes.
 ///
 /// # Errors
-/// They are none.
+/// The bytes are not a key of this schema.
 pub fn key_of(schema: &KeySchema, bytes: &[u8]) -> io::Result<Key> {
     let (partition, rest) =
         key::decode(schema.partition.attribute_type, bytes).map_err(io::Error::other)?;
@@ -354,10 +361,12 @@ fn entries(bucket: Mutex<BufWriter<File>>) -> io::Result<Vec<Entry>> {
         let (mut key, mut digest) = (vec![0; length], Digest::default());
         file.read_exact(&mut key)?;
         file.read_exact(&mut digest)?;
-        left = left.saturating_sub((4 + length + digest.len()) as u64);
+        left = left
+            .checked_sub((4 + length + digest.len()) as u64)
+            .ok_or(io::ErrorKind::InvalidData)?;
         entries.push((key, digest));
     }
-    // A key that was moved while it was read may be there twice: the last is the newest.
+    // A key that moved during the scan may be there twice: the last is the newest.
     entries.sort_by(|one, two| one.0.cmp(&two.0));
     entries.dedup_by(|later, earlier| {
         later.0 == earlier.0 && {

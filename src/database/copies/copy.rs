@@ -1,4 +1,4 @@
-//! One table into another: what is looked at first, what is made, and the copy itself.
+//! A copy of one table into another: the checks before it, the target table, and the copy itself.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,73 +13,73 @@ use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{Error, KeySchema};
 
-/// How often is looked whether a table is gone.
+/// The interval at which a deleted table is polled until it is gone.
 const GONE_PAUSE: Duration = Duration::from_millis(100);
 
-/// What to do with a table of that name that is there.
+/// The treatment of an existing table of the target's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     Refuse,
-    /// Drop it.
+    /// Drop the table first.
     Replace,
-    /// Use it when it is empty.
+    /// Use the table if it is empty.
     Fill,
-    /// Put the items beside its own.
+    /// Put the items beside the existing ones.
     Merge,
 }
 
-/// How a table is copied.
+/// The options of a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     pub existing: Existing,
-    /// Make the table when there is none.
+    /// True if a missing table is created.
     pub create: bool,
-    /// Global indexes and stream after the items.
+    /// True if global indexes and stream are created after the items.
     pub late: bool,
     pub segments: u32,
-    /// Forget where an earlier run stopped.
+    /// True if the progress of an earlier run is discarded.
     pub restart: bool,
-    /// The option that makes it so.
+    /// The command-line option for a restart, for error texts.
     pub anew: &'static str,
 }
 
-/// What a copy comes to, told from the table's counters.
+/// An estimate of a copy, from the table's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
-    /// Of the whole table.
+    /// The items of the whole table.
     pub items: u64,
     pub bytes: u64,
-    /// What is still to be read and to be written.
+    /// The reads and writes still to do.
     pub left: Counts,
 }
 
-/// A copy that nothing was done for yet.
+/// A checked copy that has not begun.
 #[derive(Debug)]
 pub struct Plan {
     from: Side,
     to: Side,
     rules: Rules,
     source: TableDescription,
-    /// Why it is not known is no reason not to copy.
+    /// The TTL attribute of the source table; an error here does not prevent the copy.
     pub expiry: Result<Option<String>, Error>,
     there: Option<TableDescription>,
     path: PathBuf,
     earlier: Option<(Journal, State)>,
 }
 
-/// How a copy ended that did not fail.
+/// The outcome of a copy that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Whole,
-    /// It was asked to stop; the same copy goes on from here.
+    /// The copy was stopped on request; the same copy resumes here.
     Stopped,
 }
 
 impl Plan {
-    /// Looks at both sides and at what an earlier run left at `journal`; nothing is changed.
+    /// Checks both sides and the progress of an earlier run in `journal`, without changes.
     ///
     /// # Errors
-    /// `Refused`: one of them is not as it must be; those of the services and of the journal.
+    /// `Refused` if one of them does not allow the copy; errors of the services and of the journal.
     pub fn new(from: Side, to: Side, rules: Rules, journal: &Path) -> Result<Self, CopyError> {
         let source = definition::describe(&from)?;
         let source = source
@@ -114,7 +114,7 @@ impl Plan {
         Err(CopyError::Refused(format!("{}: {why}", self.to.name)))
     }
 
-    /// Is what an earlier run began what is to be copied now, and still there?
+    /// Checks that an earlier run began the same copy and that its target still exists.
     fn check_earlier(&self, state: &State) -> Result<(), CopyError> {
         let anew = self.rules.anew;
         if state.head.from != self.from.name {
@@ -134,7 +134,7 @@ impl Plan {
             (Some(_), _) => self.refuse(format!(
                 "the table is not the one that the copy was begun with; {anew} begins anew"
             )),
-            // It ended before it noted the table.
+            // The earlier run ended before it recorded the table.
             (None, Some(there)) if !state.head.makes => self.check_key(&there.schema.key),
             (None, Some(there)) if there.item_count == 0 => self.check_key(&there.schema.key),
             (None, Some(_)) => self.refuse(format!(
@@ -155,7 +155,7 @@ impl Plan {
             (Some(there), Existing::Merge) => self.check_key(&there.schema.key),
             (Some(there), Existing::Fill) => {
                 self.check_key(&there.schema.key)?;
-                // Not by its counters, which may be hours old.
+                // A read, not the counters, which may be hours old.
                 let mut request = ScanRequest::new(self.to.table.clone());
                 request.limit = Some(1);
                 let found = self.to.database.scan(&request).map_err(|error| self.to.failed(error))?;
@@ -178,13 +178,13 @@ impl Plan {
         ))
     }
 
-    /// What an earlier run did.
+    /// Returns the counts of an earlier run.
     #[must_use]
     pub fn done(&self) -> Option<Counts> {
         self.earlier.as_ref().map(|(_, state)| state.counts)
     }
 
-    /// What is left to be done.
+    /// Estimates the work that is left.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let (items, bytes) = (self.source.item_count, self.source.table_size_bytes);
@@ -212,6 +212,7 @@ impl Plan {
             })
         });
         let left = Counts {
+            // Eventually consistent reads cost half.
             items: items.saturating_sub(done),
             // Eventually consistent: half.
             read_units: part * bytes as f64 / READ_UNIT_BYTES as f64 / 2.0,
@@ -221,11 +222,12 @@ impl Plan {
         Estimate { items, bytes, left }
     }
 
-    /// Makes the table where it is to be made, copies, and makes what comes after the items. `rejected` hears of items that the table does
-    /// not take; `watch` of indexes that are being made.
+    /// Creates the table if necessary, copies the items, and then creates indexes and stream.
+    /// `rejected` is called with items that the table refuses, `watch` with indexes under
+    /// construction.
     ///
     /// # Errors
-    /// Those of the services and of the journal; the same copy goes on where it was.
+    /// Those of the services and of the journal; the same copy resumes where it was.
     pub fn run(
         self,
         tally: &Tally,
@@ -312,7 +314,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The id of the table that is written, which is made unless it is there.
+    /// Returns the id of the target table, which is created if it does not exist.
     fn target(&self) -> Result<String, CopyError> {
         let table = match definition::describe(&self.to)? {
             Some(there) => there,

@@ -1,8 +1,9 @@
-//! A table's definition, read from one service and made in another.
+//! A table's definition, read from one service and created in another.
 //!
-//! Not taken over is what belongs to the place and not to the table: deletion protection, warm throughput (which costs), a resource policy,
-//! tags. Where a table is copied to a database of one's own, global indexes and the stream are made after the items: an index made late keeps out
-//! what cannot be its key, as it did where it was made, and both cost a copy nothing then.
+//! Settings that belong to the place and not to the table are not copied: deletion protection, warm
+//! throughput (which costs), a resource policy, tags. In a pull to a local database, global indexes
+//! and the stream are created after the items: an index that is created late leaves out items with
+//! an invalid key, as it did in the source, and neither then costs the copy anything.
 
 use std::time::Duration;
 
@@ -19,27 +20,27 @@ use crate::model::error::StoreError;
 use crate::model::schema::WarmThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
 
-/// How often is looked whether a table or index is ready.
+/// The backoff of polls for a table or index that is not ready.
 const LOOK_MIN: Duration = Duration::from_millis(20);
 const LOOK_MAX: Duration = Duration::from_secs(2);
 
-/// Told of the index that is being made.
+/// A callback with the index under construction.
 pub type WatchIndex<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
 
-/// The table as it is; `None` when there is none.
+/// Returns the description of the table; `None` if there is no such table.
 ///
 /// # Errors
-/// Those of the service.
+/// An error of the service, with the side.
 pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
     side.database
         .described(&side.table)
         .map_err(|error| side.failed(error))
 }
 
-/// The attribute that says when an item expires, while that is enabled.
+/// Returns the TTL attribute of the table, if TTL is enabled.
 ///
 /// # Errors
-/// Those of the service.
+/// The service refuses the request or does not answer.
 pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
     let described = side
         .database
@@ -53,7 +54,7 @@ pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
     Ok(described.attribute_name.filter(|_| is_on))
 }
 
-/// The definition as it is made for `to`.
+/// Returns the definition as it is created in `to`, without settings of the place.
 fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
     let mut schema = TableSchema {
         name: to.table.clone(),
@@ -70,16 +71,16 @@ fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
     schema
 }
 
-/// The request that makes such a table.
+/// Returns the CreateTable request of a definition.
 fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
     let json = Document::of(&tables::definition_to_json(schema));
     wire::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
 }
 
-/// Makes the table, and waits until it is there; `late`: without what is made after the items.
+/// Creates the table, and waits until it is active; `late` leaves out global indexes and stream.
 ///
 /// # Errors
-/// Those of the service.
+/// An error of the service, with the side.
 pub fn create(to: &Side, schema: &TableSchema, late: bool) -> Result<TableDescription, CopyError> {
     let mut schema = taken_over(schema, to);
     if late {
@@ -95,7 +96,7 @@ pub fn create(to: &Side, schema: &TableSchema, late: bool) -> Result<TableDescri
     wait(to, &mut |_, _| ())
 }
 
-/// Waits until the table and its indexes are there.
+/// Waits until the table and its indexes are active.
 fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyError> {
     let mut pauses = Pauses::new(LOOK_MIN, LOOK_MAX);
     loop {
@@ -118,10 +119,10 @@ fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyE
     }
 }
 
-/// Makes what the table does not have yet of what comes after the items.
+/// Creates the global indexes and the stream that the table does not have yet.
 ///
 /// # Errors
-/// Those of the service.
+/// An error of the service, with the side.
 pub fn complete(
     to: &Side,
     schema: &TableSchema,
@@ -159,10 +160,11 @@ fn update(to: &Side, request: UpdateTableRequest) -> Result<(), CopyError> {
 
 fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
     let definitions = request(schema)?.global_indexes.unwrap_or_default();
+    // Without the definition, the request would create nothing, and succeed.
     let create = definitions
         .into_iter()
         .find(|definition| definition.name == index.name)
-        .map(Box::new);
+        .ok_or(StoreError::Corrupt("a table's definition"))?;
     let mut request = UpdateTableRequest::new(schema.name.clone());
     let key = schema.key.attributes().chain(index.attributes());
     let mut attributes: Vec<_> = key.cloned().collect();
@@ -170,16 +172,16 @@ fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTabl
     attributes.dedup();
     request.attribute_definitions = Some(attributes);
     request.index_updates = Some(vec![IndexUpdate {
-        create,
+        create: Some(Box::new(create)),
         ..IndexUpdate::default()
     }]);
     Ok(request)
 }
 
-/// Lets items expire by that attribute, unless they do already.
+/// Enables TTL by that attribute, unless it is enabled already.
 ///
 /// # Errors
-/// Those of the service.
+/// An error of the service, with the side.
 pub fn set_expiry(to: &Side, attribute_name: &str) -> Result<(), CopyError> {
     let failed = |error| to.failed(error);
     if expiry(to).map_err(failed)?.as_deref() == Some(attribute_name) {

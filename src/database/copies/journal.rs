@@ -1,11 +1,12 @@
-//! Where each segment of a copy is: a file of lines, each durable before the next page is read.
+//! The journal of a copy: the position of each segment, in a file of lines, each durable before the
+//! next page is read.
 //!
 //! ```text
 //! {"version":1,"from":"http://…/Orders","from_id":"…","segments":8,"makes":true}   what is copied; the table is made
 //! {"to_id":"…"}                                                         the table that is written
 //! {"segment":3,"after":{"id":{"S":"x"}},"counts":{…}}                   a page whose items are all there; after null: the last
 //! ```
-//! A line that was cut short by the end of a process is taken away: its page is read again.
+//! A line that was cut short by the end of a process is removed on open: its page is read again.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -22,17 +23,18 @@ use crate::model::api::TableDescription;
 
 const VERSION: u32 = 1;
 
-/// Segments that a table is read in at once.
+/// The limit of segments in which a table is scanned.
 pub const SEGMENTS_MAX: u32 = 256;
 
-/// The directory in the data directory where journals are.
+/// The directory of the journals in the data directory.
 const DIRECTORY: &str = "copies";
-/// The first word of what names a copy into the data directory.
+/// The first word of the name of a copy into the data directory.
 pub const PULL: &str = "pull";
-/// What is read of a journal for who wants to know whether there is one: its first two lines are shorter.
+/// The length that is read of a journal to find an incomplete pull: its first two lines are
+/// shorter.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;
 
-/// The journal in a data directory of the copy that these words name.
+/// Returns the path of the journal in a data directory, for the copy that these words name.
 #[must_use]
 pub fn path(data: &Path, words: &[&str]) -> PathBuf {
     data.join(DIRECTORY).join(format!(
@@ -41,26 +43,48 @@ pub fn path(data: &Path, words: &[&str]) -> PathBuf {
     ))
 }
 
-/// Says that a table is not whole if a pull into it has not ended.
+/// Returns a sentence that says that a table is incomplete, if a pull into it has not ended.
 #[must_use]
 pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
-    let name = &table.schema.name;
+    let path = path(data, &[PULL, table.schema.name.as_str()]);
+    unfinished_at(&path, table.schema.name.as_str(), |to_id| match to_id {
+        Some(to_id) => to_id == table.table_id,
+        // The copy ended before it recorded the table.
+        None => table.item_count == 0,
+    })
+}
+
+/// Reads the beginning of a journal; `is_it` gets the id of the target table, if it is recorded.
+fn unfinished_at(
+    path: &Path,
+    name: &str,
+    is_it: impl FnOnce(Option<&str>) -> bool,
+) -> Option<String> {
+    let unknown = |error: JournalError| {
+        Some(format!(
+            "whether {name} is whole is not known, as the journal of its pull cannot be read: {error}"
+        ))
+    };
+    let damaged = || unknown(JournalError::Damaged(path.display().to_string()));
     let mut text = Vec::new();
-    File::open(path(data, &[PULL, name.as_str()]))
-        .ok()?
-        .take(HEAD_BYTES_MAX)
-        .read_to_end(&mut text)
-        .ok()?;
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES_MAX).read_to_end(&mut text));
+    match read {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => return unknown(failed(path, error)),
+    }
+    // A copy that has just begun may have written no whole line yet.
     let mut lines = text
-        .split(|&byte| byte == b'\n')
-        .map(|line| serde_json::from_slice(line).ok());
-    let Some(Line::Head(head)) = lines.next()? else {
-        return None;
+        .split_inclusive(|&byte| byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"))
+        .map(serde_json::from_slice);
+    let Ok(Line::Head(head)) = lines.next()? else {
+        return damaged();
     };
     let is_it = match lines.next() {
-        Some(Some(Line::Target { to_id })) => to_id == table.table_id,
-        // It ended before it noted the table.
-        _ => table.item_count == 0,
+        Some(Ok(Line::Target { to_id })) => is_it(Some(&to_id)),
+        Some(_) => return damaged(),
+        None => is_it(None),
     };
     is_it.then(|| {
         let from = head.from.escape_debug();
@@ -68,16 +92,16 @@ pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
     })
 }
 
-/// What was done.
+/// The work of a copy or comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Items read and, by a copy, put.
+    /// Items read and, in a copy, put.
     pub items: u64,
-    /// Read units of what was read.
+    /// Read units of the reads.
     pub read_units: f64,
-    /// Write units of what was put.
+    /// Write units of the puts.
     pub write_units: f64,
-    /// Items that the other side does not take.
+    /// Items that the target refused.
     pub rejected: u64,
 }
 
@@ -90,26 +114,26 @@ impl Counts {
     }
 }
 
-/// Where a segment goes on.
+/// The position at which a segment resumes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Place {
     #[default]
     Start,
-    /// After this key.
+    /// The segment resumes after this key.
     After(Item),
     End,
 }
 
-/// What is copied, and in how many segments.
+/// The identity of a copy, and its number of segments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     version: u32,
-    /// As people are told of it.
+    /// The name of the source table in messages.
     pub from: String,
-    /// `TableId`: another table of the same name has another one.
+    /// `TableId` of the source: another table of the same name has another id.
     pub from_id: String,
     pub segments: u32,
-    /// The table that is written is made for this.
+    /// True if the copy creates the target table.
     pub makes: bool,
 }
 
@@ -150,11 +174,11 @@ pub enum JournalError {
     Damaged(String),
 }
 
-/// What a journal tells.
+/// The state of a copy in its journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub head: Head,
-    /// `TableId` of the table that is written, once it is known.
+    /// `TableId` of the target table, once it is known.
     pub to_id: Option<String>,
     pub places: Vec<Place>,
     pub counts: Counts,
@@ -172,7 +196,7 @@ impl State {
     }
 }
 
-/// An open journal; nobody else copies the same table while it is.
+/// An open journal; its lock excludes other copies of the same table.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -180,10 +204,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, and tells what it says; nothing, when it is new.
+    /// Opens the journal at `path`, and returns its state; `None` if it is new.
     ///
     /// # Errors
-    /// `Busy`: it is open elsewhere. `Damaged`: not a journal. Those of the file.
+    /// `Busy` if it is open elsewhere, `Damaged` if it is not a journal; errors of the file.
     pub fn open(path: &Path) -> Result<(Self, Option<State>), JournalError> {
         let failed = |source| failed(path, source);
         let directory = path.parent().unwrap_or(Path::new("."));
@@ -206,7 +230,7 @@ impl Journal {
             .rposition(|&byte| byte == b'\n')
             .map_or(0, |at| at + 1);
         file.set_len(whole as u64).map_err(failed)?;
-        // Its name is durable before anything is done that only it knows of.
+        // The file's name must be durable before anything is done that only the journal records.
         File::open(directory)
             .and_then(|directory| directory.sync_all())
             .map_err(failed)?;
@@ -221,10 +245,10 @@ impl Journal {
         ))
     }
 
-    /// Begins anew.
+    /// Truncates the journal, and begins a new copy.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The journal cannot be truncated or written.
     pub fn begin(&self, head: Head) -> Result<State, JournalError> {
         self.file
             .lock()
@@ -234,25 +258,28 @@ impl Journal {
         Ok(State::new(head))
     }
 
-    /// Notes which table is written.
+    /// Records the target table.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The journal cannot be written or synced.
     pub fn target(&self, to_id: String) -> Result<(), JournalError> {
         self.append(&Line::Target { to_id })
     }
 
-    /// Notes a page whose items are all there.
+    /// Records a page of which all items are acknowledged.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The journal cannot be written or synced.
     pub fn page(
         &self,
         segment: u32,
         last_key: Option<&Item>,
         counts: Counts,
     ) -> Result<(), JournalError> {
-        let after = last_key.map(typed);
+        let after = last_key
+            .map(typed)
+            .transpose()
+            .map_err(|error| failed(&self.path, error.into()))?;
         self.append(&Line::Page {
             segment,
             after,
@@ -270,10 +297,10 @@ impl Journal {
             .map_err(|source| failed(&self.path, source))
     }
 
-    /// The copy is whole, or nothing of it is wanted any more.
+    /// Removes the journal: the copy is complete, or is discarded.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The file system refuses to remove the file.
     pub fn remove(self) -> Result<(), JournalError> {
         fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))
     }
@@ -286,13 +313,14 @@ fn failed(path: &Path, source: io::Error) -> JournalError {
     }
 }
 
-fn typed(key: &Item) -> Value {
+/// Returns a key as typed JSON. An error must not become `null`, which marks the end of a segment.
+fn typed(key: &Item) -> serde_json::Result<Value> {
     let mut text = Vec::new();
     dynamodb_json::write_item(key, &mut text);
-    serde_json::from_slice(&text).unwrap_or_default()
+    serde_json::from_slice(&text)
 }
 
-/// What whole lines say; the outer `None` when they are none.
+/// Parses whole lines; the outer `None` means that they are damaged.
 fn read(text: &[u8]) -> Option<Option<State>> {
     let mut state: Option<State> = None;
     for line in text
@@ -384,6 +412,39 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().len(), whole as u64);
         journal.remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_unfinished_pull_is_told_and_so_is_a_damaged_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let head =
+            "{\"version\":1,\"from\":\"A\",\"from_id\":\"i\",\"segments\":1,\"makes\":true}\n";
+        let told = |text: Option<String>| {
+            match text {
+                Some(text) => fs::write(&path, text).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            unfinished_at(&path, "T", |to_id| to_id.is_none_or(|id| id == "mine"))
+                .unwrap_or_default()
+        };
+        let unfinished = "T is not whole: a pull of A";
+        let unknown = "whether T is whole is not known";
+        for (text, expected) in [
+            ("", ""),
+            ("{\"version\"", ""),
+            ("x\n", unknown),
+            (head, unfinished),
+            (&format!("{head}{{\"to_id\":\"mi"), unfinished),
+            (&format!("{head}{{\"to_id\":\"mine\"}}\n"), unfinished),
+            (&format!("{head}{{\"to_id\":\"other\"}}\n"), ""),
+            (&format!("{head}x\n"), unknown),
+        ] {
+            let told = told(Some(text.to_owned()));
+            assert!(told.starts_with(expected), "{text:?}: {told}");
+            assert_eq!(told.is_empty(), expected.is_empty(), "{text:?}: {told}");
+        }
+        assert_eq!(told(None), "");
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Tables copied and compared by the operations alone, so that either side may be any service.
+//! Copies and comparisons of tables by DynamoDB operations alone, so that either side may be any
+//! service.
 //!
-//! A copy is a parallel Scan, a thread a segment. The items of a page are put, and only when all of them are acknowledged the
-//! [`journal`] notes where the segment goes on: whatever ends the process, the next run reads at most one page of each segment again,
-//! and puts items again that are there already, which changes nothing. A Scan is no snapshot: what is written meanwhile may be in the copy
-//! or not, item by item.
+//! A copy is a parallel Scan with one thread for each segment. The items of a page are put, and
+//! only when all of them are acknowledged the [`journal`] records where the segment resumes:
+//! however the process ends, the next run reads at most one page of each segment again, and puts
+//! some items a second time, which changes nothing. A Scan is no snapshot: an item that is written
+//! meanwhile may be in the copy or not.
 
 pub mod batches;
 pub mod compare;
@@ -17,14 +19,14 @@ use std::sync::Arc;
 use super::{Database, caller::Caller};
 use crate::model::{Error, TableName};
 
-/// A table of a database.
+/// One side of a copy or comparison: a table of a database.
 #[derive(Clone)]
 pub struct Side {
     pub database: Arc<dyn Database>,
     pub table: TableName,
-    /// How people are told of it: `Orders`, `http://127.0.0.1:8000/Orders`.
+    /// The name in messages: `Orders`, `http://127.0.0.1:8000/Orders`.
     pub name: String,
-    /// For whom it is asked.
+    /// The caller for which the database is asked.
     pub caller: Caller,
 }
 
@@ -34,7 +36,7 @@ impl std::fmt::Debug for Side {
     }
 }
 
-/// Why a copy or a comparison cannot go on: a sentence.
+/// The reason why a copy or comparison cannot go on: a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error("{side}: {error}")]
@@ -61,7 +63,7 @@ impl Side {
         }
     }
 
-    /// The same, asked for a caller who may give up.
+    /// Returns the same side with cancellable waits.
     #[must_use]
     pub fn for_caller(self, caller: &Caller) -> Self {
         let database = self.database.for_caller(caller).unwrap_or(self.database);
@@ -72,7 +74,7 @@ impl Side {
         }
     }
 
-    /// An error of this side's.
+    /// Attributes an error to this side.
     pub(super) fn failed(&self, error: impl Into<Error>) -> CopyError {
         CopyError::Database {
             side: self.name.clone(),

@@ -1,29 +1,33 @@
-//! A parallel Scan, a thread a segment; how far a copy or comparison is, shared by its threads, and how throttled ones wait.
+//! A parallel Scan with one thread for each segment, the progress that its threads share, and the
+//! backoff of throttled requests.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::journal::{Counts, Place};
+use super::journal::{Counts, Place, SEGMENTS_MAX};
 use super::{CopyError, Side};
 use crate::database::caller::{Caller, Pauses};
 use crate::database::prelude::*;
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{ScanRequest, Segment};
+use crate::model::error::StoreError;
 
-/// Called with a segment, the items of its next page and the page; on a thread of that segment.
+/// A callback with a segment, the items of its next page and the page, on the thread of that
+/// segment.
 type EachPage<'a> = dyn Fn(u32, Vec<Item>, &Page) -> Result<(), CopyError> + Sync + 'a;
 
-/// Reads every segment from its place to its end, or until the tally says that all is to end.
+/// Reads every segment from its position to its end, or until the tally stops all threads.
 ///
 /// # Errors
-/// The first of any thread; the others end with their page.
+/// The first error of any thread; the others end with their page.
 pub fn scan(
     side: &Side,
     places: Vec<Place>,
     tally: &Tally,
     each: &EachPage<'_>,
 ) -> Result<(), CopyError> {
+    debug_assert!(places.len() <= SEGMENTS_MAX as usize);
     let total = u32::try_from(places.len()).unwrap_or(u32::MAX);
     thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -40,7 +44,7 @@ pub fn scan(
                 })
             })?);
         }
-        // All have ended before the first error is told.
+        // All threads end before the first error is returned.
         let ended: Vec<_> = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
@@ -68,25 +72,25 @@ fn read(
         let page = patiently(&side.caller, || side.database.scan(&request))
             .map_err(|error| side.failed(error))
             .and_then(|mut read| {
-                each(
-                    segment.index,
-                    read.items.take().unwrap_or_default(),
-                    &read.page,
-                )?;
+                // Taken for an empty page, it would leave its items out of the copy.
+                let items = read.items.take().ok_or_else(|| {
+                    side.failed(StoreError::Corrupt("a page of a scan without its items"))
+                })?;
+                each(segment.index, items, &read.page)?;
                 Ok(read.page)
             });
         match page {
-            // What was given up then is no failure.
+            // A wait that was cancelled by the stop is no failure.
             _ if tally.ends() => return Ok(()),
             page => place = page?.last_evaluated_key.map_or(Place::End, Place::After),
         }
     }
 }
 
-/// Counts of all threads, and whether they are to end.
+/// The counts of all threads, and the flag that stops them.
 pub struct Tally {
     counts: Mutex<Counts>,
-    /// Set by a signal, and by a thread that failed: all end, and give up what they wait for.
+    /// Set by a signal, and by a thread that failed: all threads end, and cancel their waits.
     stop: Arc<AtomicBool>,
     watch: Box<dyn Fn(&Counts) + Send + Sync>,
 }
@@ -98,7 +102,7 @@ impl std::fmt::Debug for Tally {
 }
 
 impl Tally {
-    /// `watch` hears of every page; `stop` may be set at any time.
+    /// Creates a tally. `watch` is called after every page; `stop` may be set at any time.
     pub fn new(stop: Arc<AtomicBool>, watch: impl Fn(&Counts) + Send + Sync + 'static) -> Self {
         Self {
             counts: Mutex::default(),
@@ -121,34 +125,34 @@ impl Tally {
         *self.counts.lock()
     }
 
-    /// Is each thread to end?
+    /// True if each thread must end.
     #[must_use]
     pub fn ends(&self) -> bool {
-        // Relaxed: it orders nothing.
+        // Relaxed: the flag orders nothing else.
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Works for this: on one thread of several, the others end too when it fails.
+    /// Runs a part of the work; a failure stops the other threads.
     ///
     /// # Errors
-    /// Those of the work.
+    /// The error of `work`, after the stop flag is set.
     pub fn work<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         work().inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
     }
 
-    /// For whom the work asks.
+    /// Returns the caller for requests, which stops waiting with this tally.
     #[must_use]
     pub fn caller(&self) -> Caller {
         Caller::Command(Arc::clone(&self.stop))
     }
 }
 
-/// How often a throttled request is repeated without anything done.
+/// The limit of repetitions of a throttled request without progress.
 const ROUNDS_MAX: u32 = 12;
 const DELAY_MIN: Duration = Duration::from_millis(25);
 const DELAY_MAX: Duration = Duration::from_secs(5);
 
-/// Waits of one who was throttled.
+/// The backoff of throttled requests.
 #[derive(Debug)]
 pub struct Patience {
     pauses: Pauses,
@@ -165,10 +169,10 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Sleeps, unless it has done so in vain too often; whether to try again.
+    /// Sleeps for the next pause; returns false if the limit of repetitions is reached.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]
+    /// [`Error::Interrupted`] if the caller has stopped waiting.
     pub fn wait(&mut self, caller: &Caller) -> Result<bool, Error> {
         self.rounds += 1;
         if self.rounds > ROUNDS_MAX {
@@ -178,13 +182,13 @@ impl Patience {
         }
     }
 
-    /// Something was done.
+    /// Resets the backoff after progress.
     pub fn renew(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Was there no capacity left?
+/// True if the request failed for lack of capacity.
 #[must_use]
 pub fn is_throttled(error: &Error) -> bool {
     matches!(
@@ -193,10 +197,10 @@ pub fn is_throttled(error: &Error) -> bool {
     )
 }
 
-/// Calls until it is not throttled, or for long enough.
+/// Calls until the request is not throttled, or the backoff ends.
 ///
 /// # Errors
-/// Those of the call; [`Error::Interrupted`]
+/// Those of the call; [`Error::Interrupted`] if the caller has stopped waiting.
 pub fn patiently<T>(
     caller: &Caller,
     mut call: impl FnMut() -> Result<T, Error>,

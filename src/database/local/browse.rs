@@ -1,4 +1,4 @@
-//! What the filesystem view asks, answered from keys, collections and record headers.
+//! The reads of the filesystem view, answered from keys, item collections and record headers.
 
 use crate::database::prelude::*;
 use std::ops::{Bound, ControlFlow};
@@ -104,7 +104,7 @@ impl Browse for LocalDatabase {
         let Some(address) = address(&source, key) else {
             return Ok(());
         };
-        // First admitted, then charged: what is refused consumes nothing.
+        // First admitted, then charged: a refused read consumes nothing.
         view.admit_item(&source.table, &address)?;
         // A global index has no consistent reads.
         let is_consistent = !source.is_index(IndexKind::Global);
@@ -174,7 +174,7 @@ impl Browse for LocalDatabase {
         };
         let mut places = space.of(source.id());
         if let Some(range) = range {
-            // A collection that a boundary cuts is in both partitions.
+            // A collection that a boundary cuts is listed in both partitions.
             let first = range
                 .from
                 .first_chunk::<{ size_of::<Digest>() }>()
@@ -216,7 +216,8 @@ impl Browse for LocalDatabase {
             } => {
                 let digest = partition_digest(partition);
                 let mut prefix = Space::Entry.at(source.id(), &digest);
-                // Strings and binaries have one encoding, and a prefix may end inside a character.
+                // Strings and binaries have the same encoding, and a prefix may end inside a
+                // character.
                 let sort = sort_prefix
                     .clone()
                     .and_then(|bytes| encode_prefix(&AttributeValue::B(bytes)));
@@ -226,7 +227,7 @@ impl Browse for LocalDatabase {
             Entries::Within(range) => within(source.id(), range),
         };
         let start = after.map(|place| Space::Entry.at(source.id(), &place.0));
-        // One key for all: its room is used again.
+        // One key is filled again for every entry, which saves an allocation each.
         let mut entry = EntryKey {
             index: None,
             base: Key {
@@ -345,7 +346,7 @@ impl Browse for LocalDatabase {
             started.elapsed(),
             page.count,
         );
-        // Timed by its reading, however much later somebody asks for it.
+        // Timed by the read, however much later the page is delivered.
         let settle = move || {
             let settled = engine.view().and_then(|view| bill.settle(&view));
             engine
@@ -417,7 +418,7 @@ impl Browse for LocalDatabase {
 }
 
 impl LocalDatabase {
-    /// Reads what can be read of a source, in one view; nothing while its table comes or goes.
+    /// Reads a source in one view; returns the default while its table is being created or deleted.
     pub(super) fn read<T: Default>(
         &self,
         source: &Source,
@@ -432,7 +433,8 @@ pub(super) fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error
     ReadSource::find(view, &source.table, source.index.as_ref())
 }
 
-/// What can be read of a source; `None` while its table comes or goes: it is there, and shows nothing.
+/// Finds a readable source; `None` while its table is being created or deleted: such a table exists
+/// and shows nothing.
 pub(super) fn readable(view: &View<'_>, source: &Source) -> Result<Option<ReadSource>, Error> {
     match find(view, source) {
         Err(Error::ResourceNotFound) if view.table(&source.table)?.is_some() => Ok(None),
@@ -443,7 +445,7 @@ pub(super) fn readable(view: &View<'_>, source: &Source) -> Result<Option<ReadSo
 /// A visitor of keys and values that can fail.
 type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
 
-/// Walks a range, strictly after `start`; an error of the visitor ends it.
+/// Walks a range, strictly after `start`; an error of the visitor ends the walk.
 fn walk(
     view: &View<'_>,
     range: KeyRange,
@@ -469,7 +471,7 @@ fn within(source: SourceId, range: &PlaceRange) -> KeyRange {
     }
 }
 
-/// The address of an entry; `None` when the key does not have the shape of the source's keys.
+/// Returns the address of an entry; `None` if the key does not have the shape of the source's keys.
 pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddress> {
     match (source.index_view(), &key.index) {
         (None, None) => Some(EntryAddress::of_item(source.id(), &key.base)),
@@ -496,7 +498,8 @@ pub(super) fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<Entr
     Ok(key)
 }
 
-/// [`entry_key`] into the key of another entry of the same source.
+/// Reads the key of a record into the key of another entry of the same source, as [`entry_key`]
+/// does.
 fn read_entry_key(
     source: &ReadSource,
     record: &Record<'_>,
@@ -526,7 +529,8 @@ fn read_entry_key(
     Ok(())
 }
 
-/// Does the source store its collections? In a table without sort key each item is its own.
+/// True if the source stores its item collections. In a table without sort key each item is its own
+/// collection.
 fn is_grouped(source: &ReadSource) -> bool {
     source.index().is_some() || source.table.has_collections()
 }
@@ -553,7 +557,7 @@ pub(super) fn collection_at(
         .transpose()
 }
 
-/// The collection of a walked record.
+/// Returns the item collection of a walked record.
 fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     if is_grouped(source) {
         grouped(source, bytes)
@@ -562,7 +566,7 @@ fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreE
     }
 }
 
-/// A stored collection.
+/// Decodes a stored item collection.
 fn grouped(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     let value = CollectionValue::parse(bytes)?;
     let names: Vec<&str> = source
@@ -580,7 +584,7 @@ fn grouped(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> 
     })
 }
 
-/// The collection that an item of a table without sort key is.
+/// Returns the collection of a single item, in a table without sort key.
 fn alone(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
     let record = Record::parse(bytes)?;
     let key = entry_key(source, &record)?.base;

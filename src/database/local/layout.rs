@@ -1,4 +1,4 @@
-//! Metrics and layout: the engine counts and models them.
+//! Metrics and layout of the local engine, which counts and models them.
 
 use crate::database::prelude::*;
 
@@ -93,7 +93,7 @@ impl Layout for LocalDatabase {
         let Some(found) = readable(&view, source)? else {
             return Ok(None);
         };
-        // Those of a local index are its table's.
+        // A local index shares its table's partitions.
         let found = match found.table.base_of_local_index(found.id()) {
             Some(_) => find(
                 &view,
@@ -218,7 +218,8 @@ fn partition_of(of: &Partitioned, place: &[u8]) -> u32 {
     of.map.partitions()[of.map.position_of(place)].id
 }
 
-/// The sort key values with which an order in a collection begins, as far as it has them.
+/// Decodes the sort key values at the beginning of an order inside an item collection, as far as it
+/// has whole values.
 fn sort_of(types: impl Iterator<Item = KeyAttributeType>, mut order: &[u8]) -> Vec<AttributeValue> {
     let mut values = Vec::new();
     for of in types {

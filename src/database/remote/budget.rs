@@ -1,10 +1,14 @@
-//! What may be spent: a [`Service`] before another that counts what each answer consumed, and holds requests back.
+//! Spending limits: a [`Service`] before another that counts the consumption of each answer, and
+//! delays or refuses requests.
 //!
-//! Units a second are a bucket that fills at that rate up to a second's worth. What a request consumes is known only afterwards, so
-//! the bucket may go below nothing; the next request waits until that is made up for. While a request is under way what it may consume at most
-//! is reserved, and another begins only if the bucket has what all others have reserved: however many ask at a time, they pass the rate by what
-//! one of them consumes. One that would have to wait longer than the time-out is refused as throttled. Money is counted by the prices of
-//! on-demand capacity, and reserved in the same way; once it is spent, nothing is asked any more but what costs nothing.
+//! Units per second are a token bucket that fills at that rate, up to the units of one second. The
+//! consumption of a request is known only afterwards, so the bucket may go negative; the next
+//! request waits until that is made up for. While a request is under way, its maximal consumption
+//! is reserved, and another begins only if the bucket has all reserved units: however many requests
+//! run concurrently, they exceed the rate by the consumption of one. A request that would wait
+//! longer than the time-out is refused as throttled. Money is counted by the prices of on-demand
+//! capacity, and reserved in the same way; once it is spent, only requests that cost nothing are
+//! sent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -28,31 +32,31 @@ use crate::model::layout::{
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 
-/// What may be spent.
+/// The limits of spending.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Units a second.
+    /// Read units per second.
     pub reads: Option<f64>,
-    /// The same.
+    /// Write units per second.
     pub writes: Option<f64>,
-    /// In the currency of the prices, over the life of this.
+    /// Money in the currency of the prices, over the life of this process.
     pub money: Option<f64>,
-    /// How long a request may wait for units.
+    /// The limit of a request's wait for units.
     pub timeout: Duration,
 }
 
-/// What was spent, by all that share it.
+/// The spending of all meters that share it.
 #[derive(Debug, Clone, Default)]
 pub struct Purse(Arc<Mutex<Account>>);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     spent: Units,
-    /// By requests under way.
+    /// The units reserved by requests under way.
     reserved: Units,
 }
 
-/// See the module.
+/// A service with spending limits; see the module.
 pub struct Meter {
     service: Arc<dyn Service>,
     limits: Limits,
@@ -60,7 +64,7 @@ pub struct Meter {
     prices: PriceTable,
     since_ms: u64,
     state: Mutex<State>,
-    /// A request ended.
+    /// Notified when a request ends.
     ended: Condvar,
 }
 
@@ -87,39 +91,44 @@ struct OfTable {
     operations: SumSlots,
 }
 
-/// Units that may be taken.
+/// A token bucket of capacity units.
 #[derive(Debug, Default)]
 struct Bucket {
-    /// Below nothing: what is to be made up for.
+    /// The units that may be taken; negative while consumption is to be made up for.
     level: f64,
-    /// By requests under way.
+    /// The units reserved by requests under way.
     reserved: f64,
     filled: Option<Instant>,
 }
 
 impl Bucket {
-    /// How long a request has to wait; nothing where only others' answers are waited for. `None`: it may begin.
+    /// Fills the bucket, and returns how long a request must wait; zero if it waits only for
+    /// answers of others, `None` if it may begin.
     fn wait(&mut self, per_second: f64, now: Instant) -> Option<Duration> {
         let since = self
             .filled
             .map(|filled| now.saturating_duration_since(filled).as_secs_f64());
+        // A new bucket begins with the units of one second, and none ever holds more.
         self.level = since.map_or(per_second, |seconds| {
             (self.level + seconds * per_second).min(per_second)
         });
         self.filled = Some(now);
+        // A reservation leaves the level alone until its request ends, so the level must cover all
+        // of them.
         if self.level >= self.reserved {
             return None;
         }
+        // The units are there but reserved: only the end of another request helps, not time.
         if self.level >= 0.0 {
             return Some(Duration::ZERO);
         }
-        // Rounded up, so that it is enough when the time has come.
+        // Rounded up, so that the units suffice when the time has come.
         let owed = Duration::try_from_secs_f64(-self.level / per_second).unwrap_or(Duration::MAX);
         Some(owed.saturating_add(Duration::from_millis(1)))
     }
 }
 
-/// What a request under way may consume at most.
+/// The maximal consumption of a request under way, released on drop.
 struct Reservation<'m> {
     meter: &'m Meter,
     kind: Kind,
@@ -129,7 +138,13 @@ struct Reservation<'m> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let (meter, most) = (self.meter, self.most);
-        meter.state.lock().bucket(self.kind).reserved -= most.read + most.write;
+        // The two locks follow each other and are never nested here, so `begin` may nest them.
+        {
+            let mut state = meter.state.lock();
+            let reserved = &mut state.bucket(self.kind).reserved;
+            *reserved -= most.read + most.write;
+            debug_assert!(*reserved > -1e-3, "more released than reserved");
+        }
         meter.purse.0.lock().reserved.add(Units {
             read: -most.read,
             write: -most.write,
@@ -153,13 +168,13 @@ impl Meter {
         }
     }
 
-    /// What is spent here counts with what others spend of that purse.
+    /// Shares the spending of other meters.
     #[must_use]
     pub fn spending(self, purse: Purse) -> Self {
         Self { purse, ..self }
     }
 
-    /// What was spent since the mount began, and what may be.
+    /// Returns the spending since the mount began, and its limits.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let spent = self.purse.0.lock().spent;
@@ -179,7 +194,7 @@ impl Meter {
         self.prices.of_reads(units.read) + self.prices.of_writes(units.write)
     }
 
-    /// Is there money left, but for what is under way?
+    /// True if money is left beside the reservations.
     fn within_budget(&self, account: Account) -> Result<bool, Error> {
         let Some(most) = self.limits.money else {
             return Ok(true);
@@ -214,19 +229,21 @@ impl Meter {
         }
     }
 
-    /// Waits until a request may begin.
+    /// Waits until a request may begin, and reserves its maximal consumption.
     fn begin(&self, caller: &Caller, charged: &Charged) -> Result<Reservation<'_>, Error> {
         let (deadline, kind, most) = (
             Instant::now() + self.limits.timeout,
             charged.kind,
             charged.most(),
         );
+        // Lock order: the bucket state, then the shared account.
         let mut state = self.state.lock();
         loop {
             let (now, limit, mut account) =
                 (Instant::now(), self.limit_of(kind), self.purse.0.lock());
             let has_money = self.within_budget(*account)?;
             let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
+            // Both limits must admit the request before anything is reserved.
             if let (None, true) = (wait, has_money) {
                 state.bucket(kind).reserved += most.read + most.write;
                 account.reserved.add(most);
@@ -238,6 +255,7 @@ impl Meter {
             }
             drop(account);
             let wait = wait.unwrap_or_default();
+            // Refused at once: a wait beyond the time-out could only end in the same refusal.
             if now + wait > deadline {
                 return Err(RemoteError::new(
                     "ThrottlingException",
@@ -246,6 +264,8 @@ impl Meter {
                 )
                 .into());
             }
+            // In slices, so that a caller that stops waiting is noticed. A request that ends wakes
+            // all waiters, because it may have consumed less than it reserved.
             self.ended.wait_for(
                 &mut state,
                 if wait.is_zero() {
@@ -260,11 +280,12 @@ impl Meter {
         }
     }
 
-    /// Counts what a request consumed.
+    /// Counts the consumption of a request.
     fn settle(&self, charged: &Charged, consumed: &Consumed) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
         let mut state = self.state.lock();
         self.purse.0.lock().spent.add(total);
+        // The level may become negative here: the consumption is known only afterwards.
         state.reads.level -= total.read;
         state.writes.level -= total.write;
         for of in &consumed.tables {
@@ -272,14 +293,15 @@ impl Meter {
             for (index, units) in &of.sources {
                 table.count(index.as_ref(), now_ms, *units);
             }
+            // Only answers of Query and Scan have a `Count`.
             if consumed.returned.is_some() {
                 table.count_page(charged, now_ms, consumed);
             }
         }
     }
 
-    /// Counts how it ended.
-    fn ended(&self, charged: &Charged, outcome: Outcome, told: (f64, Option<u64>)) {
+    /// Counts the outcome of a request.
+    fn ended(&self, charged: &Charged, outcome: Outcome, latency_ms: f64, returned: Option<u64>) {
         let Some(table) = charged.table() else { return };
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
         let is_throttled = outcome == Outcome::Throttled;
@@ -289,8 +311,9 @@ impl Meter {
             of.operations.counts(now_ms),
             charged.operation,
             outcome,
-            told,
+            (latency_ms, returned),
         );
+        // The refusal does not name an index, so the table gets the count.
         if is_throttled {
             let usage = &mut of.sources.entry(None).or_default().now(now_ms).usage;
             let throttles = if charged.kind == Kind::Read {
@@ -313,7 +336,7 @@ impl State {
 }
 
 impl OfTable {
-    /// Counts units of the base or an index.
+    /// Counts units of the table or an index.
     fn count(&mut self, index: Option<&IndexName>, now_ms: u64, units: Units) {
         let usage = &mut self
             .sources
@@ -329,7 +352,7 @@ impl OfTable {
         }
     }
 
-    /// Counts a page of what was queried or scanned.
+    /// Counts a page of Query or Scan.
     fn count_page(&mut self, charged: &Charged, now_ms: u64, consumed: &Consumed) {
         let usage = &mut self
             .sources
@@ -349,7 +372,8 @@ impl OfTable {
     }
 }
 
-/// Why a request does not begin: units of that option are lacking, or money, for so long or until others end.
+/// Returns the error text of a request that does not begin: the exhausted option, or the budget,
+/// for this time or until other requests end.
 fn used_up(limit: Option<(f64, &str)>, wait: Duration) -> String {
     let what = limit.map_or("--budget".to_owned(), |(limit, option)| {
         format!("{option} {limit}")
@@ -372,6 +396,8 @@ fn outcome(error: &Error) -> Outcome {
 impl Service for Meter {
     fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error> {
         let Some(charged) = Charged::of(operation, body) else {
+            // Control operations consume no units, but some create what is paid for by the hour:
+            // they are refused once the budget is spent.
             if !is_free(operation) {
                 self.within_budget(*self.purse.0.lock())?;
             }
@@ -379,7 +405,7 @@ impl Service for Meter {
         };
         let reservation = self
             .begin(caller, &charged)
-            .inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
+            .inspect_err(|error| self.ended(&charged, outcome(error), 0.0, None))?;
         let begun = Instant::now();
         let mut answer = self.service.call(caller, operation, body);
         let consumed = match &mut answer {
@@ -387,27 +413,30 @@ impl Service for Meter {
             Err(error) => charged.failed(error),
         };
         self.settle(&charged, &consumed);
+        // Released after the spending is counted: in between, the units would look free.
         drop(reservation);
         let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
         self.ended(
             &charged,
             ended,
-            (begun.elapsed().as_secs_f64() * 1e3, consumed.returned),
+            begun.elapsed().as_secs_f64() * 1e3,
+            consumed.returned,
         );
         answer
     }
 }
 
-/// So long a description is good: its counters change every six hours, its units seldom.
+/// The time for which a description is cached: its counters change every six hours, its units
+/// rarely.
 const KNOWN_FOR: Duration = Duration::from_secs(10);
 
-/// Descriptions, and since when each is known.
+/// Cached descriptions with the time of their arrival.
 type Known = HashMap<TableName, (Instant, Arc<TableDescription>)>;
 
-/// Metrics of a service elsewhere: what this mount itself consumed of it.
+/// The metrics of a remote service: the consumption of this mount itself.
 pub struct RemoteLayout {
     meter: Arc<Meter>,
-    /// Asked for descriptions of tables.
+    /// The database that describes the tables.
     tables: Arc<dyn Database>,
     known: Arc<Mutex<Known>>,
 }
@@ -430,7 +459,7 @@ impl RemoteLayout {
         }
     }
 
-    /// A description that may be some seconds old.
+    /// Returns a description that may be some seconds old.
     fn described(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
         if let Some((_, described)) = self
             .known
@@ -444,6 +473,7 @@ impl RemoteLayout {
             return Ok(None);
         };
         let mut known = self.known.lock();
+        // Expired descriptions go, so that the map stays as small as the set of tables in use.
         known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
         known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));
         Ok(Some(described))
@@ -504,6 +534,8 @@ fn all_sources(
             .get(&index.cloned())
             .map(SumSlots::history)
             .unwrap_or_default();
+        // A local index consumes its table's units; an index without a throughput of its own is
+        // billed with the table too.
         let billing = match (schema.throughput, throughput) {
             (None, _) => Billing::OnDemand,
             (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),
@@ -550,7 +582,7 @@ impl layout::Layout for RemoteLayout {
         })
     }
 
-    /// Of the tables that something was asked of: an account may have very many.
+    /// Returns the metrics of the tables that this mount has used: an account may have very many.
     fn all_metrics(&self) -> Result<Metrics, Error> {
         let counted: Vec<TableName> = self.meter.state.lock().tables.keys().cloned().collect();
         self.metrics(&counted)
@@ -577,7 +609,7 @@ mod tests {
     fn a_bucket_lends_to_one_at_a_time_and_is_paid_back() {
         let (mut bucket, begun) = (Bucket::default(), Instant::now());
         let at = |ms: u64| begun + Duration::from_millis(ms);
-        // A second's worth is there at first.
+        // The bucket begins with the units of one second.
         assert_eq!(bucket.wait(10.0, at(0)), None);
         bucket.reserved = 10.5;
         assert_eq!(bucket.wait(10.0, at(0)), Some(Duration::ZERO));
@@ -586,7 +618,7 @@ mod tests {
         assert!((2_000..=2_002).contains(&wait.as_millis()), "{wait:?}");
         assert!(bucket.wait(10.0, at(1_000)).is_some());
         assert_eq!(bucket.wait(10.0, at(2_001)), None);
-        // However long nothing is taken, a second's worth is all.
+        // An idle bucket never holds more than the units of one second.
         assert_eq!(bucket.wait(10.0, at(900_000)), None);
         assert!((bucket.level - 10.0).abs() < 1e-9);
     }

@@ -1,7 +1,7 @@
 //! The operations of the API, each one request to a service.
 //!
-//! Requests ask for what was consumed, asked or not: whoever is in front counts it. A precondition is none of the API: who has one makes
-//! a condition of it first.
+//! Requests always ask for the consumed capacity, because the layer in front counts it. A
+//! precondition is not part of the API: its owner must turn it into a condition first.
 
 mod requests;
 
@@ -24,10 +24,10 @@ use crate::model::arn;
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::error::QueryError;
 
-/// So many writes are on their way at once; others wait for one of them.
+/// The limit of concurrent writes; further ones wait for a worker.
 const WORKERS_MAX: usize = 16;
 
-/// A service as a database, asked for a caller. Clones are the same client.
+/// A service as a database, for one caller. Clones share the connection.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -36,10 +36,10 @@ pub struct Client {
 
 struct Shared {
     service: Arc<dyn Service>,
-    /// For requests that nobody waits for where they are made.
+    /// The threads for requests that must not block their starter.
     workers: Pool,
     chains: Chains,
-    /// Partition, region and account of its ARNs, once one of them was seen.
+    /// Partition, region and account of the service's ARNs, once one of them was seen.
     home: OnceLock<String>,
 }
 
@@ -57,6 +57,8 @@ impl Client {
         Self {
             shared: Arc::new(Shared {
                 service,
+                // Without a thread the job is dropped, which fails its waiter: the starter may be a
+                // thread that must not block.
                 workers: Pool::new("ddbfs-remote", WORKERS_MAX, WithoutThread::Dropped),
                 chains: Chains::default(),
                 home: OnceLock::new(),
@@ -65,7 +67,7 @@ impl Client {
         }
     }
 
-    /// One request whose body `write` appends, and its answer as `read` understands it.
+    /// Sends one request with a body that `write` appends; returns its answer as decoded by `read`.
     pub(super) fn call<T>(
         &self,
         operation: &'static str,
@@ -82,7 +84,7 @@ impl Client {
         )
     }
 
-    /// One request and its answer, as they are declared.
+    /// Sends a request by its declaration; returns its answer by its declaration.
     pub(super) fn declared<T: Declared>(
         &self,
         operation: &'static str,
@@ -91,7 +93,8 @@ impl Client {
         self.call(operation, |out| wire::ask(request, out), wire::answer)
     }
 
-    /// The same of a stream, which is where the service's ARNs say.
+    /// Sends a request about a stream, with the stream's ARN in the service's partition, region and
+    /// account.
     fn of_stream<T: Declared>(
         &self,
         operation: &'static str,
@@ -109,7 +112,7 @@ impl Client {
         )
     }
 
-    /// Looks at ARNs in the answer's `member`.
+    /// Learns partition, region and account from an ARN in the answer's `member`.
     fn learn(&self, members: Json<'_>, member: &str) {
         if let Some(home) = members
             .get(member)
@@ -121,10 +124,11 @@ impl Client {
         }
     }
 
-    /// Where the service's ARNs say that it is, asked for when nothing said it yet.
+    /// Returns partition, region and account of the service's ARNs, and requests one if none is
+    /// known yet.
     pub(super) fn home(&self, table: &TableName) -> Result<String, Error> {
         let is_unknown = self.shared.home.get().is_none();
-        // Streams outlive their tables.
+        // The table may be deleted: streams outlive their tables.
         if is_unknown
             && self
                 .describe_table(DescribeTableRequest {
@@ -134,17 +138,23 @@ impl Client {
         {
             self.list_streams(ListStreamsRequest::default())?;
         }
-        // Of a service without ARNs, ours do.
-        let own = || arn::home(&arn::table(table)).unwrap_or_default().to_owned();
+        // A service without ARNs gets those of the local engine.
+        let own = || {
+            let table = arn::table(table);
+            debug_assert!(arn::home(&table).is_some(), "{table}");
+            arn::home(&table).unwrap_or_default().to_owned()
+        };
         Ok(self.shared.home.get().cloned().unwrap_or_else(own))
     }
 
-    /// One request about a table, whose answer has its description in `member`, given now.
+    /// Sends a request about a table; returns the description in the answer's `member`, with the
+    /// present time.
     fn ask_table(
         &self,
         operation: &'static str,
         request: &impl Declared,
-        (table, member): (&TableName, &str),
+        table: &TableName,
+        member: &str,
     ) -> Result<TableDescription, Error> {
         self.call(
             operation,
@@ -160,10 +170,12 @@ impl Client {
         member: &str,
     ) -> Result<TableDescription, Error> {
         let described = answer::structure(answer::members(json)?, member)?;
+        // Any description has an ARN, which saves a request for it later.
         if let Some(described) = json.get(member) {
             self.learn(described, "TableArn");
         }
         let name = described.string("TableName").unwrap_or_default();
+        // The answer for another table must not become this table's schema.
         if answer::table_name(name)? != *table {
             return Err(answer::unreadable(format_args!(
                 "it describes {name} where {table} was asked for"
@@ -175,10 +187,10 @@ impl Client {
         })
     }
 
-    /// One page of what `write` asks for after a key or from the start.
+    /// Reads one page: `write` encodes the request for a start key or for the first page.
     ///
     /// # Errors
-    /// As of [`Self::call`]; pages that do not move on.
+    /// As [`Self::call`]; pages that do not advance.
     fn page(
         &self,
         operation: &'static str,
@@ -193,6 +205,8 @@ impl Client {
                 write(key, &mut body);
                 body
             };
+            // The body of a request holds its start key and everything else that distinguishes the
+            // read, so its digest identifies the position.
             self.shared.chains.follow(
                 start.map(|start| body_after(Some(start))),
                 &body_after(Some(last)),
@@ -202,7 +216,8 @@ impl Client {
     }
 }
 
-/// A page goes on behind the item that it starts after: with it again, who goes on after the last item that was shown would never end.
+/// Checks that an item of a page lies behind the page's start key: if it came again, a reader that
+/// continues after the last item shown would never end.
 fn is_behind(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
     match start {
         Some(start)
@@ -217,14 +232,15 @@ fn is_behind(start: Option<&Item>, item: &Item) -> Result<(), &'static str> {
     }
 }
 
-/// The fault of a request that was read, not made.
+/// Fails with the error that the parser of the request recorded.
 fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
     fault.map_or(Ok(()), |fault| Err(*fault))
 }
 
+/// The requested detail of consumed capacity: by table and index, as the metrics need it.
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
-/// How each operation is asked for, as its row says.
+/// Generates the dispatch of each operation to its request, as its row in the table says.
 macro_rules! ask {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
         fn ask(client: &Client, call: Call) {
@@ -248,7 +264,7 @@ macro_rules! ask {
 operations!(ask);
 
 impl Database for Client {
-    /// A write is made where it holds nobody.
+    /// Runs a write on a worker, where it does not block the caller.
     fn start(&self, call: Call) {
         match call.way() {
             Way::Reads | Way::Controls | Way::Passes => ask(self, call),
@@ -273,7 +289,7 @@ impl Database for Client {
         request: &BatchGetItemRequest,
         rows: &mut BatchRows<'_>,
     ) -> Result<BatchGetItemPage, Error> {
-        // Its fault is seen by the service too: all keys are there.
+        // The recorded error needs no check: the service finds it too, since all keys are sent.
         let request = BatchGetItemRequest {
             return_consumed_capacity: DETAIL,
             ..request.clone()
@@ -297,9 +313,11 @@ impl Database for Client {
             .key_condition_expression
             .as_deref()
             .and_then(|text| {
-                // One that cannot be read is refused by the service.
+                // The service refuses a condition that does not parse.
                 KeyConditionShape::parse(text, &mut Scope::new(&request.placeholders)).ok()
             });
+        // A wrong item would appear in another collection's folder, so the service's answer is
+        // checked.
         let fits = |item: &Item| match &shape {
             Some(shape) if !shape.admits(item) => {
                 Err("it has an item that does not fit the key condition")
@@ -347,26 +365,30 @@ impl Database for Client {
     }
 }
 
-/// Reads under way at a time; of one that was pushed out only a page that ends where it begins is found.
+/// The limit of tracked reads. Of an evicted one, only a page that ends where it begins is
+/// detected.
 const CHAINS_MAX: usize = 4096;
 
-/// A chain of pages so far.
+/// The progress of a chain of pages.
 #[derive(Debug, Clone, Copy)]
 struct Chain {
     pages: u64,
     earlier: Digest,
 }
 
-/// Pages of a read that goes on move on: one that ends where an earlier one did would be followed by the same ones for ever.
+/// A detector of cycles in the pages of a read: a page that ends where an earlier one did would be
+/// followed by the same pages forever. The earlier position is replaced at each power of two
+/// (Brent's algorithm).
 #[derive(Debug, Default)]
 pub struct Chains(Mutex<OfEntries<Digest, Chain, CHAINS_MAX>>);
 
 impl Chains {
-    /// A page that began at `start`, or at the first place, ended where the next one begins.
+    /// Records that the page from `start` (`None` is the first page) ended at `next`.
     ///
     /// # Errors
-    /// One before it began there.
+    /// An earlier page of the chain ended at `next` too.
     pub fn follow(&self, start: Option<Vec<u8>>, next: &[u8]) -> Result<(), Error> {
+        // Digests, because bodies are long and 4,096 reads may be tracked.
         let (start, next) = (start.map(|start| digest(&start)), digest(next));
         let mut chains = self.0.lock();
         let mut chain = start
@@ -381,6 +403,8 @@ impl Chains {
             ));
         }
         chain.pages += 1;
+        // The remembered position moves ever further apart, so that a cycle of any length is found
+        // within a few rounds.
         if chain.pages.is_power_of_two() {
             chain.earlier = next;
         }
@@ -393,7 +417,8 @@ impl Chains {
 mod tests {
     use super::*;
 
-    /// How many pages are read of what goes on so, before that is refused.
+    /// Returns the number of pages that are read before the chain ends, or as an error before a
+    /// cycle is found.
     fn pages(next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
         let (chains, mut at, mut pages) = (Chains::default(), None, 0);
         loop {

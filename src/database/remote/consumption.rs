@@ -1,4 +1,5 @@
-//! What a request consumed: `ConsumedCapacity` of its answer, or as much as its size says where the answer does not tell.
+//! The capacity that a request consumed: `ConsumedCapacity` of its answer, or an estimate by size
+//! if the answer lacks it.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ impl Units {
     }
 }
 
-/// Which units a request takes.
+/// The kind of units that a request consumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Read,
@@ -48,28 +49,28 @@ impl Kind {
     }
 }
 
-/// A request that takes units.
+/// A request that consumes capacity units.
 #[derive(Debug)]
 pub struct Charged {
     pub operation: MeteredOperation,
     pub kind: Kind,
-    /// `None`: it cannot be read here.
+    /// The parsed request; `None` if it is not JSON.
     request: Option<Document>,
     bytes: usize,
 }
 
-/// What was consumed of one table: of its base (`None`) and its indexes.
+/// The consumption of one table: of its base (`None`) and of its indexes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfTable {
     pub table: TableName,
     pub sources: BTreeMap<Option<IndexName>, Units>,
 }
 
-/// What an answer says.
+/// The consumption that an answer reports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Consumed {
     pub tables: Vec<OfTable>,
-    /// `ScannedCount` and `Count`, of Query and Scan.
+    /// `ScannedCount` of Query and Scan.
     pub evaluated: u64,
     pub returned: Option<u64>,
 }
@@ -86,12 +87,14 @@ impl Consumed {
 }
 
 impl Charged {
-    /// `None`: the operation takes no units.
+    /// Classifies a request; `None` if the operation consumes no units.
     pub fn of(operation: &str, body: &[u8]) -> Option<Self> {
         use MeteredOperation as Of;
         let operation = Of::ALL
             .into_iter()
             .find(|known| known.name() == operation)?;
+        // A body that is not JSON is sent all the same: the service refuses it, and its length is
+        // counted.
         let request = Document::parse(body.to_vec()).ok();
         let kind = match operation {
             Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => {
@@ -103,7 +106,7 @@ impl Charged {
             | Of::BatchWriteItem
             | Of::TransactWriteItems => Kind::Write,
             Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => {
-                // Statements of one request all read or all write.
+                // All statements of one request read, or all write.
                 let statements = request
                     .as_ref()
                     .map(|request| statements(request.root()))
@@ -127,17 +130,21 @@ impl Charged {
         self.request.as_ref()?.root().get(name)
     }
 
-    /// What it consumes at most: a read as much as its answer may have, a write as much as it is long itself; what it changes in indexes comes
-    /// on top.
+    /// Returns the maximal consumption: of a read by the limit of its answer, of a write by its own
+    /// length; writes to indexes come on top.
     pub fn most(&self) -> Units {
         use MeteredOperation as Of;
         let (bytes, has_one_table) = match self.operation {
             Of::GetItem => (ITEM_BYTES_MAX, true),
             Of::Query | Of::Scan | Of::ExecuteStatement => (PAGE_BYTES_MAX, true),
+            // A transaction prepares and commits, which consumes twice the units.
             Of::TransactGetItems | Of::ExecuteTransaction => (2 * TRANSACTION_BYTES_MAX, false),
+            // A batch may mix consistent and eventually consistent reads, so the larger amount is
+            // reserved.
             _ => (BATCH_GET_BYTES_MAX, false),
         };
         let is_asked = |json: Json<'_>| matches!(json.kind(), JsonKind::Bool(true));
+        // An unreadable request is reserved as a consistent one, which is the larger amount.
         let is_consistent =
             self.request.is_none() || self.member("ConsistentRead").is_some_and(is_asked);
         let part = if has_one_table && !is_consistent {
@@ -151,32 +158,35 @@ impl Charged {
         })
     }
 
-    /// The one table that it names.
+    /// Returns the table, if the request names exactly one.
     pub fn table(&self) -> Option<TableName> {
         table(self.request.as_ref()?.root())
     }
 
-    /// The index that it reads.
+    /// Returns the index that the request reads.
     pub fn index(&self) -> Option<IndexName> {
         IndexName::new(self.member("IndexName")?.as_str()?).ok()
     }
 
-    /// What its answer says was consumed.
+    /// Returns the consumption that the answer reports, or an estimate.
     pub fn answered(&self, answer: &mut Answer) -> Consumed {
         let bytes = answer.bytes();
         let json = answer.json().ok();
         let count = |name: &str| json?.get(name)?.as_number()?.as_u64();
         let told = json.and_then(|json| json.get("ConsumedCapacity"));
-        let told: Vec<OfTable> = match told.map(|told| (told, told.as_list())) {
-            None => Vec::new(),
-            Some((_, Some(tables))) => tables.filter_map(|of| self.of_table(of)).collect(),
-            Some((of, None)) => self.of_table(of).into_iter().collect(),
+        // One unreadable entry voids all: the budget must not count too little.
+        let told: Option<Vec<OfTable>> = match told.map(|told| (told, told.as_list())) {
+            None => None,
+            Some((_, Some(mut tables))) => tables.try_fold(Vec::new(), |mut all, of| {
+                all.push(self.of_table(of)?);
+                Some(all)
+            }),
+            Some((of, None)) => self.of_table(of).map(|of| vec![of]),
         };
-        let tables = if told.is_empty() {
-            self.guessed(bytes)
-        } else {
-            told
-        };
+        // An emulator may leave out the capacity although it was requested.
+        let tables = told
+            .filter(|told| !told.is_empty())
+            .unwrap_or_else(|| self.guessed(bytes));
         Consumed {
             tables,
             evaluated: count("ScannedCount").unwrap_or(0),
@@ -184,9 +194,12 @@ impl Charged {
         }
     }
 
-    /// What it consumed though it failed: a condition that does not hold costs as much as the write.
+    /// Returns the consumption of a failed request: a condition that does not hold costs as much as
+    /// the write.
     pub fn failed(&self, error: &Error) -> Consumed {
         let may_have_written = match error {
+            // An interrupted caller does not know the outcome, and the service may have executed
+            // the write.
             Error::ConditionalCheckFailed { .. }
             | Error::TransactionCanceled(_)
             | Error::Interrupted => true,
@@ -211,39 +224,45 @@ impl Charged {
             .filter_map(|name| of.get(name)?.as_object())
         {
             for (name, units) in indexes.iter() {
-                sources.insert(Some(IndexName::new(name).ok()?), self.units(units));
+                sources.insert(Some(IndexName::new(name).ok()?), self.units(units)?);
             }
         }
+        // Without the detail by index, the object itself has the table's units.
         let base = of.get("Table").or_else(|| sources.is_empty().then_some(of));
-        base.and_then(|base| sources.insert(None, self.units(base)));
+        if let Some(base) = base {
+            sources.insert(None, self.units(base)?);
+        }
         Some(OfTable {
             table: table(of)?,
             sources,
         })
     }
 
-    fn units(&self, of: Json<'_>) -> Units {
+    /// Returns the units of a table or index; `None` if they are missing or no amount.
+    fn units(&self, of: Json<'_>) -> Option<Units> {
         let count = |name: &str| {
             of.get(name)
                 .and_then(Json::as_f64)
                 .filter(|count| count.is_finite() && *count >= 0.0)
         };
         match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
-            (None, None) => self.kind.units(count("CapacityUnits").unwrap_or(0.0)),
-            (read, write) => Units {
+            // `CapacityUnits` does not say which kind of units it counts; the operation does.
+            (None, None) => Some(self.kind.units(count("CapacityUnits")?)),
+            (read, write) => Some(Units {
                 read: read.unwrap_or(0.0),
                 write: write.unwrap_or(0.0),
-            },
+            }),
         }
     }
 
-    /// By the bytes of the answer, or of the request.
+    /// Estimates the consumption by the bytes of the answer, or of the request.
     fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
         let units = match self.kind {
+            // As an eventually consistent read, which is the default.
             Kind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
             Kind::Write => self.bytes.div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };
-        // Of several tables it is not known which; it counts for the mount as of the first.
+        // The shares of several tables are unknown; all of it counts for the first.
         let of_batch =
             || arn::table_named(self.member("RequestItems")?.as_object()?.keys().next()?).ok();
         let table = self
@@ -264,7 +283,7 @@ fn table(json: Json<'_>) -> Option<TableName> {
     arn::table_named(json.get("TableName")?.as_str()?).ok()
 }
 
-/// The first table that is named anywhere in a transaction.
+/// Returns the first table that is named anywhere in a transaction.
 fn first_table(json: Json<'_>) -> Option<TableName> {
     match json.kind() {
         JsonKind::Object(of) => table(json).or_else(|| of.values().find_map(first_table)),
@@ -298,7 +317,7 @@ mod tests {
         check("UpdateItem", "{}", indexes, (0.0, 4.0));
         let list = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":4},{"TableName":"arn:aws:dynamodb:eu-central-1:1:table/Pots","CapacityUnits":1}]}"#;
         check("BatchGetItem", "{}", list, (5.0, 0.0));
-        // A transaction that is asked for again with its token reads.
+        // A transaction that is sent again with its token reads.
         let again = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":2,"ReadCapacityUnits":2,"Table":{"ReadCapacityUnits":2,"CapacityUnits":2}}]}"#;
         check("TransactWriteItems", "{}", again, (2.0, 0.0));
         check(
@@ -335,6 +354,17 @@ mod tests {
             "{}",
             (0.0, 1.0),
         );
+        for damaged in [
+            r#"{"TableName":"Pets"}"#,
+            r#"{"TableName":"Pets","CapacityUnits":-1}"#,
+        ] {
+            check(
+                "PutItem",
+                r#"{"TableName":"Pets"}"#,
+                &format!(r#"{{"ConsumedCapacity":{damaged}}}"#),
+                (0.0, 1.0),
+            );
+        }
         check(
             "TransactGetItems",
             r#"{"TransactItems":[{"Get":{"TableName":"Pets"}}]}"#,

@@ -1,12 +1,14 @@
-//! A database that is another service's: the operations of the API over whatever transports them, and a mount's questions answered by them.
+//! A database at a remote service: the operations of the API over a transport, and a mount's reads
+//! answered by those operations.
 //!
 //! ```text
-//! browse     what a mount asks, by the operations alone
+//! browse     the reads of a mount, by the operations alone
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
 //! shards     the shards of a stream as one
-//! service    what transports a body and brings the answer
-//! budget     a Service before another: limits, and what was spent, also as metrics             consumption  what a request consumed
-//! aws/       a Service over HTTP: credentials, signatures, time-outs, repeats
+//! service    the transport of a request body and its answer
+//! budget     a Service before another: limits and spending, also as metrics
+//! consumption  the capacity that a request consumed
+//! aws/       a Service over HTTP: credentials, signatures, time-outs, retries
 //! ```
 
 pub mod aws;

@@ -1,4 +1,4 @@
-//! What a client speaks through: a transport to a service with the API.
+//! The transport of a client to a service with the DynamoDB API.
 
 use crate::codec::json::JsonError;
 use crate::codec::json::document::{Document, Json, is_json};
@@ -6,22 +6,24 @@ use crate::codec::wire::answer;
 use crate::database::caller::Caller;
 use crate::model::Error;
 
-/// Takes the body of a request to a service and brings the body of its answer. Blocks; knows nothing of what is in them.
+/// A blocking transport: sends the body of a request to a service and returns the body of its
+/// answer, without knowledge of either.
 pub trait Service: Send + Sync {
-    /// Sends the request of an operation, `GetItem`; the operations of DynamoDB Streams too. The answer is waited for as long as the caller
-    /// wants it.
+    /// Sends the request of an operation, such as `GetItem`; also those of DynamoDB Streams. Waits
+    /// for the answer as long as the caller waits.
     ///
     /// # Errors
-    /// What the service answered instead, as [`crate::codec::wire::answer::read_error`] tells it, or why there is no answer.
+    /// The service's refusal, as [`crate::codec::wire::answer::read_error`] decodes it, or the
+    /// reason why there is no answer.
     fn call(&self, caller: &Caller, operation: &'static str, body: &[u8]) -> Result<Answer, Error>;
 
-    /// How often the service throttled what was then asked again, so far.
+    /// Returns the number of throttled requests that were retried so far.
     fn throttles(&self) -> u64 {
         0
     }
 }
 
-/// The body of an answer, which is read once, however many look at what is in it.
+/// The body of an answer, parsed at most once for all its readers.
 #[derive(Debug)]
 pub struct Answer(Body);
 
@@ -39,13 +41,10 @@ impl From<Vec<u8>> for Answer {
 }
 
 impl Answer {
-    /// What is in it.
-    ///
-    /// # Errors
-    /// It is no JSON.
+    /// Returns the parsed body; fails if it is not valid JSON.
     pub fn json(&mut self) -> Result<Json<'_>, Error> {
         if let Body::Unread(text) = &mut self.0 {
-            // What is no JSON may be wanted as it came.
+            // A body that is not JSON is kept for callers that want it as it came.
             self.0 = match Document::parse(text.clone()) {
                 Ok(document) => Body::Read(document),
                 Err(error) => Body::Unreadable(error, std::mem::take(text)),
@@ -58,7 +57,7 @@ impl Answer {
         }
     }
 
-    /// Bytes of its text.
+    /// Returns the length of the text in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.0 {
@@ -67,7 +66,7 @@ impl Answer {
         }
     }
 
-    /// True if there is nothing in it but JSON.
+    /// True if the body is a JSON text and nothing else.
     #[must_use]
     pub fn is_json(&self) -> bool {
         match &self.0 {
@@ -76,7 +75,7 @@ impl Answer {
         }
     }
 
-    /// As it came.
+    /// Returns the text as it came.
     #[must_use]
     pub fn into_text(self) -> Vec<u8> {
         match self.0 {
@@ -86,7 +85,8 @@ impl Answer {
     }
 }
 
-/// Does the operation leave everything as it is, by its name? One that nobody knows may write. What PartiQL does is in its statements.
+/// True if the operation changes nothing, judged by its name. An unknown operation may write. The
+/// effect of PartiQL is in its statements.
 #[must_use]
 pub fn is_read(operation: &str) -> bool {
     const READS: [&str; 7] = [
@@ -101,7 +101,8 @@ pub fn is_read(operation: &str) -> bool {
     READS.iter().any(|read| operation.starts_with(read))
 }
 
-/// Does it cost nothing, however often it is asked? What makes something that is paid for by the hour is not free.
+/// True if the operation costs nothing, however often it is requested. An operation that creates
+/// something with an hourly price is not free.
 #[must_use]
 pub fn is_free(operation: &str) -> bool {
     const FREE: [&str; 6] = [
@@ -115,7 +116,7 @@ pub fn is_free(operation: &str) -> bool {
     operation.starts_with("Describe") || operation.starts_with("List") || FREE.contains(&operation)
 }
 
-/// The statements of PartiQL that a request has.
+/// Returns the PartiQL statements of a request.
 #[must_use]
 pub fn statements(json: Json<'_>) -> Vec<&str> {
     let list = |member: &str| json.get(member).and_then(Json::as_list).unwrap_or_default();
@@ -126,7 +127,7 @@ pub fn statements(json: Json<'_>) -> Vec<&str> {
         .collect()
 }
 
-/// Does the statement leave everything as it is?
+/// True if the statement changes nothing.
 #[must_use]
 pub fn is_select(statement: &str) -> bool {
     statement

@@ -1,9 +1,10 @@
-//! The shards of a stream as one: the service ends a shard after some hours, and has several side by side; who follows a stream reads
-//! one iterator.
+//! The shards of a stream as one: the service ends a shard after some hours, and has several side
+//! by side; a follower of the stream reads one iterator.
 //!
-//! A shard is read from its beginning when the one that it goes on from was read to its end, so that the changes of an item are in their
-//! order. An iterator says in itself where every shard is. One that expired is asked for again after the last record given: of shards
-//! side by side, records that were not read by then and have a smaller number are missed.
+//! A shard is read from its beginning when its parent was read to its end, so that the changes of
+//! an item are in their order. The iterator's text holds the position in every shard. An expired
+//! iterator is requested again after the last record returned: of parallel shards, records that
+//! were unread by then and have a smaller number are missed.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,19 +16,20 @@ use crate::model::api::{
 use crate::model::error::StreamError;
 use crate::model::{Error, TableName};
 
-/// What the one is called.
+/// The id of the combined shard.
 const ALL: &str = "shardId-00000000000000000000-00000000";
-/// How an iterator over all begins, as none of a service does.
+/// The first character of an iterator over all shards; no service's iterator begins with it.
 const MARK: char = '{';
 
-/// A place in a stream.
+/// A position in a stream.
 #[derive(Serialize, Deserialize)]
 struct Place {
     table: TableName,
     label: String,
-    /// Records before this time are passed over; milliseconds since the epoch.
+    /// The time in milliseconds since the epoch before which records are skipped.
     since_ms: u64,
-    /// Shards that are read, with their iterators; none at the end of one whose followers are not told of yet.
+    /// The shards that are read, with their iterators; `None` at the end of a shard with children
+    /// that the service does not report yet.
     shards: Vec<(String, Option<String>)>,
 }
 
@@ -39,12 +41,12 @@ impl Place {
         }
     }
 
-    fn text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+    fn text(&self) -> Result<String, Error> {
+        serde_json::to_string(self).map_err(|_| StreamError::Iterator.into())
     }
 }
 
-/// Streams with the shards that the service has.
+/// Streams with the real shards of the service.
 pub trait Streams {
     fn describe_stream(
         &self,
@@ -57,7 +59,7 @@ pub trait Streams {
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error>;
 }
 
-/// All shards that the service tells of, page by page; the answer without them.
+/// Describes a stream with all its shards, page by page.
 fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamResponse, Error> {
     let mut shards = Vec::new();
     loop {
@@ -69,6 +71,7 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
             children_of: None,
         };
         let mut answer = service.describe_stream(request)?;
+        // An empty page with a continuation would be requested again forever.
         let has_more = answer.last_evaluated_shard_id.take().is_some() && !answer.shards.is_empty();
         shards.append(&mut answer.shards);
         if !has_more {
@@ -77,15 +80,16 @@ fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamRes
     }
 }
 
-/// The stream with one shard; none behind it.
+/// Describes a stream with one shard, and none after it.
 ///
 /// # Errors
-/// Those of the service.
+/// The service refuses the request or does not answer.
 pub fn describe(
     service: &dyn Streams,
     request: &DescribeStreamRequest,
 ) -> Result<DescribeStreamResponse, Error> {
     let answer = whole(service, &request.stream)?;
+    // The combined shard stays open as long as any shard is open or may still come.
     let is_open = answer.status == StreamStatus::Enabled
         || answer
             .shards
@@ -103,6 +107,7 @@ pub fn describe(
         parent_shard_id: None,
         range: ShardRange { starting, ending },
     };
+    // The combined shard is the only one, without successors and children.
     let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
     let shards = starting
         .filter(|_| !is_behind)
@@ -112,10 +117,10 @@ pub fn describe(
     Ok(DescribeStreamResponse { shards, ..answer })
 }
 
-/// An iterator over all shards; over one, if it is named.
+/// Returns an iterator over all shards, or over one if the request names it.
 ///
 /// # Errors
-/// Those of the service.
+/// The service refuses the request or does not answer.
 pub fn iterator(
     service: &dyn Streams,
     request: GetShardIteratorRequest,
@@ -125,6 +130,7 @@ pub fn iterator(
     }
     let shards = whole(service, &request.stream)?.shards;
     let since_ms = if let ShardPosition::AtTimestamp(ms) = request.position {
+        // The creation time of records has whole seconds.
         ms / 1000 * 1000
     } else {
         0
@@ -151,11 +157,11 @@ pub fn iterator(
         shards,
     };
     Ok(GetShardIteratorResponse {
-        shard_iterator: place.text(),
+        shard_iterator: place.text()?,
     })
 }
 
-/// The shards to begin with, and where in each.
+/// Returns the shards to begin with, and the position in each.
 fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)> {
     let of = |wanted: &dyn Fn(&Shard) -> bool, position| -> Vec<(&str, ShardPosition)> {
         shards
@@ -165,16 +171,19 @@ fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)
             .collect()
     };
     match position {
+        // A closed shard gets no more records.
         ShardPosition::Latest => of(&|shard| shard.range.ending.is_none(), ShardPosition::Latest),
-        // The service has no iterator by time.
+        // The service has no iterator by time, so records are skipped here.
         ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => of(
             &|shard| parent(shards, shard).is_none(),
             ShardPosition::TrimHorizon,
         ),
         ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
+            // The shards that contain the number are read from there. Later shards are read from
+            // their beginning, unless they come up as children of a shard that is read.
             let mut begun = of(&|shard| has(shard, number), position);
             if begun.is_empty() {
-                // The service says what is wrong with the number.
+                // The service's refusal says what is wrong with the number.
                 return shards
                     .first()
                     .map(|shard| (shard.shard_id.as_str(), position))
@@ -205,10 +214,10 @@ fn has(shard: &Shard, number: SequenceNumber) -> bool {
     shard.range.starting <= number && !is_before(shard, number)
 }
 
-/// The next records of all shards, at most as many as asked for.
+/// Returns the next records of all shards, at most as many as requested.
 ///
 /// # Errors
-/// Those of the service.
+/// `Iterator` if the iterator is malformed; errors of the service.
 pub fn records(
     service: &dyn Streams,
     request: GetRecordsRequest,
@@ -223,6 +232,7 @@ pub fn records(
         let limit = request
             .limit
             .map(|limit| limit.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX)));
+        // With the limit reached, a shard keeps its iterator for the next call.
         if let Some(shard_iterator) = iterator.take_if(|_| limit != Some(0)) {
             let answer = service.get_records(GetRecordsRequest {
                 shard_iterator,
@@ -237,20 +247,22 @@ pub fn records(
             *iterator = answer.next_shard_iterator;
         }
     }
-    // Another is first the next time, so that a busy one leaves room for others.
+    // The next call begins with another shard, so that a busy one does not starve the others.
     if !place.shards.is_empty() {
         place.shards.rotate_left(1);
     }
     go_on(service, &mut place)?;
     records.sort_by_key(|record| record.sequence_number);
-    let next_shard_iterator = (!place.shards.is_empty()).then(|| place.text());
+    let next_shard_iterator = (!place.shards.is_empty())
+        .then(|| place.text())
+        .transpose()?;
     Ok(GetRecordsResponse {
         records,
         next_shard_iterator,
     })
 }
 
-/// Puts in the place of shards that were read to their end those that go on from them.
+/// Replaces shards that were read to their end by their children.
 fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
     if place.shards.iter().all(|(_, iterator)| iterator.is_some()) {
         return Ok(());
@@ -275,6 +287,8 @@ fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
                 Some(service.get_shard_iterator(request)?.shard_iterator),
             ));
         }
+        // A closed shard without visible children stays, because the service may not report its
+        // child yet; in a disabled stream there will be none.
         let is_told = shards.len() > before;
         if iterator.is_some() || (!is_told && answer.status == StreamStatus::Enabled) {
             shards.push((shard_id, iterator));
@@ -294,7 +308,7 @@ mod tests {
     use crate::model::Item;
     use crate::model::api::{Origin, StreamEvent, StreamRecord, StreamViewType};
 
-    /// Shards with the numbers of their records, told of one by one; a page of records has two.
+    /// Shards with the numbers of their records, described one at a time; a page has two records.
     struct Family {
         shards: Mutex<Vec<(Shard, Vec<u64>)>>,
         status: StreamStatus,
@@ -325,7 +339,7 @@ mod tests {
         (shard, records.to_vec())
     }
 
-    /// A record of the second of its number.
+    /// Returns a record created in the second of its number.
     fn record(number: u64) -> StreamRecord {
         StreamRecord {
             event_id: String::new(),
@@ -396,7 +410,7 @@ mod tests {
                 }
                 ShardPosition::AtSequenceNumber(number) => from(&|other| other >= number),
                 ShardPosition::AfterSequenceNumber(number) => from(&|other| other > number),
-                // As the service.
+                // The service refuses this too.
                 ShardPosition::AtTimestamp(_) => return Err(StreamError::Iterator.into()),
             };
             Ok(GetShardIteratorResponse {
@@ -447,7 +461,8 @@ mod tests {
         .shard_iterator)
     }
 
-    /// What there is to read, at most three at once; and the iterator behind it, after a page or two without records.
+    /// Reads all records, at most three at once, until some pages are empty; returns them and the
+    /// last iterator.
     fn read(family: &Family, iterator: Option<String>) -> (Vec<u64>, Option<String>) {
         let (mut numbers, mut next, mut empty) = (Vec::new(), iterator, 0);
         while empty < 3 {
@@ -554,7 +569,7 @@ mod tests {
         family.shards.lock().unwrap()[1].1.push(28);
         let (numbers, next) = read(&family, next);
         assert_eq!(numbers, [28]);
-        // The shard ends before anybody is told of the one that goes on from it.
+        // The shard ends before the service reports its child.
         family.shards.lock().unwrap()[1].0.range.ending = Some(SequenceNumber::of(29));
         let (numbers, next) = read(&family, next);
         assert_eq!((numbers.len(), next.is_some()), (0, true));

@@ -1,4 +1,5 @@
-//! One request and its answer: signed, sent on a connection that is kept, read within bounds, its checksum held against it.
+//! One HTTP request and its answer: signed, sent on a pooled connection, read within bounds,
+//! verified against its checksum.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, SystemTime};
@@ -23,32 +24,36 @@ use super::place::{OpenError, Place};
 use crate::database::remote::service;
 use crate::model::limits::{BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX};
 
-/// Less than servers wait for the next request, so that seldom one is sent into a connection that just ends.
+/// The idle time-out of pooled connections: less than that of servers, so that a request rarely
+/// meets a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(20);
-/// For a connection; the AWS SDKs' own.
+/// The connect time-out, as in the AWS SDKs.
 const CONNECT: Duration = Duration::from_millis(3_100);
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 const CHECKSUM: &str = "x-amz-crc32";
-/// Where some errors have their name.
+/// The header in which some services name the error.
 const ERROR_TYPE: &str = "x-amzn-errortype";
 const PROGRAM: &str = concat!("ddbfs/", env!("CARGO_PKG_VERSION"));
 
-/// A client whose connections are made so.
+/// An HTTP client over this connector.
 type Over<C> = Client<HttpsConnector<C>, Full<Bytes>>;
 
-/// How a place is reached.
+/// The route to an endpoint.
 #[derive(Debug)]
 enum Way {
     Straight(Over<HttpConnector>),
-    /// Through a proxy that is asked to CONNECT.
+    /// A proxy with the CONNECT method.
     Tunnel(Over<Tunnel<HttpConnector>>),
 }
 
 impl Way {
+    /// Chooses the route to an endpoint.
+    ///
     /// # Errors
-    /// `https://` without certificates of authorities.
+    /// `https://` without any root certificates on this machine.
     fn to(place: &Place, tcp: HttpConnector) -> Result<Self, OpenError> {
         let builder = HttpsConnectorBuilder::new();
+        // Plain HTTP goes straight to the endpoint, and its root certificates are never used.
         if !place.is_encrypted() {
             return Ok(Self::Straight(client(
                 builder
@@ -63,6 +68,7 @@ impl Way {
             .map_err(OpenError::Certificates)?
             .https_only()
             .enable_http1();
+        // The environment's HTTPS_PROXY and NO_PROXY decide, as in AWS's own programs.
         let Some(proxy) = Matcher::from_env().intercept(place.uri()) else {
             return Ok(Self::Straight(client(builder.wrap_connector(tcp))));
         };
@@ -91,21 +97,25 @@ where
         .build(connector)
 }
 
-/// The connections to one place.
+/// The connections to one endpoint.
 #[derive(Debug)]
 pub struct Connections {
     way: Way,
-    /// So long may pass without a byte.
+    /// The limit of time without a received byte.
     silence: Duration,
 }
 
 impl Connections {
+    /// Prepares connections; opens none.
+    ///
     /// # Errors
-    /// `https://` without certificates of authorities.
+    /// `https://` without any root certificates on this machine.
     pub fn new(place: &Place, timeout: Duration) -> Result<Self, OpenError> {
         let silence = timeout / 2;
         let mut tcp = HttpConnector::new();
+        // Lets `https` URIs through to the TLS layer above.
         tcp.enforce_http(false);
+        // A request is written whole: Nagle's algorithm would only delay it.
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT.min(silence)));
         Ok(Self {
@@ -114,10 +124,10 @@ impl Connections {
         })
     }
 
-    /// Sends a request and reads its answer, of so many bytes at most.
+    /// Sends a request and reads its answer, of at most `bytes_max` bytes.
     ///
     /// # Errors
-    /// There is none.
+    /// The request was not sent, its answer was lost, or the answer is too long.
     pub async fn send(
         &self,
         request: hyper::Request<Full<Bytes>>,
@@ -129,6 +139,8 @@ impl Connections {
             .map_err(|_| self.silent())?;
         let response = answered.map_err(|error| {
             let why = with_cause(&error);
+            // Without a connection the service cannot have seen the request; any later failure
+            // leaves that open.
             if error.is_connect() {
                 Fault::Unsent(why)
             } else {
@@ -143,7 +155,8 @@ impl Connections {
             .and_then(|name| Some(name.to_str().ok()?.to_owned()));
         let body = self.read(response, bytes_max, deadline).await?;
         match checksum {
-            Some(told) if told != crc32fast::hash(&body) => {
+            // A damaged answer counts as lost: the service may have executed the request.
+            Some(told) if told != Some(crc32fast::hash(&body)) => {
                 Err(Fault::Lost("the answer's checksum is wrong".to_owned()))
             }
             _ if status >= 400 => Ok(Answer {
@@ -174,7 +187,7 @@ impl Connections {
                 Ok(())
             }
         };
-        // What it says of its length is at least what comes.
+        // The stated length is a lower bound of the received one.
         check(incoming.size_hint().lower())?;
         loop {
             let frame = timeout_at(self.patience(deadline), incoming.frame()).await;
@@ -194,7 +207,7 @@ impl Connections {
         }
     }
 
-    /// Until when the next bytes may come.
+    /// Returns the deadline for the next bytes.
     fn patience(&self, deadline: Instant) -> Instant {
         deadline.min(Instant::now() + self.silence)
     }
@@ -204,11 +217,13 @@ impl Connections {
     }
 }
 
-fn checksum(headers: &HeaderMap) -> Option<u32> {
-    headers.get(CHECKSUM)?.to_str().ok()?.parse().ok()
+/// Returns the checksum, if the answer has one; `Some(None)` is one that cannot be read.
+fn checksum(headers: &HeaderMap) -> Option<Option<u32>> {
+    let header = headers.get(CHECKSUM)?;
+    Some(header.to_str().ok().and_then(|text| text.parse().ok()))
 }
 
-/// When the service answered, by its own clock.
+/// Returns the time of the answer by the service's clock.
 fn time(headers: &HeaderMap) -> Option<SystemTime> {
     let text = headers.get(DATE)?.to_str().ok()?;
     Some(
@@ -219,7 +234,8 @@ fn time(headers: &HeaderMap) -> Option<SystemTime> {
     )
 }
 
-/// The body of a refusal with its name in it, which some services tell in a header alone: `Name:http://…`, a namespace before it or not.
+/// Adds the error's name to the body of a refusal. Some services send it in a header alone:
+/// `Name:http://…`, with or without a namespace before it.
 fn named(header: Option<&str>, body: Vec<u8>) -> Vec<u8> {
     let name = header
         .and_then(|header| header.split(':').next()?.rsplit('#').next())
@@ -242,10 +258,10 @@ fn named(header: Option<&str>, body: Vec<u8>) -> Vec<u8> {
     };
     let mut members = members.unwrap_or_else(text);
     members.insert("__type".to_owned(), name.into());
-    serde_json::to_vec(&members).unwrap_or(body)
+    Value::Object(members).to_string().into_bytes()
 }
 
-/// What hyper says, and what caused it, which says more.
+/// Returns hyper's message with its innermost cause, which says more.
 fn with_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(cause) = innermost.source() {
@@ -259,10 +275,10 @@ fn with_cause(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// The request as it goes out, signed at `now`.
+/// Builds and signs the HTTP request; `now` is the time of the signature.
 ///
 /// # Errors
-/// It cannot be signed.
+/// The reason why it cannot be signed, as text.
 pub fn sign(
     request: &Request,
     place: &Place,
@@ -305,16 +321,17 @@ pub fn sign(
     Ok(signed)
 }
 
-/// What makes a transaction one that is done once.
+/// The member that makes a transaction idempotent.
 pub const TOKEN: &str = "ClientRequestToken";
-/// With which a failed condition shows the item.
+/// The member that makes a failed condition return the item.
 pub const ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
-/// Of an answer that is not DynamoDB's.
+/// The length to which an answer that is not DynamoDB's is cut in messages.
 const SHOWN_CHARACTERS_MAX: usize = 200;
-/// Of what a service says of a refusal: its own texts are shorter, an item that it repeats too.
+/// The length to which a refusal's text is cut: the service's own texts are shorter, even with an
+/// item in them.
 const WORDS_CHARACTERS_MAX: usize = 4 * 1024;
 
-/// What is asked.
+/// An operation and its request body.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub operation: &'static str,
@@ -322,8 +339,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// With a token, if it is a transaction that has none.
+    /// Creates a request; a transaction without an idempotency token gets one.
     pub fn new(operation: &'static str, body: &[u8]) -> Self {
+        // The token is made once per request, so that its retries carry the same one.
         let is_transaction = matches!(operation, "TransactWriteItems" | "ExecuteTransaction");
         let tokened = if is_transaction {
             with_member(body, TOKEN, || token().into())
@@ -336,8 +354,8 @@ impl Request {
         }
     }
 
-    /// Bytes of its answer at most. What there is of items in it, a page of 1 MB or a batch of 16, may be ten times as long as JSON:
-    /// `{"S":""},` is a byte.
+    /// Returns the size limit of the answer in bytes. Its items, a page of 1 MB or a batch of 16
+    /// MB, may be ten times as long in JSON: `{"S":""},` stands for one byte.
     pub fn answer_bytes_max(&self) -> usize {
         let is_of_many = ["Batch", "Transact", "Execute"]
             .iter()
@@ -349,12 +367,12 @@ impl Request {
         }
     }
 
-    /// Does it leave everything as it is?
+    /// True if the request changes nothing.
     pub fn is_read(&self) -> bool {
         service::is_read(self.operation)
     }
 
-    /// Does it do the same when it is done twice?
+    /// True if the request is idempotent.
     pub fn is_repeatable(&self) -> bool {
         const WRITES: [&str; 5] = [
             "PutItem",
@@ -366,10 +384,13 @@ impl Request {
         self.is_read() || WRITES.contains(&self.operation)
     }
 
-    /// From now on a failed condition shows the item; false when it does so already, or there is no condition.
+    /// Makes a failed condition return the item from now on; returns false if it does already, or
+    /// if there is no condition.
     pub fn show_item(&mut self) -> bool {
         let is_conditional =
             || object(&self.body).is_some_and(|body| body.contains_key("ConditionExpression"));
+        // Of the retried writes only these can have a condition: a transaction is protected by its
+        // token.
         if !matches!(self.operation, "PutItem" | "DeleteItem") || !is_conditional() {
             return false;
         }
@@ -378,60 +399,61 @@ impl Request {
     }
 }
 
-/// The members of a body.
+/// Parses the members of a body.
 pub fn object(body: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(body).ok()
 }
 
-/// An object with one member more, if it lacks that.
+/// Returns the body with one member added; `None` if it has that member already.
 fn with_member(body: &[u8], name: &str, value: impl FnOnce() -> Value) -> Option<Bytes> {
     let mut members = object(body)?;
     if members.contains_key(name) {
         return None;
     }
     members.insert(name.to_owned(), value());
-    serde_json::to_vec(&members).ok().map(Bytes::from)
+    Some(Value::Object(members).to_string().into())
 }
 
-/// Nobody else's: 128 bits from the system's keys.
+/// Returns a unique token: 128 random bits of the system.
 fn token() -> String {
     format!("{:016x}{:016x}", random(), random())
 }
 
-/// Of all its bits.
+/// Returns 64 random bits.
 pub fn random() -> u64 {
+    // The standard library keys each `RandomState` differently, from the system's random numbers.
     RandomState::new().hash_one(0)
 }
 
-/// What came back.
+/// A received answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,
-    /// By the service's clock, if it tells.
+    /// The time by the service's clock, if the answer has it.
     pub time: Option<SystemTime>,
 }
 
-/// Why nothing came back.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody saw the request.
+    /// The request did not reach the service.
     Unsent(String),
-    /// Somebody may have, and done it.
+    /// The request may have reached the service and been executed.
     Lost(String),
-    /// Somebody did, and answered more than is taken: another time it would be as much.
+    /// The service answered with more than is accepted; a retry would too.
     TooLong(String),
 }
 
-/// What a refusal says.
+/// The content of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// The exception without its namespace; empty where the answer is not DynamoDB's.
+    /// The exception without its namespace; empty if the answer is not DynamoDB's.
     pub exception: String,
     pub message: String,
 }
 
-/// Reads a refusal.
+/// Decodes a refusal.
 pub fn words(answer: &Answer) -> Words {
     let json: Option<Value> = serde_json::from_slice(&answer.body).ok();
     let member = |name: &str| {
@@ -462,6 +484,7 @@ pub fn words(answer: &Answer) -> Words {
     let exception = name.rsplit('#').next().unwrap_or_default().to_owned();
     Words {
         exception,
+        // Services spell the member both ways.
         message: member("message")
             .or_else(|| member("Message"))
             .unwrap_or_default(),

@@ -1,18 +1,19 @@
-//! A DynamoDB endpoint over HTTP: [`Service`] with credentials, signatures, connections that are kept, time-outs and repeats.
+//! A DynamoDB endpoint over HTTP: a [`Service`] with credentials, signatures, pooled connections,
+//! time-outs and retries.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | our threads block, the HTTP client does not | a runtime of two threads works for all who wait: [`Aws::call`] |
-//! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
-//! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
-//! | who asked may be killed meanwhile | the [`Caller`] is asked while it waits |
-//! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: `InVain` |
-//! | the clock of this machine is wrong | a refusal for that says the right time, by which requests are signed from then on |
-//! | credentials end | `place` fetches them again a minute before, and after the service called them expired |
+//! | our threads block, the HTTP client does not | a runtime of two threads serves all waiting threads: [`Aws::call`] |
+//! | a lost answer leaves open whether a write was executed | `repeat`: the requests that may be retried, and the distinction of a write that was executed from one that was refused |
+//! | an endpoint that hangs | every request, with all its retries, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
+//! | the calling thread may be killed meanwhile | the wait polls the [`Caller`] |
+//! | the kernel looks a name up again, in the same system call, when the answer was an error | a second wait for a request that just timed out fails at once: `InVain` |
+//! | the clock of this machine is wrong | a refusal for that tells the right time, by which requests are signed from then on |
+//! | credentials expire | `place` fetches them again a minute before, and after the service reports them as expired |
 //!
 //! ```text
-//! place    what is given, endpoint, region, credentials      exchange   one request, one answer
-//! repeat   what is asked again, and when
+//! place    options, endpoint, region, credentials      exchange   one request, one answer
+//! repeat   the retry policy
 //! ```
 
 mod exchange;
@@ -40,10 +41,10 @@ pub use place::{AwsOptions, OpenError, TIMEOUT};
 use place::{Identities, Place};
 use repeat::{Attempts, Next, Why};
 
-/// A service that is asked over HTTP.
+/// A service over HTTP.
 #[derive(Debug)]
 pub struct Aws {
-    /// `None` only while it is dropped.
+    /// The runtime; `None` only while `Aws` is dropped.
     runtime: Option<Runtime>,
     asked: Arc<Asked>,
 }
@@ -59,7 +60,8 @@ struct Asked {
     in_vain: InVain,
 }
 
-/// Seconds that the service's clock is ahead of ours, as far as it matters to it.
+/// The seconds that the service's clock is ahead of ours, once the service refused a signature for
+/// it.
 #[derive(Debug, Default)]
 struct Skew(AtomicI64);
 
@@ -77,7 +79,7 @@ impl Skew {
         self.0.store(ahead, Ordering::Relaxed);
     }
 
-    /// By the service's clock.
+    /// Returns the time by the service's clock.
     fn now(&self) -> SystemTime {
         let (now, ahead) = (SystemTime::now(), self.0.load(Ordering::Relaxed));
         let span = Duration::from_secs(ahead.unsigned_abs());
@@ -91,10 +93,8 @@ impl Skew {
 }
 
 impl Aws {
-    /// Finds endpoint, region and credentials. Asks the service nothing.
-    ///
-    /// # Errors
-    /// What is missing, and what to do.
+    /// Finds endpoint, region and credentials; an error names the missing setting. Sends no request
+    /// to the service.
     pub fn open(options: &AwsOptions) -> Result<Self, OpenError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -119,13 +119,13 @@ impl Aws {
         })
     }
 
-    /// The endpoint, as messages name it.
+    /// Returns the endpoint as messages name it.
     #[must_use]
     pub fn endpoint(&self) -> String {
         self.asked.place.to_string()
     }
 
-    /// What requests are signed for.
+    /// Returns the region for which requests are signed.
     #[must_use]
     pub fn region(&self) -> &str {
         &self.asked.place.region
@@ -134,7 +134,7 @@ impl Aws {
 
 impl Drop for Aws {
     fn drop(&mut self) {
-        // Waits for nothing: dropped where a runtime works, waiting would be a panic.
+        // Does not wait for the tasks: a blocking drop inside another runtime would panic.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -147,6 +147,7 @@ impl Service for Aws {
             return Err(given_up());
         };
         let again = InVain::of(caller, operation, body);
+        // Fails at once if the same thread just waited in vain for the same request.
         if let Some(error) = again
             .as_ref()
             .and_then(|again| self.asked.in_vain.take(again))
@@ -157,12 +158,13 @@ impl Service for Aws {
         let (request, asked) = (Request::new(operation, body), Arc::clone(&self.asked));
         let (sender, receiver) = sync_channel(1);
         let task = runtime.spawn(async move {
-            // Nobody listens any more when who asked has given up.
+            // The receiver is gone if the caller has stopped waiting.
             let _ = sender.send(asked.ask(request).await);
         });
         let answer = caller.receive(&receiver).inspect_err(|_| task.abort())?;
-        // Without one the task ended without a word: it panicked, or the runtime ends.
+        // No message means that the task panicked, or that the runtime is shutting down.
         let answer = answer.unwrap_or_else(|| Err(given_up()));
+        // Only a long wait is remembered: after a quick failure the second request may succeed.
         if let (Some(again), Err(error)) = (again, &answer)
             && begun.elapsed() >= self.asked.timeout / 2
         {
@@ -180,6 +182,7 @@ fn given_up() -> Error {
     RemoteError::unreachable("the request was given up: this ddbfs is ending").into()
 }
 
+// Sends a request, with retries, until there is an answer or the time is over.
 impl Asked {
     /// Asks until there is an answer or the time is over.
     async fn ask(&self, mut request: Request) -> Result<Vec<u8>, Error> {
@@ -195,9 +198,12 @@ impl Asked {
                     return Err(answer::read_error(answer.status, &answer.body));
                 }
                 Next::Again { why, delay } => {
+                    // Logged before the deadline is checked, so that a time-out by throttling is
+                    // explained.
                     self.throttling.say(&self.place, &request, &why);
                     if Instant::now() + delay >= deadline {
-                        // The time may end within an attempt: what the service said before says more than its silence.
+                        // The time may end within an attempt: the service's last refusal then says
+                        // more than its silence.
                         let why = last
                             .filter(|_| request.is_read() && Instant::now() >= deadline)
                             .unwrap_or(why);
@@ -207,9 +213,11 @@ impl Asked {
                     if let Some(time) = why.service_time() {
                         self.skew.learn(time);
                     }
+                    // The next attempt fetches new credentials.
                     if why.is_expired() {
                         self.identities.forget().await;
                     }
+                    // Only a throttling explains a later time-out better than the silence does.
                     last = Some(why).filter(|why| why.throttled().is_some());
                     tokio::time::sleep(delay).await;
                 }
@@ -220,7 +228,7 @@ impl Asked {
         }
     }
 
-    /// Asks once.
+    /// Sends a request once.
     async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answer, Fault> {
         let identity = self.identities.get().await.map_err(Fault::Unsent)?;
         let signed = exchange::sign(request, &self.place, &identity, self.skew.now())
@@ -231,9 +239,10 @@ impl Asked {
     }
 }
 
-/// Who asks the same so soon is the kernel, not a program that tries again.
+/// The time within which a repeated request comes from the kernel, not from a program that tries
+/// again.
 const AT_ONCE: Duration = Duration::from_secs(3);
-/// Threads that wait at a time.
+/// The limit of remembered failures, one for each waiting thread.
 const NOTED_MAX: usize = 64;
 
 /// A request of a thread.
@@ -243,12 +252,13 @@ pub struct Of {
     request: Digest,
 }
 
-/// Requests that were waited for in vain.
+/// Requests that timed out a moment ago, with their errors.
 #[derive(Debug, Default)]
 pub struct InVain(Mutex<VecDeque<(Of, Instant, Error)>>);
 
+// Returns the identity of a request, if it reads and a thread of a program waits for it.
 impl InVain {
-    /// The request, if it reads and a program waits for it.
+    /// Returns the identity of a request, if it reads and a thread of a program waits for it.
     pub fn of(caller: &Caller, operation: &str, body: &[u8]) -> Option<Of> {
         let Caller::Thread { id, .. } = caller else {
             return None;
@@ -259,7 +269,7 @@ impl InVain {
         })
     }
 
-    /// It was waited for, and this came of it.
+    /// Remembers the error of a request that was waited for.
     pub fn note(&self, of: Of, error: Error) {
         let mut noted = self.0.lock();
         noted.push_back((of, Instant::now(), error));
@@ -268,19 +278,20 @@ impl InVain {
         }
     }
 
-    /// What came of it a moment ago; told once.
+    /// Returns the error of the same request a moment ago, once.
     pub fn take(&self, of: &Of) -> Option<Error> {
         let mut noted = self.0.lock();
+        // An older entry belongs to a system call that has ended.
         noted.retain(|(_, at, _)| at.elapsed() < AT_ONCE);
         let at = noted.iter().position(|(noted, ..)| noted == of)?;
         noted.remove(at).map(|(.., error)| error)
     }
 }
 
-/// So often at most.
+/// The minimum interval of log messages about throttling.
 const SAID_EVERY: Duration = Duration::from_secs(10);
 
-/// Says in the log that the service throttles, not each time.
+/// Rate-limited log messages about throttling, and a counter of retries.
 #[derive(Debug, Default)]
 pub struct Throttling {
     said: Mutex<Said>,
@@ -290,23 +301,23 @@ pub struct Throttling {
 #[derive(Debug, Default)]
 struct Said {
     at: Option<Instant>,
-    /// Since then.
+    /// The throttled requests since the last message.
     count: u64,
 }
 
 impl Throttling {
-    /// Requests that were throttled and are asked again, so far.
+    /// Returns the number of throttled requests that were retried so far.
     pub fn repeats(&self) -> u64 {
         self.repeats.load(Ordering::Relaxed)
     }
 
-    /// One more, if that is why it is asked again.
+    /// Counts a retry, if it is for throttling.
     pub fn count(&self, why: &Why) {
         self.repeats
             .fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
     }
 
-    /// A request is tried again; says so if it was throttled.
+    /// Logs a retry, if it is for throttling and the last message is old enough.
     pub fn say(&self, place: &Place, request: &Request, why: &Why) {
         let Some(exception) = why.throttled() else {
             return;

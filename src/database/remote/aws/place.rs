@@ -1,5 +1,5 @@
-//! Where a service is and as whom it is asked: endpoint, region and credentials, found as AWS's own programs find them. Credentials are
-//! fetched again before they end.
+//! The endpoint, region and credentials of a service, found as AWS's own programs find them.
+//! Credentials are fetched again before they expire.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -20,10 +20,10 @@ use aws_types::service_config::ServiceConfigKey;
 use hyper::Uri;
 use tokio::sync::Mutex;
 
-/// What is asked without a region where an endpoint is given: emulators take any.
+/// The region for a given endpoint without one: emulators take any.
 const ANY_REGION: &str = "us-east-1";
 
-/// See the module.
+/// An endpoint with its region; see the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub region: String,
@@ -31,7 +31,7 @@ pub struct Place {
     streams: Uri,
 }
 
-/// The endpoint.
+/// The endpoint of the database, without a slash at its end.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.database.to_string().trim_end_matches('/'))
@@ -39,9 +39,9 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// That endpoint; its own region, if it names one and no other is given.
+    /// Parses an endpoint; its own region is taken if it names one and no other is given.
     fn of_endpoint(endpoint: &str, region: Option<String>) -> Result<Self, OpenError> {
-        // Also of one that is none: what stands there is not to be told again.
+        // Checked first, also of invalid URLs: a password must not be repeated in an error.
         if endpoint.contains('@') {
             return Err(OpenError::UserInfo);
         }
@@ -55,6 +55,7 @@ impl Place {
         {
             return Err(refused());
         }
+        // The region of `dynamodb.REGION.amazonaws.com`.
         let own = uri
             .host()
             .and_then(|host| {
@@ -62,6 +63,7 @@ impl Place {
                     .strip_prefix("dynamodb.")
             })
             .map(str::to_owned);
+        // Checked, because the region becomes a part of signatures and of host names.
         let region = legal(region.or(own).unwrap_or_else(|| ANY_REGION.to_owned()))?;
         Ok(Self {
             region,
@@ -70,7 +72,7 @@ impl Place {
         })
     }
 
-    /// AWS's own endpoints of a region.
+    /// Returns AWS's own endpoints of a region.
     fn of_region(region: String, is_fips: bool, is_dual_stack: bool) -> Result<Self, OpenError> {
         let region = legal(region)?;
         let fips = if is_fips { "-fips" } else { "" };
@@ -92,12 +94,12 @@ impl Place {
         })
     }
 
-    /// Of the database; streams may have another.
+    /// Returns the endpoint of the database; streams may have another.
     pub fn uri(&self) -> &Uri {
         &self.database
     }
 
-    /// Where an operation is asked for, and what `X-Amz-Target` begins with.
+    /// Returns the endpoint of an operation, and the prefix of its `X-Amz-Target`.
     pub fn of_operation(&self, operation: &str) -> (&Uri, &'static str) {
         match operation {
             "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => {
@@ -107,7 +109,7 @@ impl Place {
         }
     }
 
-    /// Are there certificates to look at?
+    /// True if the endpoint uses TLS.
     pub fn is_encrypted(&self) -> bool {
         self.database.scheme_str() == Some("https")
     }
@@ -125,20 +127,21 @@ fn legal(region: String) -> Result<String, OpenError> {
     }
 }
 
-/// A request with all its repeats, unless told otherwise.
+/// The default time-out of a request with all its retries.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a service is and as whom it is asked. What is `None` is found as the AWS command line finds it.
+/// The location of a service and the identity of its caller. A `None` is found as the AWS command
+/// line finds it.
 #[derive(Clone)]
 pub struct AwsOptions {
     /// `http://` or `https://`, host and port.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Of `~/.aws/config`; before what the environment says.
+    /// A profile of `~/.aws/config`; it overrides the environment.
     pub profile: Option<String>,
-    /// Access key and secret; before everything else.
+    /// Access key and secret; they override everything else.
     pub keys: Option<(String, String)>,
-    /// Of a request, with all its repeats.
+    /// The time-out of a request with all its retries.
     pub timeout: Duration,
 }
 
@@ -154,7 +157,7 @@ impl Default for AwsOptions {
     }
 }
 
-/// Without the secret: what is printed for debugging ends in logs.
+/// Omits the secret: debug output ends in logs.
 impl std::fmt::Debug for AwsOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AwsOptions")
@@ -166,7 +169,7 @@ impl std::fmt::Debug for AwsOptions {
     }
 }
 
-/// Why a service cannot be asked at all.
+/// The reason why a service cannot be reached at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("there is no thread for requests: {0}")]
@@ -197,21 +200,22 @@ pub enum OpenError {
     Certificates(std::io::Error),
 }
 
-/// Credentials are fetched again so long before they end.
+/// The time before their expiry at which credentials are fetched again.
 const BEFORE_THEIR_END: Duration = Duration::from_secs(60);
 
-/// The credentials of now.
+/// The present credentials and their provider.
 #[derive(Debug)]
 pub struct Identities {
     provider: SharedCredentialsProvider,
-    /// Held while others are fetched: one fetches for all.
+    /// The last credentials; locked while new ones are fetched, so that one request fetches for
+    /// all.
     known: Mutex<Option<Identity>>,
 }
 
-/// Endpoint, region and credentials.
+/// Finds endpoint, region and credentials.
 ///
 /// # Errors
-/// What is missing.
+/// The setting that is missing or invalid.
 pub async fn find(options: &AwsOptions) -> Result<(Place, Identities), OpenError> {
     let http = http_client();
     let config = load(options, &http).await;
@@ -221,6 +225,7 @@ pub async fn find(options: &AwsOptions) -> Result<(Place, Identities), OpenError
         provider,
         known: Mutex::new(None),
     };
+    // Fetched at once, so that a mount without credentials fails when it starts.
     let found = identities.get().await;
     found.map_err(|why| OpenError::NoCredentials {
         place: place.to_string(),
@@ -229,7 +234,7 @@ pub async fn find(options: &AwsOptions) -> Result<(Place, Identities), OpenError
     Ok((place, identities))
 }
 
-/// For those who give credentials: SSO, STS, containers, machines.
+/// Returns the HTTP client of the credential providers: SSO, STS, containers, machines.
 fn http_client() -> SharedHttpClient {
     let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
     aws_smithy_http_client::Builder::new()
@@ -237,17 +242,18 @@ fn http_client() -> SharedHttpClient {
         .build_https()
 }
 
-/// What environment and profile say.
+/// Loads the settings of environment and profile.
 async fn load(options: &AwsOptions, http: &SharedHttpClient) -> SdkConfig {
     let mut profile = ProfileFileRegionProvider::builder();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http.clone())
+        // The credentials come from `provider` alone.
         .no_credentials();
     if let Some(name) = &options.profile {
         profile = profile.profile_name(name);
         loader = loader.profile_name(name);
     }
-    // Of this profile alone when it is named, as `aws --profile` does.
+    // A named profile hides the environment, as in `aws --profile`.
     let environment = options
         .profile
         .is_none()
@@ -269,12 +275,13 @@ async fn find_place(
     http: &SharedHttpClient,
 ) -> Result<Place, OpenError> {
     let region = config.region().map(ToString::to_string);
+    // An endpoint needs no known region, so this comes before the search for one.
     if let Some(endpoint) = options.endpoint.clone().or_else(|| endpoint_of(config)) {
         return Place::of_endpoint(&endpoint, region);
     }
     let region = match region {
         Some(region) => Some(region),
-        // Of the machine that this runs on, if it is one of AWS's.
+        // The region of the machine, if it is one of AWS's.
         None => {
             let configured = ProviderConfig::without_region().with_http_client(http.clone());
             let machine = ImdsRegionProvider::builder().configure(&configured).build();
@@ -288,7 +295,7 @@ async fn find_place(
     Place::of_region(region.ok_or(OpenError::NoRegion)?, is_fips, is_dual_stack)
 }
 
-/// `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or the same of the profile.
+/// Returns `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or the same of the profile.
 fn endpoint_of(config: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id("DynamoDB")
@@ -317,7 +324,7 @@ async fn provider(
         return SharedCredentialsProvider::new(Credentials::from_keys(key, secret, None));
     }
     match &options.profile {
-        // Whoever names a profile means it, whatever the environment holds.
+        // A named profile overrides the environment.
         Some(name) => {
             let provider = ProfileFileCredentialsProvider::builder()
                 .profile_name(name)
@@ -335,10 +342,10 @@ async fn provider(
 }
 
 impl Identities {
-    /// Credentials that are good for the next request.
+    /// Returns credentials that are valid for the next request.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason why there are none, as text.
     pub async fn get(&self) -> Result<Identity, String> {
         let mut known = self.known.lock().await;
         if let Some(identity) = known
@@ -353,7 +360,7 @@ impl Identities {
                 *known = Some(identity.clone());
                 Ok(identity)
             }
-            // Those of before may do until they end.
+            // The former credentials may be used until they expire.
             Err(error) => {
                 let last = known
                     .as_ref()
@@ -364,7 +371,7 @@ impl Identities {
         }
     }
 
-    /// The service says that they have ended.
+    /// Discards credentials that the service reports as expired.
     pub async fn forget(&self) {
         *self.known.lock().await = None;
     }
@@ -376,7 +383,7 @@ fn is_good(identity: &Identity, before: Duration) -> bool {
         .is_none_or(|end| SystemTime::now() + before < end)
 }
 
-/// What an error says, and what caused it: the outermost says little.
+/// Returns the message of an error with all its causes: the outermost says little.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,16 +1,16 @@
-//! What is asked again after a failure, and when.
+//! The retry policy: the requests that are retried after a failure, and when.
 //!
-//! Asked again is what was throttled, what the service failed at (5xx) and what got lost, after a random while of at most
-//! `50 ms * 2^n`, 20 s at most, as AWS's guide to errors in DynamoDB has it.
+//! Retried are throttled requests, failures of the service (5xx) and lost requests, after a random
+//! delay of at most `50 ms * 2^n`, 20 s at most, as in AWS's guide to errors in DynamoDB.
 //!
-//! A request that got lost may have been done. Asked again is then only what does the same twice:
+//! A lost request may have been executed. It is retried only if it is idempotent:
 //!
-//! | request | asked again |
+//! | request | retried |
 //! |---|---|
-//! | one that reads | yes |
-//! | a transaction | yes: it has a `ClientRequestToken`, and the service does it once |
+//! | a read | yes |
+//! | a transaction | yes: it has a `ClientRequestToken`, and the service executes it once |
 //! | PutItem, DeleteItem, BatchWriteItem | yes: the item is what it was to be. If the condition fails then, the item tells: one that is as it was put, or gone as it was deleted, was written by the first try |
-//! | UpdateItem, a PartiQL statement, what changes tables | no: `ADD` would add twice. The error says that it is not known whether it was done |
+//! | UpdateItem, a PartiQL statement, changes of tables | no: `ADD` would add twice. The error says that the outcome is unknown |
 
 use std::time::{Duration, SystemTime};
 
@@ -31,7 +31,8 @@ const THROTTLES: [&str; 4] = [
     "TransactionInProgressException",
 ];
 const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
-/// What a service calls a request that was signed at another time than its own, and the words of it among those of other bad signatures.
+/// The exceptions for a request that was signed at another time than the service's, and the texts
+/// of it among other bad signatures.
 const SKEWED: [&str; 3] = [
     "RequestTimeTooSkewed",
     "RequestExpired",
@@ -39,30 +40,30 @@ const SKEWED: [&str; 3] = [
 ];
 const SKEWED_WORDS: [&str; 2] = ["Signature expired", "Signature not yet current"];
 
-/// How a request fared so far.
+/// The history of a request.
 #[derive(Debug, Default)]
 pub struct Attempts {
     count: u32,
-    /// One of them may have been done.
+    /// True if an attempt may have been executed.
     was_lost: bool,
-    /// The item is shown though nobody asked for it.
+    /// True if a failed condition returns the item, although the caller did not ask for it.
     shows_item: bool,
     was_expired: bool,
     was_skewed: bool,
 }
 
-/// Why a request is asked again, or not any more.
+/// The reason of a retry, or of giving up.
 #[derive(Debug)]
 pub enum Why {
     Throttled(u16, Words),
     Expired(u16, Words),
-    /// Our clock is another than the service's, which says this.
+    /// Our clock differs from the service's, which shows this time.
     Skewed(SystemTime),
-    /// The service failed, or nothing was heard of it.
+    /// The service failed, or did not answer.
     Failed(String),
 }
 
-/// What follows.
+/// The decision after an attempt.
 #[derive(Debug)]
 pub enum Next {
     Answer(Vec<u8>),
@@ -71,11 +72,11 @@ pub enum Next {
         why: Why,
         delay: Duration,
     },
-    /// It may have been done, and is not to be done twice.
+    /// The request may have been executed, and is not idempotent.
     Unknown(Why),
 }
 
-/// What follows an attempt.
+/// Decides what follows an attempt.
 pub fn judge(
     request: &mut Request,
     attempts: &mut Attempts,
@@ -89,15 +90,18 @@ pub fn judge(
         Ok(answer) => answer,
         Err(Fault::Unsent(why)) => return again(attempts, Why::Failed(why)),
         Err(Fault::Lost(why)) => return lost(request, attempts, why),
+        // The service has executed the request, and a retry would be answered with as much.
         Err(Fault::TooLong(why)) => {
             attempts.was_lost = true;
             return Next::Unknown(Why::Failed(why));
         }
     };
     let said = words(&answer);
+    // A throttled request was not executed, so any operation may be retried.
     if answer.status == 429 || THROTTLES.contains(&said.exception.as_str()) {
         return again(attempts, Why::Throttled(answer.status, said));
     }
+    // Once: if new credentials are expired too, a third set will not help.
     if EXPIRED.contains(&said.exception.as_str()) && !attempts.was_expired {
         attempts.was_expired = true;
         return Next::Again {
@@ -105,6 +109,7 @@ pub fn judge(
             delay: Duration::ZERO,
         };
     }
+    // Once: a request signed by the service's own time is refused for another reason.
     if let Some(time) = answer
         .time
         .filter(|_| is_skewed(&said) && !attempts.was_skewed)
@@ -116,15 +121,16 @@ pub fn judge(
         };
     }
     match answer.status {
-        // The one answer of a service that failed which says that nothing was done.
+        // 503 is the only failure of a service after which the request was certainly not executed.
         503 => again(attempts, Why::Failed(failed(&said))),
         500.. => lost(request, attempts, failed(&said)),
         _ => refused(request, attempts, answer, &said),
     }
 }
 
-/// An answer, marked if the item that it does not tell of may have been deleted by a request before.
+/// Returns an answer, marked if an earlier attempt may have deleted the item that the answer lacks.
 fn told(request: &Request, attempts: &Attempts, body: Vec<u8>) -> Vec<u8> {
+    // The answer has the old item unless the lost attempt deleted it.
     let is_open = attempts.was_lost && request.operation == "DeleteItem";
     let marked = if is_open {
         edit::asking(&body, ASKED_AGAIN, "")
@@ -150,6 +156,7 @@ fn failed(said: &Words) -> String {
 }
 
 fn again(attempts: &Attempts, why: Why) -> Next {
+    // The whole delay is random: clients that failed together must not retry together.
     let most_ms = BASE_MS
         .saturating_mul(1 << attempts.count.saturating_sub(1).min(20))
         .min(MAX_MS);
@@ -164,44 +171,54 @@ fn lost(request: &mut Request, attempts: &mut Attempts, why: String) -> Next {
     if !request.is_repeatable() {
         return Next::Unknown(Why::Failed(why));
     }
+    // If the retry's condition fails, the item tells if the first attempt was applied.
     attempts.shows_item |= request.show_item();
     again(attempts, Why::Failed(why))
 }
 
-/// A refusal is the last word, but of a condition that failed because the first try was done.
+/// Decides on a refusal: it is final, unless the condition failed because the first attempt was
+/// executed.
 fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Words) -> Next {
     if !attempts.was_lost || said.exception != "ConditionalCheckFailedException" {
         return Next::Refused(answer);
     }
-    if was_done(request, &answer) {
-        return Next::Answer(told(request, attempts, b"{}".to_vec()));
+    match was_done(request, &answer) {
+        Ok(true) => return Next::Answer(told(request, attempts, b"{}".to_vec())),
+        Ok(false) => {}
+        Err(why) => return Next::Unknown(Why::Failed(why)),
     }
+    // The caller did not ask for the item.
     if attempts.shows_item {
         answer.body = edit::without(&answer.body, "Item");
     }
     Next::Refused(answer)
 }
 
-/// Is the item what the request would have made of it?
-fn was_done(request: &Request, answer: &Answer) -> bool {
-    let item_of = |body: &[u8]| -> Option<Item> {
-        let item = object(body)?.remove("Item")?;
-        dynamodb_json::parse(item.to_string().as_bytes()).ok()
+/// Returns true if the item is what the request would have made of it.
+///
+/// # Errors
+/// The item is unreadable. It must not count as absent, which is the success of a delete.
+fn was_done(request: &Request, answer: &Answer) -> Result<bool, String> {
+    let item_of = |body: &[u8]| -> Result<Option<Item>, String> {
+        let item = object(body).and_then(|mut members| members.remove("Item"));
+        item.map(|item| dynamodb_json::parse(item.to_string().as_bytes()))
+            .transpose()
+            .map_err(|error| format!("the item of a failed condition cannot be read: {error}"))
     };
-    let there = item_of(&answer.body);
-    match request.operation {
-        "PutItem" => there.is_some() && there == item_of(&request.body),
-        // One that does not show the item cannot tell.
+    let there = item_of(&answer.body)?;
+    Ok(match request.operation {
+        "PutItem" => there.is_some() && there == item_of(&request.body)?,
+        // A request that does not return the item cannot tell.
         "DeleteItem" => {
             there.is_none()
                 && object(&request.body).is_some_and(|body| body.contains_key(ON_FAILURE))
         }
         _ => false,
-    }
+    })
 }
 
 impl Why {
-    /// The exception, if it was throttled.
+    /// Returns the exception, if the request was throttled.
     pub fn throttled(&self) -> Option<&str> {
         match self {
             Self::Throttled(_, said) => Some(&said.exception),
@@ -209,12 +226,12 @@ impl Why {
         }
     }
 
-    /// Are other credentials needed?
+    /// True if new credentials are needed.
     pub fn is_expired(&self) -> bool {
         matches!(self, Self::Expired(..))
     }
 
-    /// What the service's clock says, if ours is another.
+    /// Returns the time of the service's clock, if ours differs.
     pub fn service_time(&self) -> Option<SystemTime> {
         if let Self::Skewed(time) = self {
             Some(*time)
@@ -223,7 +240,7 @@ impl Why {
         }
     }
 
-    /// The error of a request that is not asked again.
+    /// Returns the error of a request that is not retried.
     pub fn error(
         self,
         place: &Place,
@@ -279,7 +296,7 @@ mod tests {
         Err(Fault::Lost("x".to_owned()))
     }
 
-    /// What follows an attempt, in one word.
+    /// Checks the decision after a first attempt, as one word.
     fn check(operation: &'static str, outcome: Result<Answer, Fault>, expected: &str) {
         let next = judge(
             &mut Request::new(operation, b"{}"),
@@ -353,7 +370,8 @@ mod tests {
         );
     }
 
-    /// A conditional write that got lost, and whose condition then fails with `item` shown: was it done?
+    /// Runs a conditional write that gets lost, and then fails its condition with `item` returned;
+    /// true if it counts as executed.
     fn twice(operation: &'static str, body: &str, item: &str) -> bool {
         let (mut request, mut attempts) = (
             Request::new(operation, body.as_bytes()),
@@ -396,6 +414,14 @@ mod tests {
         let delete = r#"{"Key":{"p":{"S":"a"}},"ConditionExpression":"n = :n"}"#;
         assert!(twice("DeleteItem", delete, ""));
         assert!(!twice("DeleteItem", delete, r#","Item":{"p":{"S":"a"}}"#));
+        let (mut request, mut attempts) = (
+            Request::new("DeleteItem", delete.as_bytes()),
+            Attempts::default(),
+        );
+        judge(&mut request, &mut attempts, lost());
+        let unreadable = format!(r#"{FAILED},"Item":{{"p":{{"N":"a"}}}}}}"#);
+        let next = judge(&mut request, &mut attempts, answer(400, &unreadable));
+        assert!(matches!(next, Next::Unknown(_)), "{next:?}");
         let mut request = Request::new("PutItem", CONDITIONAL.as_bytes());
         let body = format!(r#"{FAILED},"Item":{{"n":{{"N":"1"}},"p":{{"S":"a"}}}}}}"#);
         let first = judge(&mut request, &mut Attempts::default(), answer(400, &body));

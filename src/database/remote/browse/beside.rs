@@ -1,5 +1,5 @@
-//! What the API has no room for and the mount remembers itself, as long as it lasts: parked files, saved queries, and which partition keys
-//! shortened names stand for. And what was found for examples, for a while.
+//! State that the API has no place for and the mount keeps in memory: the trash, saved queries, and
+//! the partition keys behind shortened names. Also a short-lived cache of example reads.
 
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
@@ -13,22 +13,22 @@ use crate::model::api::table_control::{
 use crate::model::error::StoreError;
 use std::collections::HashMap;
 
-/// Looks that are remembered.
+/// The limit of cached example reads.
 const GLANCES_MAX: usize = 32;
-/// Bytes of all parked files.
+/// The size limit of the trash, in bytes.
 const PARKED_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Partition keys that are remembered.
+/// The limit of remembered partition keys.
 const KEYS_MAX: usize = 100_000;
-/// Names are not shortened before their keys have so many bytes.
+/// The key length in bytes below which names are never shortened.
 const SHORTENED_BYTES_MIN: usize = 40;
 
-/// What a look gave.
+/// The result of an example read.
 type Glance = (Vec<Item>, Page);
 
-/// See the module.
+/// The local state of a remote mount; see the module.
 #[derive(Debug, Default)]
 pub struct Beside {
-    /// With when they were asked for, milliseconds since the epoch.
+    /// Example reads with the time of their request, in milliseconds since the epoch.
     glances: Mutex<Vec<(ReadRequest, u64, Glance)>>,
     parked: Mutex<Vec<(ParkedStat, Arc<[u8]>)>>,
     saved: Mutex<HashMap<TableName, Arc<SavedQueries>>>,
@@ -36,7 +36,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// A partition key that a name may stand for.
+    /// Remembers a partition key that a shortened name may stand for.
     pub fn learn(&self, source: &Source, partition: &PartitionKey) {
         if partition.iter().map(AttributeValue::size).sum::<usize>() < SHORTENED_BYTES_MIN {
             return;
@@ -51,7 +51,7 @@ impl Beside {
         self.keys.lock().get(&(source.clone(), digest)).cloned()
     }
 
-    /// What was found since then.
+    /// Returns an example read of after `since_ms`.
     pub fn glance(&self, request: &ReadRequest, since_ms: u64) -> Option<Glance> {
         let mut glances = self.glances.lock();
         glances.retain(|(_, at_ms, _)| *at_ms > since_ms);
@@ -69,13 +69,14 @@ impl Beside {
         glances.push((request.clone(), at_ms, glance));
     }
 
-    /// Parks a file; what was parked there goes.
+    /// Puts a file into the trash, in place of one at the same place.
     ///
     /// # Errors
-    /// `NoSpace`.
+    /// `NoSpace` if the trash has no room for the content.
     pub fn park(&self, place: ParkedPlace, content: &[u8], now_ms: u64) -> Result<(), Error> {
         let mut parked = self.parked.lock();
         parked.retain(|(stat, _)| stat.place != place && now_ms < stat.until_ms());
+        // A file is never evicted for another: the trash may be its only copy.
         if parked
             .iter()
             .map(|(_, content)| content.len())
@@ -128,6 +129,7 @@ impl Beside {
                 && folder.is_none_or(|folder| stat.place.folder.as_ref() == folder)
                 && now_ms < stat.until_ms()
         };
+        // Copied, so that `visit` runs without the lock.
         let parked: Vec<ParkedStat> = self
             .parked
             .lock()
@@ -139,7 +141,7 @@ impl Beside {
         let _ = parked.into_iter().try_for_each(visit);
     }
 
-    /// Was there something to change?
+    /// Changes the trash; returns true if there was something to change.
     pub fn change_parked(&self, change: ParkedChange) -> bool {
         let mut parked = self.parked.lock();
         match change {
@@ -153,6 +155,7 @@ impl Beside {
                     return false;
                 };
                 let (stat, content) = parked.remove(at);
+                // As in rename(2), a file at the target is replaced.
                 parked.retain(|(stat, _)| stat.place != to);
                 parked.push((
                     ParkedStat {
@@ -195,7 +198,7 @@ impl Beside {
         )
     }
 
-    /// The table is gone.
+    /// Removes the state of a deleted table.
     pub fn forget_table(&self, table: &TableName) {
         self.parked
             .lock()
@@ -204,7 +207,7 @@ impl Beside {
     }
 }
 
-/// By folder and name.
+/// Returns the sort order of a file: folder, then name.
 fn order(place: &ParkedPlace) -> (Option<Digest>, String) {
     (
         place

@@ -1,12 +1,14 @@
-//! Listings: page after page, whoever asks in whatever portions. What a page has beyond a portion waits for the next one, and the page after
-//! it is asked for while the reader reads.
+//! Listings, page by page, whatever portions the reader asks for. The rest of a page beyond a
+//! portion waits for the next portion, and the next page is prefetched while the reader reads.
 //!
-//! Asked for before anybody wants it, as it is about to be, are files of a folder that are read one after the other, for longer than what
-//! was listed is good, by one Query for many a GetItem; and folders that are listed one after the other (`tar`, `find`, `grep -r`), never
-//! more of them than were listed so.
+//! Two kinds of reads are prefetched. Files of a folder that are read in order, for longer than the
+//! time to live of their listing, come by one Query instead of many a GetItem. Folders that are
+//! listed one after the other (`tar`, `find`, `grep -r`) are prefetched, never more of them than
+//! were listed so.
 //!
-//! Whoever would read all of a table or an index must stay below the limit of scans: nothing in the tree spends more by accident. What it
-//! would cost is told by counters that may be six hours old, so what it did cost is counted too, page after page.
+//! A read of a whole table or index must stay below the scan limit: nothing in the tree spends more
+//! by accident. The estimate comes from counters that may be six hours old, so the actual cost is
+//! counted too, page by page.
 
 use std::ops::ControlFlow;
 
@@ -23,10 +25,11 @@ use crate::model::Key;
 use crate::model::limits::READ_UNIT_BYTES;
 
 impl RemoteDatabase {
-    /// Gives the rows of what `request` reads, strictly after `after`; `Break` ends it.
+    /// Visits the rows that `request` reads, strictly after `after`; `Break` ends the walk.
     pub(super) fn walk(
         &self,
-        (source, listed): (Readable, &Listed),
+        source: Readable,
+        listed: &Listed,
         request: ReadRequest,
         after: Option<&Position>,
         visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
@@ -45,11 +48,15 @@ impl RemoteDatabase {
         };
         let (mut last, mut is_at_end) = (after.map(|after| after.0.clone()), false);
         while !is_at_end {
+            // Checked for each page. The rows at hand are shown even beyond the limit, since they
+            // are paid for.
             let may_go_on = self.go_on(&fetcher.source, walk.toll);
+            // Only a reader that came for more than one page gets a prefetch.
             if self.options.reads_ahead && may_go_on.is_ok() && (is_going_on || walk.pages > 1) {
                 walk.look_ahead(&fetcher, &self.service_ahead, &self.walks.ahead);
             }
             while let Some(row) = walk.rows.pop_front() {
+                // The scan returns every item; the folder of a collection is shown once.
                 if *listed == Listed::Collections && !walk.is_new(&row.key) {
                     continue;
                 }
@@ -60,14 +67,14 @@ impl RemoteDatabase {
                 }
             }
             if let (Err(error), false) = (may_go_on, matches!(walk.next, Next::Done)) {
-                // Who shows what was given and goes on after it pays for no more.
+                // A reader that shows its rows and continues after them pays for no row twice.
                 return self
                     .wait_for_reader(fetcher, listed, last, walk)
                     .and(Err(error));
             }
             is_at_end = !walk.turn(&fetcher, &self.caller)?;
         }
-        // Who has a last place asks once more.
+        // A reader with a last position asks once more.
         self.wait_for_reader(fetcher, listed, last, walk)
     }
 
@@ -80,7 +87,7 @@ impl RemoteDatabase {
     ) -> Result<(), Error> {
         if let Some(after) = after {
             let at_ms = self.options.clock.now_ms();
-            // Who comes too late for the walk goes on with what it cost.
+            // The scan cost outlives the walk, for a reader that returns too late.
             self.tolls.keep(
                 &fetcher.request,
                 &keys_at(&Position(after.clone()))?,
@@ -99,7 +106,8 @@ impl RemoteDatabase {
         Ok(())
     }
 
-    /// The listing that waits there. One that nobody has begun is as good as what is held: for a while, and until something is written.
+    /// Returns the listing that waits at this position. A prefetched listing that has not begun is
+    /// valid like a cached read: for its time to live, and until something is written.
     fn going_on(&self, source: &Source, listed: &Listed, after: Option<&Position>) -> Option<Walk> {
         let now_ms = self.options.clock.now_ms();
         let waiting = self.walks.take(source, listed, after, now_ms)?;
@@ -119,6 +127,7 @@ impl RemoteDatabase {
         after: Option<&Position>,
     ) -> Result<Walk, Error> {
         let source = &fetcher.source;
+        // One collection is read by a query, which the scan limit does not concern.
         if !matches!(listed, Listed::Entries(Entries::Collection { .. })) {
             self.admit(source, None)?;
         }
@@ -132,7 +141,7 @@ impl RemoteDatabase {
             ..Walk::default()
         };
         if let (Listed::Collections, Some(start)) = (listed, &start) {
-            // The rest of that collection was listed.
+            // The rest of that collection was listed already.
             walk.is_new(&source.key_of(start)?);
         }
         walk.next = Next::From(start);
@@ -140,18 +149,20 @@ impl RemoteDatabase {
     }
 }
 
-/// Items asked for at a time.
+/// The limit of items in one prefetch.
 const ITEMS_MAX: u32 = 1000;
 
 impl RemoteDatabase {
-    /// How many items from this one on are worth asking for, if it is one of many that were listed and are read in order.
+    /// Returns how many items from this one on are worth a prefetch, if it is one of many that were
+    /// listed and are read in order.
     pub(super) fn worth_reading(&self, place: &Place) -> Option<u32> {
         let worth = self.readers.follow(place, self.options.clock.now_ms());
-        // No more than as many again: whoever ends here has cost no more than twice what was read.
+        // At most as many again as were read: a reader that stops here has cost at most twice its
+        // reads.
         (self.options.reads_ahead && worth > 0).then(|| worth.min(ITEMS_MAX))
     }
 
-    /// An item, those that come after it being held.
+    /// Reads an item, and caches the items after it.
     pub(super) fn item_and_next(
         &self,
         table: &Readable,
@@ -180,7 +191,7 @@ impl RemoteDatabase {
 }
 
 impl RemoteDatabase {
-    /// A folder is about to be listed: asks for those that come next.
+    /// Prefetches the folders that follow one that is about to be listed.
     pub(super) fn ask_siblings(&self, readable: &Readable, partition: &PartitionKey) {
         if self.options.reads_ahead && !self.options.ttl.is_zero() {
             self.siblings
@@ -190,8 +201,9 @@ impl RemoteDatabase {
         }
     }
 
-    /// The first page of a folder, for whoever looks whether it is there and for whoever lists it.
+    /// Prefetches the first page of a folder, for a lookup and for a listing of it.
     fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
+        // Recorded before the request: a write from now on voids the page.
         let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
         let (service, pages) = (Arc::clone(&self.service_ahead), Arc::clone(&self.pages));
         let (source, place) = (
@@ -205,6 +217,7 @@ impl RemoteDatabase {
             source: readable.clone(),
             request,
         };
+        // A lookup of the folder meanwhile waits for this page, instead of a query of its own.
         let landing = pages.asking(&place);
         let fetched = on_thread(&self.walks.ahead, move || {
             let began = pages.begin();
@@ -244,12 +257,14 @@ impl RemoteDatabase {
 }
 
 impl RemoteDatabase {
-    /// May all of this be read, or the first `items` of it? By what DescribeTable says of its size, which may be six hours old.
+    /// Checks that the whole source, or its first `items`, may be read, by the size that
+    /// DescribeTable reports, which may be six hours old.
     ///
     /// # Errors
-    /// `Budget`, with what it would cost and what helps.
+    /// `Budget`, with the estimated cost and advice.
     pub(super) fn admit(&self, source: &Readable, items: Option<u32>) -> Result<(), Error> {
         let (count, bytes) = source.counted();
+        // A limited read costs its share by the mean size of an item.
         let part = items.map_or(1.0, |items| {
             (f64::from(items) / count.max(1) as f64).min(1.0)
         });
@@ -267,10 +282,10 @@ impl RemoteDatabase {
         )))
     }
 
-    /// May a listing or scan that has cost so much go on?
+    /// Checks that a listing or scan with this cost so far may go on.
     ///
     /// # Errors
-    /// `Budget`, with what it did cost and what helps.
+    /// `Budget`, with the actual cost and advice.
     pub(super) fn go_on(&self, source: &Readable, toll: Toll) -> Result<(), Error> {
         let limit = self.options.scan_limit;
         if toll.units <= limit {
@@ -293,7 +308,7 @@ fn money(units: f64, digits: usize) -> String {
     format!("{:.digits$} {}", prices.of_reads(units), prices.currency)
 }
 
-/// How the source is named, and the query path that reads less of it.
+/// Returns the path of the source, and a query path that reads less of it.
 fn ways(source: &Readable) -> (String, String) {
     let table = &source.source.table;
     let path = match source.index() {

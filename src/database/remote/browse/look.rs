@@ -1,4 +1,4 @@
-//! What a filesystem asks, by the operations of the API.
+//! The reads of a filesystem, answered by operations of the API.
 
 use super::RemoteDatabase;
 use super::pages::{Stored, collection_place};
@@ -10,6 +10,7 @@ use crate::codec::digest::Digest;
 use crate::codec::record::Record;
 use crate::codec::record::Row;
 use crate::database::caller::Caller;
+use crate::database::gather;
 use crate::database::layout::PARTITIONS;
 use crate::database::prelude::*;
 use crate::database::{
@@ -32,15 +33,17 @@ use crate::model::{Key, TableSchema};
 use crate::store::StoreInfo;
 use std::ops::ControlFlow;
 
-/// What a service that grows with what is stored has room for, as far as `df` can show it.
+/// The free space that `df` shows, of a service that grows with its data.
 const FREE_BYTES: u64 = 1 << 50;
-/// Items of a look for an example, at most, how long it is good, and about how many bytes it reads: texts with examples are made again whenever somebody looks.
+/// The limits of an example read: its items, its time to live and its approximate size. Texts with
+/// examples are made again at every look.
 const GLANCE_ITEMS: u32 = 16;
-/// Of a table that the service has not counted: how long its items are is not known.
+/// The items of an example read of a table that the service has not counted: their length is
+/// unknown.
 const GLANCE_ITEMS_UNCOUNTED: u64 = 2;
 const GLANCE_MS: u64 = 10_000;
 const GLANCE_BYTES: u64 = 64 * 1024;
-/// Records of a page of a sample.
+/// The records of one page of a sample.
 const SAMPLE_ITEMS: u32 = 1000;
 
 const NO_ABSENCES: &str = "which items an index leaves out is not told by the service; `ddbfs pull` the table and look there";
@@ -57,7 +60,7 @@ impl RemoteDatabase {
         Readable::new(source, described)
     }
 
-    /// The record of an entry: held, else asked for.
+    /// Returns the record of an entry, from the cache or the service.
     fn record(&self, source: &Source, key: &EntryKey) -> Result<Option<Stored>, Error> {
         let Some(readable) = self.readable(source)?.filter(|readable| readable.fits(key)) else {
             return Ok(None);
@@ -65,16 +68,17 @@ impl RemoteDatabase {
         let place = (source.clone(), key.clone());
         let worth = self.worth_reading(&place);
         self.pages.get(&place, &self.caller, || {
+            // A file that was never listed is not part of a sequence.
             let was_listed = self.pages.last(&place).is_some();
             let item = match &key.index {
                 None if let Some(items) = worth.filter(|_| was_listed) => {
                     self.item_and_next(&readable, &key.base, items)?
                 }
                 None => self.item(&readable, &key.base)?,
-                Some(of_index) if readable.sort().is_empty() => {
-                    self.projected(&readable, key, of_index)?
+                Some((partition, _)) if readable.sort().is_empty() => {
+                    self.projected(&readable, key, partition)?
                 }
-                Some(of_index) => self.entry(&readable, key, of_index)?,
+                Some((partition, sort)) => self.entry(&readable, key, partition, sort)?,
             };
             Ok(item.map(|item| self.pages.record(&item, &readable.key_names())))
         })
@@ -89,17 +93,19 @@ impl RemoteDatabase {
         Ok(self.service.get_item(request)?.item)
     }
 
-    /// An entry of an index by its whole key, which other items may have as well.
+    /// Finds an entry of an index by its whole key, which other items may share.
     fn entry(
         &self,
         index: &Readable,
         key: &EntryKey,
-        of_index: &(PartitionKey, Vec<AttributeValue>),
+        partition: &PartitionKey,
+        sort: &[AttributeValue],
     ) -> Result<Option<Item>, Error> {
-        let (mut request, mut found) = (index.query_of_entry(of_index), None);
+        let (mut request, mut found) = (index.query_of_entry(partition, sort), None);
         loop {
             let page = source::items(&*self.service, &request, &mut |item| {
-                if index.key_of(&item).is_ok_and(|of| of == *key) {
+                // Other items may have the same index key: the base key decides.
+                if index.key_of(&item)? == *key {
                     found = Some(item);
                 }
                 Ok(())
@@ -111,12 +117,13 @@ impl RemoteDatabase {
         }
     }
 
-    /// An entry of an index whose key is not narrow: what the index shows of the item, without reading all of its collection.
+    /// Finds an entry of an index without sort key: reads the item and projects it, instead of its
+    /// whole collection.
     fn projected(
         &self,
         index: &Readable,
         key: &EntryKey,
-        (partition, _): &(PartitionKey, Vec<AttributeValue>),
+        partition: &PartitionKey,
     ) -> Result<Option<Item>, Error> {
         let (Some(item), Some(schema)) = (self.item(index, &key.base)?, index.index()) else {
             return Ok(None);
@@ -135,7 +142,7 @@ impl RemoteDatabase {
         Ok(has_key.then_some(Item(shown)))
     }
 
-    /// Has the collection entries? Asked for by one entry.
+    /// True if the collection has entries, found by a read of one entry.
     fn has_entries(&self, readable: &Readable, partition: &PartitionKey) -> Result<bool, Error> {
         let found = self.pages.get(
             &collection_place(&readable.source, partition),
@@ -146,6 +153,7 @@ impl RemoteDatabase {
                     limit: Some(1),
                     ..readable.query(partition, None)
                 };
+                // Keys alone: the units are the same, but the answer is shorter.
                 request.projection = Some(readable.keys_alone());
                 source::page(&*self.service, &request, &mut |_| count += 1)?;
                 Ok((count > 0).then(Stored::default))
@@ -154,7 +162,8 @@ impl RemoteDatabase {
         Ok(found.is_some())
     }
 
-    /// A collection that has entries. Nobody counts them: it has all that its source has, at most, and is as old as its table.
+    /// Returns a collection that has entries. Collections are not counted: it gets the counters of
+    /// its source as an upper bound, and the age of its table.
     fn collection_of(readable: &Readable, partition: PartitionKey) -> Collection {
         let (entries, bytes) = readable.counted();
         Collection {
@@ -165,7 +174,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// A page for who only looks: a scan stays below the limit.
+    /// Reads a page for inspection; a scan must stay below the limit.
     fn looked(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let source = Source {
             table: request.table_name.clone(),
@@ -179,6 +188,7 @@ impl RemoteDatabase {
             self.admit(&readable, request.limit)?;
             self.go_on(&readable, toll)?;
         }
+        // Only whole items are cached.
         let is_whole = request.projection.is_none() && request.select.is_none();
         let began = self.pages.begin();
         let page = source::page(&*self.service, request, &mut |row| {
@@ -204,7 +214,7 @@ impl RemoteDatabase {
 }
 
 impl RemoteDatabase {
-    /// The same for as many items as a few units show, by their mean size.
+    /// Limits a request to the items that a few read units show, by their mean size.
     fn of_few(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
         let source = Source {
             table: request.table_name.clone(),
@@ -226,7 +236,7 @@ impl RemoteDatabase {
         })
     }
 
-    /// A look at the first few, which are shown again for a while.
+    /// Reads the first few items for an example, and caches them for a while.
     fn glance(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let request = &self.of_few(request)?;
         let now_ms = self.options.clock.now_ms();
@@ -236,8 +246,7 @@ impl RemoteDatabase {
         let (items, page) = match held {
             Some(held) => held,
             None => {
-                let mut items = Vec::new();
-                let page = self.looked(request, &mut |row| items.extend(row.to_item()))?;
+                let (items, page) = gather(&mut |rows| self.looked(request, rows))?;
                 self.beside
                     .keep_glance(request, now_ms, (items.clone(), page.clone()));
                 (items, page)
@@ -284,7 +293,7 @@ impl Browse for RemoteDatabase {
                 .position(|index| index.name == *name)
         });
         let table = &described.table;
-        // Whether the service counts what an item is billed beside itself is not known.
+        // The overhead that the service bills for each item may or may not be part of its counters.
         let (entries, bytes, partition_keys) = match place {
             None => (table.item_count, table.table_size_bytes, 0),
             Some(place) => {
@@ -325,7 +334,7 @@ impl Browse for RemoteDatabase {
         Ok(Some((form.text(&record)?, EntryStat::from(&record))))
     }
 
-    /// The page is paid for when it is read, whatever becomes of its bill.
+    /// Reads a page, which is paid for at once, whatever becomes of its charge.
     fn page_on_account(
         &self,
         request: &ReadRequest,
@@ -395,7 +404,8 @@ impl Browse for RemoteDatabase {
                 .collection(source, &partition)?
                 .map(|collection| collection.partition));
         }
-        // Nobody listed it: the keys are read for it, where that may be. Each is learnt.
+        // The collection was never listed: its source is listed now, if the scan limit allows it,
+        // which learns each key.
         let listed = self.collections(source, None, None, &mut |_| match self
             .beside
             .partition(source, digest)
@@ -404,6 +414,7 @@ impl Browse for RemoteDatabase {
             None => ControlFlow::Continue(()),
         });
         match listed {
+            // The advice of the scan limit would not fit a lookup of one name.
             Err(Error::Budget(_)) => Err(Error::Unavailable(NO_ALIAS)),
             listed => listed.map(|()| self.beside.partition(source, digest)),
         }
@@ -427,32 +438,28 @@ impl Browse for RemoteDatabase {
             ..readable.scan()
         };
         let (of, began) = (readable.clone(), self.pages.begin());
+        // A listing from its beginning sets the order for the prefetch of folders.
         if after.is_none() {
             self.siblings.begin(source);
         }
-        self.walk(
-            (readable, &Listed::Collections),
-            request,
-            after,
-            &mut |row| {
-                let partition = row.key.index.as_ref().map_or_else(
-                    || vec![row.key.base.partition.clone()],
-                    |(key, _)| key.clone(),
-                );
-                self.beside.learn(source, &partition);
-                self.siblings.show(source, &partition);
-                self.pages.keep(
-                    began,
-                    collection_place(source, &partition),
-                    Some(Stored::default()),
-                    false,
-                );
-                visit((
-                    Self::collection_of(&of, partition),
-                    Position(row.place.clone()),
-                ))
-            },
-        )
+        self.walk(readable, &Listed::Collections, request, after, &mut |row| {
+            let partition = row.key.index.as_ref().map_or_else(
+                || vec![row.key.base.partition.clone()],
+                |(key, _)| key.clone(),
+            );
+            self.beside.learn(source, &partition);
+            self.siblings.show(source, &partition);
+            self.pages.keep(
+                began,
+                collection_place(source, &partition),
+                Some(Stored::default()),
+                false,
+            );
+            visit((
+                Self::collection_of(&of, partition),
+                Position(row.place.clone()),
+            ))
+        })
     }
 
     fn entries(
@@ -489,11 +496,13 @@ impl Browse for RemoteDatabase {
             None,
         ) = (range, after)
         {
+            // The beginning of a folder's listing is a step of a reader through the folders.
             self.ask_siblings(&readable, partition);
         }
         let is_flat = !readable.is_grouped();
         self.walk(
-            (readable, &Listed::Entries(range.clone())),
+            readable,
+            &Listed::Entries(range.clone()),
             request,
             after,
             &mut |row| {
@@ -521,7 +530,7 @@ impl Browse for RemoteDatabase {
         };
         self.admit(&readable, None)?;
         let is_first = after.is_none() && segment.is_none_or(|segment| segment.index == 0);
-        // All segments are one sample.
+        // All segments count as one sample.
         let mut toll = if is_first {
             Toll::default()
         } else {
@@ -578,6 +587,7 @@ impl Browse for RemoteDatabase {
         table: &TableName,
         change: SavedQueryChange,
     ) -> Result<SavedQueryOutcome, Error> {
+        // Queries are saved for existing tables only.
         self.schema(table)?.ok_or(Error::ResourceNotFound)?;
         Ok(self
             .beside
@@ -590,7 +600,7 @@ impl Browse for RemoteDatabase {
             place,
             content,
         } = request;
-        // Parked first: a text that there is no room for is not deleted.
+        // The trash comes first: a text without room there must not be deleted.
         if let Err(error) = self
             .beside
             .park(place.clone(), &content, self.options.clock.now_ms())
@@ -651,13 +661,14 @@ impl Browse for RemoteDatabase {
     }
 }
 
-/// The sort keys that begin so, as far as a value can say it; `None` where any may.
+/// Returns the sort key range of a prefix, as far as a value can express it; `None` if any key may
+/// match.
 fn begins_with(readable: &Readable, bytes: &[u8]) -> Option<SortRange> {
     let first = readable.sort().first().filter(|_| !bytes.is_empty())?;
     match first.attribute_type {
         KeyAttributeType::B => Some(SortRange::BeginsWith(AttributeValue::B(bytes.to_vec()))),
         KeyAttributeType::S => {
-            // It may end inside a character.
+            // The prefix may end inside a character.
             let text = bytes.utf8_chunks().next()?.valid();
             (!text.is_empty()).then(|| SortRange::BeginsWith(AttributeValue::S(text.to_owned())))
         }
@@ -665,7 +676,8 @@ fn begins_with(readable: &Readable, bytes: &[u8]) -> Option<SortRange> {
     }
 }
 
-/// Does the entry's sort key begin as the range says? What was asked for may be wider.
+/// True if the entry's sort key begins with the prefix of the range. The request may have been
+/// wider.
 fn begins_so(key: &EntryKey, range: &Entries) -> bool {
     let Entries::Collection {
         sort_prefix: Some(prefix),

@@ -1,13 +1,13 @@
-//! A service elsewhere as a mount browses it: what a filesystem asks is answered by the operations of the API alone, so that any
-//! [`Database`] will do (docs/remote.md says what means what).
+//! A remote service as a mount browses it: the reads of a filesystem are answered by operations of
+//! the API alone, so that any [`Database`] will do (docs/remote.md describes the mapping).
 //!
 //! ```text
-//! look.rs        impl Browse              listing.rs  listings, the next page and folder ahead, what they may cost
-//! operations.rs  impl Database            writes.rs   own writes: conditions, and what they leave in the pages
-//! pages.rs       items for a while, one request for one thing, own writes counted
-//! tables.rs      definitions for a while  walks.rs    pages of listings under way, what they did cost
-//! source.rs      keys, reads as requests  readers.rs  who reads files and lists folders in order
-//! beside.rs      what only the mount knows
+//! look.rs        impl Browse              listing.rs  listings, prefetch of pages and folders, scan limits
+//! operations.rs  impl Database            writes.rs   own writes: conditions, and their effect on the cache
+//! pages.rs       cache of items, single flight, count of own writes
+//! tables.rs      cache of definitions     walks.rs    pages of listings under way, their scan cost
+//! source.rs      keys, reads as requests  readers.rs  detection of sequential readers
+//! beside.rs      local state of the mount
 //! ```
 //! No lock is held over a request.
 
@@ -34,25 +34,26 @@ use crate::database::layout::Layout;
 use crate::model::clock::{Clock, SystemClock};
 use std::ops::Deref;
 
-/// Bytes of items that are held.
+/// The default size of the item cache, in bytes.
 const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
-/// How long what was read is good.
+/// The default time to live of cached reads.
 const TTL_DEFAULT: Duration = Duration::from_secs(1);
-/// Read units that one listing or scan may take.
+/// The default limit of read units for one listing or scan.
 const SCAN_LIMIT_DEFAULT: f64 = 1000.0;
 
-/// How a service elsewhere is browsed.
+/// The settings of a remote database.
 #[derive(Debug, Clone)]
 pub struct RemoteOptions {
-    /// How long what was read is shown again without asking.
+    /// The time to live of cached reads.
     pub ttl: Duration,
-    /// Read units that one listing or scan may take.
+    /// The limit of read units for one listing or scan.
     pub scan_limit: f64,
-    /// Which tables are shown, `*` standing for any characters; all where there are none.
+    /// Patterns of the visible tables, in which `*` stands for any characters; all tables are
+    /// visible if there are none.
     pub tables: Vec<String>,
-    /// Without it every write is refused.
+    /// True if writes are allowed.
     pub is_writable: bool,
-    /// Is the next page of a listing asked for before it is needed?
+    /// True if pages, files and folders are prefetched.
     pub reads_ahead: bool,
     pub held_bytes: usize,
     pub clock: Arc<dyn Clock>,
@@ -72,18 +73,18 @@ impl Default for RemoteOptions {
     }
 }
 
-/// See the module; as one caller asks it.
+/// A remote service as a `Database` and `Browse`, for one caller; see the module.
 pub struct RemoteDatabase {
     shared: Arc<Shared>,
-    /// Asked for the caller.
+    /// The service, with waits that the caller can cancel.
     service: Arc<dyn Database>,
     caller: Caller,
     layout: Option<Arc<dyn Layout>>,
 }
 
-/// What those share who ask for different callers.
+/// The state that the handles of different callers share.
 pub struct Shared {
-    /// Asked for what nobody waits for yet.
+    /// The service for prefetches, which no caller waits for.
     service_ahead: Arc<dyn Database>,
     options: RemoteOptions,
     tables: Arc<Tables>,
@@ -122,7 +123,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl RemoteDatabase {
-    /// Browses a service.
+    /// Creates a view of a service.
     #[must_use]
     pub fn new(service: Arc<dyn Database>, options: RemoteOptions) -> Self {
         let clock = || Arc::clone(&options.clock);
@@ -141,6 +142,7 @@ impl RemoteDatabase {
             siblings: Siblings::default(),
             beside: Arc::default(),
             commits,
+            // A prefetch has no caller, so nothing cancels it.
             service_ahead: Arc::clone(&service),
             options,
         };
@@ -152,7 +154,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// The same for a caller who may give up.
+    /// Returns a handle with waits that the caller can cancel.
     fn called_by(&self, caller: &Caller) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -176,7 +178,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// With what is known of units and partitions.
+    /// Sets the source of metrics and spending.
     #[must_use]
     pub fn with_layout(self, layout: Arc<dyn Layout>) -> Self {
         Self {

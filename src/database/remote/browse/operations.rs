@@ -1,8 +1,9 @@
-//! The operations: handed on, each write under the condition that was asked for and with what it leaves behind. Requests in their
-//! caller's words are judged by the service; what they write is known here as well: nothing where nothing may be written, and seen at once.
+//! The operations: forwarded, each write under its condition, with an update of the cache. Requests
+//! that are forwarded verbatim are validated by the service; their writes are decoded here as well,
+//! to refuse them on a read-only mount and to update the cache at once.
 //!
-//! A service takes a while to make a table, to change it and to remove it. Who does so through the mount goes on when it is done, as
-//! programs do that make a directory and write into it at once.
+//! A service takes a while to create a table, to change it and to delete it. A request through the
+//! mount returns when that is done, because programs create a directory and write into it at once.
 
 use std::time::Instant;
 
@@ -30,9 +31,9 @@ use crate::model::api::{
 use crate::model::error::{Cancellation, CancellationReason, TransactionError};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 
-/// What may be another after a call.
+/// The scope of the cache that a call may invalidate.
 pub(super) enum Changed {
-    /// The items of these.
+    /// The items of these tables.
     Tables(Vec<TableName>),
     Definitions,
     Anything,
@@ -87,14 +88,15 @@ impl Database for RemoteDatabase {
 }
 
 impl RemoteDatabase {
-    /// The definition of a table was changed here.
+    /// Invalidates the definitions after one was changed here.
     pub(super) fn changed<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         self.tables.changed();
         self.commits.add();
         outcome
     }
 
-    /// Before statements that may write: of their tables anything may be another then, and nothing if they only read.
+    /// Checks PartiQL statements before they run; returns the tables of those that write, which are
+    /// to be invalidated.
     pub(super) fn statements<'s>(
         &self,
         statements: impl Iterator<Item = &'s str>,
@@ -106,7 +108,7 @@ impl RemoteDatabase {
         Ok(writing.into_iter().filter_map(partiql::table_of).collect())
     }
 
-    /// What is held is told of a call's end, unless it only reads.
+    /// Forwards a call; its end invalidates the cache, unless the call only reads.
     fn hand_on(&self, call: Call) {
         let changed = match &call {
             Call::ExecuteStatement(request, _) => self
@@ -124,7 +126,8 @@ impl RemoteDatabase {
         self.end_with(call, changed);
     }
 
-    /// Hands on what may be done; what may be another then is held no more.
+    /// Forwards an allowed call; its end invalidates the scope of the cache that it may have
+    /// changed.
     pub(super) fn end_with(&self, call: Call, changed: Result<Changed, Error>) {
         let changed = match changed {
             Ok(changed) => changed,
@@ -135,6 +138,7 @@ impl RemoteDatabase {
             Arc::clone(&self.pages),
             Arc::clone(&self.commits),
         );
+        // Invalidated whatever the outcome: a failed request may have been executed.
         self.service.start(call.heard(move |_| {
             match changed {
                 Changed::Tables(written) => {
@@ -150,16 +154,18 @@ impl RemoteDatabase {
         }));
     }
 
-    /// The actions of a transaction under their conditions, with what each does.
+    /// Adds the preconditions of a transaction's actions to their conditions; returns the items and
+    /// their changes.
     fn guard_all(&self, request: &mut TransactWriteItemsRequest) -> Result<Vec<Target>, Error> {
         self.may_write()?;
-        // A database here does what the mount itself asks for whatever it comes to.
+        // The local engine allows the mount larger transactions of its own; a service does not.
         if request.transact_items.len() > TRANSACTION_ITEMS_MAX {
             return Err(TransactionError::TooLarge.into());
         }
         let (mut targets, mut reasons, mut has_failed) = (Vec::new(), Vec::new(), false);
         for write in &mut request.transact_items {
             let (item, effect) = of_action(&write.action);
+            // Every action gets a reason, as in the service's own answer.
             reasons.push(match self.guard(asked!(write, item, effect)) {
                 Ok(target) => {
                     targets.extend(target);
@@ -182,6 +188,7 @@ impl RemoteDatabase {
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         self.may_write()?;
         let table = request.table_name.clone();
+        // A deleted table of the same name may have left items.
         self.pages.forget_table(&table);
         let created = self.service.create_table(request);
         if created.is_ok() {
@@ -194,7 +201,7 @@ impl RemoteDatabase {
         self.may_write()?;
         let table = request.table_name.clone();
         let updated = self.service.update_table(request);
-        // The next change is refused before.
+        // Waits, because the next change is refused before the table is active.
         if updated.is_ok() {
             self.settle(&table, TableStatus::Updating);
         }
@@ -205,6 +212,7 @@ impl RemoteDatabase {
         self.may_write()?;
         let table = request.table_name.clone();
         let deleted = self.service.delete_table(request);
+        // After the delete, so that reads under way are not cached either.
         self.pages.forget_table(&table);
         if deleted.is_ok() {
             self.settle(&table, TableStatus::Deleting);
@@ -235,7 +243,7 @@ impl RemoteDatabase {
                 ..deleted
             })
         };
-        // Was there one? It costs nothing to be told.
+        // The old item tells if there was one, and costs nothing.
         let request = DeleteItemRequest {
             return_values: ReturnValues::AllOld,
             ..request
@@ -246,6 +254,7 @@ impl RemoteDatabase {
     fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         let is_asked = request.return_values != UpdateReturnValues::None;
         let target = self.guard(asked!(request, &request.key, Some(Effect::Update)));
+        // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;
         }
@@ -275,6 +284,7 @@ impl RemoteDatabase {
             .collect();
         let end = move |mut writes: Writes, written: Result<BatchWriteItemResponse, Error>| {
             if let Ok(response) = &written {
+                // An unprocessed item keeps a state that is unknown here.
                 writes.leave(|table, key| {
                     let left = names
                         .iter()
@@ -307,8 +317,10 @@ impl RemoteDatabase {
     }
 }
 
-/// Is it the write of the item under this key?
+/// True if this is the write of the item under this key.
 fn is_of(write: &WriteRequest, key: &crate::model::Key) -> bool {
+    // The key's attribute names are not at hand here. A match of any attribute is enough, because
+    // too many matches only invalidate too much.
     let (WriteRequest::Put(item) | WriteRequest::Delete(item)) = write;
     item.0.values().any(|value| *value == key.partition)
         && key
@@ -328,7 +340,7 @@ impl RemoteDatabase {
         };
         let statements = statements(document.root());
         if !statements.is_empty() {
-            // Refused where they write and nothing may be written.
+            // Refused if they write and the mount is read-only.
             let changed = self.statements(statements.into_iter()).map(Changed::Tables);
             return self.end_with(Call::Verbatim(request, done), changed);
         }
@@ -339,13 +351,13 @@ impl RemoteDatabase {
             .map(|call| self.targets(item_writes(&call)));
         match written {
             Some(Ok(targets)) => self.pass_writes(request, targets, done),
-            // Of tables, or of what nobody here knows.
+            // An operation on tables, or one that is unknown here.
             _ => self.end_with(Call::Verbatim(request, done), Ok(Changed::Anything)),
         }
     }
 
     fn pass_writes(&self, mut request: VerbatimRequest, targets: Vec<Target>, done: Done<Vec<u8>>) {
-        // What became of an updated item costs nothing to know.
+        // The new item costs nothing, and updates the cache.
         let is_update = request.operation == "UpdateItem";
         let asking = if is_update {
             edit::asking(&request.body, "ReturnValues", "ALL_NEW")
@@ -385,7 +397,7 @@ impl RemoteDatabase {
     }
 }
 
-/// The request as it is known here, if it writes items.
+/// Decodes a request, if it writes items.
 fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
     macro_rules! read {
         ($($name:ident),*) => {
@@ -404,23 +416,25 @@ fn as_write(operation: &str, json: Json<'_>) -> Option<Call> {
     ))
 }
 
-/// How often is looked at the table.
+/// The backoff of polls for a table's status.
 const LOOK_MIN: Duration = Duration::from_millis(10);
 const LOOK_MAX: Duration = Duration::from_millis(500);
-/// Whoever still waits then goes on without.
+/// The limit of a wait for a table's status; then the call returns anyway.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl RemoteDatabase {
-    /// Waits while the table has that status, which is CREATING, UPDATING or DELETING; not for longer than the caller does.
+    /// Waits while the table is CREATING, UPDATING or DELETING, as given; at most until the caller
+    /// stops waiting.
     pub(super) fn settle(&self, table: &TableName, status: TableStatus) {
         let (begun, mut pauses) = (Instant::now(), Pauses::new(LOOK_MIN, LOOK_MAX));
+        // An interrupted wait ends quietly: the operation itself has succeeded.
         while self.has(table, status)
             && begun.elapsed() < PATIENCE
             && pauses.wait(&self.caller).is_ok()
         {}
     }
 
-    /// One that was made a moment ago may not be told of yet.
+    /// True if the table has the status. A table that was just created may not be listed yet.
     fn has(&self, table: &TableName, status: TableStatus) -> bool {
         match self.service.described(table) {
             Ok(Some(table)) => table.status == status,

@@ -1,14 +1,14 @@
-//! What was just listed, read or written, for a while: pages of listings and single items, by key.
+//! A short-lived cache of entries that were just listed, read or written, by key.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | a read that began before an own write may end after it, with the old item | reads and writes are numbered: what began earlier than what is held is not kept |
-//! | of two own writes of one item at a time nobody knows which came last | then nothing is held, and the next reader asks |
+//! | a read that began before an own write may end after it, with the old item | reads and writes are numbered: a result that began earlier than the cached one is not cached |
+//! | of two concurrent own writes of one item the last is unknown | then nothing is cached, and the next reader asks |
 //! | an eventually consistent read may not show an own write yet | for [`SETTLES_MS`] it replaces none |
-//! | a write of an item changes entries of indexes | all entries of the table's indexes are over with it |
-//! | what is held is bounded, and what was pushed out may have been an own write | reads that began before such a one are not kept |
+//! | a write of an item changes entries of indexes | it invalidates all entries of the table's indexes |
+//! | the cache is bounded, and an evicted entry may have been an own write | reads that began before such a write are not cached |
 //!
-//! Whether a collection has items is held like an item: see [`collection_place`].
+//! The existence of a collection is cached like an item: see [`collection_place`].
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -25,19 +25,20 @@ use crate::model::Key;
 use crate::model::api::Version;
 use crate::model::clock::Clock;
 
-/// How long an eventually consistent read may not show a write: the service says that it is usually less than a second.
+/// The time for which an eventually consistent read may not show a write: the service says that it
+/// is usually less than a second.
 const SETTLES_MS: u64 = 5_000;
-/// Counted for an entry beside its record and its key.
+/// The accounted size of an entry beside its record and its key.
 const ENTRY_OVERHEAD_BYTES: usize = 300;
-/// Versions of which it is remembered when they were first seen.
+/// The limit of versions with a remembered time of their first sight.
 const VERSIONS_MAX: usize = 100_000;
 
-/// A record as [`encode`] makes it, its version and time those that the mount shows.
+/// A record as [`encode`] makes it, with the version and time that the mount shows.
 pub type Stored = Arc<[u8]>;
-/// A source and which of its entries.
+/// A source, and the key of an entry in it.
 pub type Place = (Source, EntryKey);
 
-/// Where it is held whether a collection has items: a key that no entry has.
+/// Returns the cache key for the existence of a collection, which no entry has.
 pub fn collection_place(source: &Source, partition: &PartitionKey) -> Place {
     let base = Key {
         partition: AttributeValue::Null,
@@ -52,19 +53,19 @@ pub fn collection_place(source: &Source, partition: &PartitionKey) -> Place {
     )
 }
 
-/// A read that begins.
+/// The beginning of a read.
 #[derive(Debug, Clone, Copy)]
 pub struct Began {
     number: u64,
     at_ms: u64,
 }
 
-/// What a write left.
+/// The state of an item after a write.
 #[derive(Debug, Clone)]
 pub enum Left<I> {
     Item(I),
     Nothing,
-    /// Something that is not known here.
+    /// The state is unknown here.
     Unknown,
 }
 
@@ -79,11 +80,11 @@ struct Held {
 #[derive(Debug, Default)]
 struct Writing {
     count: usize,
-    /// There were several at a time.
+    /// True if several were under way at a time.
     overlaps: bool,
 }
 
-/// The number up to which reads of a table are over.
+/// The numbers below which cached reads of a table are invalid.
 #[derive(Debug, Default, Clone, Copy)]
 struct Over {
     items: u64,
@@ -94,17 +95,17 @@ struct Over {
 struct State {
     held: OfBytes<Place, Held>,
     last_number: u64,
-    /// Reads that began before it are not kept: an own write of then was pushed out.
+    /// The number up to which new reads are not cached: the eviction of an own write raises it.
     floor: u64,
     over: HashMap<TableName, Over>,
     writing: HashMap<Place, Writing>,
 }
 
-/// See the module.
+/// The cache; see the module.
 #[derive(Debug)]
 pub struct Pages {
     state: Mutex<State>,
-    /// When versions were first seen, milliseconds since the epoch.
+    /// The time of the first sight of each version, in milliseconds since the epoch.
     seen: Mutex<OfEntries<Version, u64, VERSIONS_MAX>>,
     flights: Flights<Place, Option<Stored>>,
     ttl_ms: u64,
@@ -130,22 +131,23 @@ impl Pages {
         }
     }
 
-    /// How long what is held is good.
+    /// Returns the time to live of the entries, in milliseconds.
     pub fn ttl_ms(&self) -> u64 {
         self.ttl_ms
     }
 
-    /// A read begins now.
+    /// Numbers a read that begins now.
     pub fn begin(&self) -> Began {
         self.state.lock().next(self.clock.now_ms())
     }
 
-    /// The record of an item, `first` being its keys. A version that was seen before has its time of then.
+    /// Encodes the record of an item, with the attributes `first` in front. A version that was seen
+    /// before keeps its time.
     pub fn record(&self, item: &Item, first: &[&str]) -> Stored {
         self.stamped(item, first, |seen, now_ms| seen.unwrap_or(now_ms))
     }
 
-    /// The record of an item that was just written.
+    /// Encodes the record of an item that was just written.
     pub fn written_record(&self, item: &Item, first: &[&str]) -> Stored {
         self.stamped(item, first, |_, now_ms| now_ms)
     }
@@ -159,6 +161,7 @@ impl Pages {
         let mut record = encode(item, first, 0, 0);
         let version = version_of(&record);
         let mut seen = self.seen.lock();
+        // An unchanged item that is read again keeps its modification time.
         let modified_ms = time(seen.get(&version).copied(), self.clock.now_ms());
         seen.put(version, modified_ms);
         drop(seen);
@@ -166,15 +169,17 @@ impl Pages {
         record.into()
     }
 
-    /// What a read found, unless what is held is newer.
+    /// Caches the result of a read, unless the cached one is newer.
     pub fn keep(&self, began: Began, place: Place, found: Option<Stored>, is_consistent: bool) {
         let mut state = self.state.lock();
         let is_newer = match state.held.peek(&place) {
+            // Cached by a read or write that began later.
             Some(held) if held.began.number > began.number => false,
             Some(held) if held.is_own && !is_consistent => {
                 began.at_ms >= held.began.at_ms.saturating_add(SETTLES_MS)
             }
             Some(_) => true,
+            // An own write of this entry may have been evicted since the read began.
             None => began.number > state.floor,
         };
         if is_newer {
@@ -183,7 +188,7 @@ impl Pages {
         }
     }
 
-    /// What is held and good: an item, or that there is none.
+    /// Returns a valid entry: an item, or its absence (`Some(None)`).
     pub fn fresh(&self, place: &Place) -> Option<Option<Stored>> {
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
@@ -197,7 +202,7 @@ impl Pages {
         }
     }
 
-    /// What was last read, however long ago.
+    /// Returns the last known item, however old.
     pub fn last(&self, place: &Place) -> Option<Stored> {
         match &self.state.lock().held.peek(place)?.left {
             Left::Item(record) => Some(Arc::clone(record)),
@@ -205,7 +210,8 @@ impl Pages {
         }
     }
 
-    /// Was it deleted here so lately that an eventually consistent read may still show it?
+    /// True if this mount deleted the item so recently that an eventually consistent read may still
+    /// show it.
     pub fn is_just_deleted(&self, place: &Place) -> bool {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
@@ -216,10 +222,11 @@ impl Pages {
         })
     }
 
-    /// What is held, else what `ask` finds by a consistent read: one at a time for one place.
+    /// Returns the cached entry, or the result of `ask` by a consistent read, one at a time for
+    /// each place.
     ///
     /// # Errors
-    /// What `ask` fails with, which is not held.
+    /// Those of `ask`, which are not cached.
     pub fn get(
         &self,
         place: &Place,
@@ -230,10 +237,11 @@ impl Pages {
             return Ok(found);
         }
         self.flights.run(place, caller, || {
-            // Another request may have landed meanwhile.
+            // An earlier request may have filled the cache meanwhile.
             if let Some(found) = self.fresh(place) {
                 return Ok(found);
             }
+            // Numbered before the request, so that a write meanwhile prevails.
             let began = self.begin();
             let found = ask()?;
             self.keep(began, place.clone(), found.clone(), true);
@@ -241,12 +249,13 @@ impl Pages {
         })
     }
 
-    /// Whoever looks for this place from now on waits until that has landed; `None`: somebody is asking already.
+    /// Registers a prefetch of this place, for which readers wait; `None` if a request is under way
+    /// already.
     pub fn asking(&self, place: &Place) -> Option<Landing<Place, Option<Stored>>> {
         self.flights.begin(place).ok()
     }
 
-    /// An own write of these begins.
+    /// Registers own writes of these places.
     pub fn begin_write(&self, places: &[Place]) {
         let mut state = self.state.lock();
         for place in places {
@@ -256,17 +265,20 @@ impl Pages {
         }
     }
 
-    /// An own write ended, and left this.
+    /// Ends own writes, and caches the states that they left.
     pub fn end_write(&self, places: Vec<(Place, Left<Stored>)>) {
         let mut state = self.state.lock();
         let began = state.next(self.clock.now_ms());
         for (place, left) in places {
+            // Of overlapping writes it is unknown which one came last.
             let overlapped = state.end_writing(&place);
             state
                 .over
                 .entry(place.0.table.clone())
                 .or_default()
+                // The write may have changed entries in all indexes of the table.
                 .index_entries = began.number;
+            // A read under way may return the old item: later readers must not wait for it.
             self.flights.let_go(&place);
             state.hold(
                 place,
@@ -277,15 +289,16 @@ impl Pages {
         }
     }
 
-    /// Everything may be another.
+    /// Invalidates everything.
     pub fn forget_all(&self) {
         let mut state = self.state.lock();
         state.held.retain(|_, _| false);
+        // The results of reads under way are not cached either.
         state.floor = state.next(self.clock.now_ms()).number;
         self.flights.let_go_of(|_| true);
     }
 
-    /// Everything of a table may be another.
+    /// Invalidates everything of a table.
     pub fn forget_table(&self, table: &TableName) {
         let mut state = self.state.lock();
         let number = state.next(self.clock.now_ms()).number;
@@ -323,6 +336,7 @@ impl State {
 
     fn end_writing(&mut self, place: &Place) -> bool {
         let Some(writing) = self.writing.get_mut(place) else {
+            debug_assert!(false, "the write was never begun");
             return false;
         };
         writing.count = writing.count.saturating_sub(1);
@@ -342,6 +356,7 @@ impl State {
             0
         };
         let bytes = ENTRY_OVERHEAD_BYTES + key_bytes + record_bytes;
+        // The index key is not accounted: it consists of attributes of the record.
         let pushed_out = self.held.put(
             place,
             Held {
@@ -359,7 +374,8 @@ impl State {
     }
 }
 
-/// The version of an item that its service does not number, of what a record holds: equal exactly where items are, as good as certainly, and never 0.
+/// Returns a version for an item from the digest of its content, since the service has none: equal
+/// for equal items, different otherwise with near certainty, and never 0.
 fn version_of(record: &[u8]) -> Version {
     let content = Record::parse(record).map_or(record, |record| record.content());
     let [a, b, c, d, e, f, g, h, ..] = digest(content);
@@ -374,7 +390,8 @@ pub struct Flight<V> {
     landed: Condvar,
 }
 
-/// One request in flight for one thing: who asks for the same waits for its answer.
+/// Single flight: at most one request for a key is under way, and others for the same key wait for
+/// its answer.
 #[derive(Debug)]
 pub struct Flights<K, V>(Arc<Mutex<HashMap<K, Arc<Flight<V>>>>>);
 
@@ -384,7 +401,8 @@ impl<K, V> Default for Flights<K, V> {
     }
 }
 
-/// A request in flight. Ends with this, also when it panics: nobody waits for ever.
+/// The owner of a request in flight. Its drop ends the flight, also in a panic, so that no waiter
+/// hangs.
 pub struct Landing<K: Eq + Hash, V> {
     flights: Flights<K, V>,
     key: K,
@@ -392,7 +410,7 @@ pub struct Landing<K: Eq + Hash, V> {
 }
 
 impl<K: Eq + Hash, V> Landing<K, V> {
-    /// This is its answer.
+    /// Ends the flight with this answer.
     pub fn land(self, answer: Answer<V>) {
         *self.flight.answer.lock() = Some(answer);
     }
@@ -400,8 +418,9 @@ impl<K: Eq + Hash, V> Landing<K, V> {
 
 impl<K: Eq + Hash, V> Drop for Landing<K, V> {
     fn drop(&mut self) {
+        // Removed before the waiters wake: from now on a caller begins a new request.
         self.flights.end(&self.key, &self.flight);
-        // Without one, whoever waits asks anew.
+        // Without an answer, the waiters ask anew.
         self.flight
             .answer
             .lock()
@@ -411,7 +430,7 @@ impl<K: Eq + Hash, V> Drop for Landing<K, V> {
 }
 
 impl<V: Clone> Flight<V> {
-    /// Its answer, as long as the caller wants it.
+    /// Waits for the answer, as long as the caller waits.
     fn wait(&self, caller: &Caller) -> Answer<V> {
         let mut answer = self.answer.lock();
         loop {
@@ -426,7 +445,7 @@ impl<V: Clone> Flight<V> {
 }
 
 impl<K: Eq + Hash, V> Flights<K, V> {
-    /// It is over. One that was let go of may have been followed by another.
+    /// Removes a flight, unless another has replaced it.
     fn end(&self, key: &K, flight: &Arc<Flight<V>>) {
         let mut flights = self.0.lock();
         if flights
@@ -439,7 +458,8 @@ impl<K: Eq + Hash, V> Flights<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
-    /// The answer of the request in flight for `key`, else of `ask`. No lock is held while it is under way.
+    /// Returns the answer of the request in flight for `key`, or else of `ask`. No lock is held
+    /// meanwhile.
     pub fn run(&self, key: &K, caller: &Caller, ask: impl FnOnce() -> Answer<V>) -> Answer<V> {
         loop {
             let flight = match self.begin(key) {
@@ -451,17 +471,17 @@ impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
                 }
             };
             match flight.wait(caller) {
-                // Who asked was interrupted, which is nothing to who waits.
+                // The owner was interrupted, which does not concern this waiter: it asks anew.
                 Err(Error::Interrupted) if caller.is_waiting() => self.end(key, &flight),
                 answer => return answer,
             }
         }
     }
 
-    /// A request for `key`, that whoever asks waits for from now on.
+    /// Begins a flight for `key`.
     ///
     /// # Errors
-    /// The one in flight already.
+    /// The flight that is under way already.
     pub fn begin(&self, key: &K) -> Result<Landing<K, V>, Arc<Flight<V>>> {
         let mut flights = self.0.lock();
         if let Some(flight) = flights.get(key) {
@@ -479,18 +499,20 @@ impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
         })
     }
 
-    /// Who asks for `key` from now on does not wait for a request that is in flight already.
+    /// Detaches a flight: later callers for `key` do not wait for it, because its answer may be
+    /// old.
     pub fn let_go(&self, key: &K) {
         self.0.lock().remove(key);
     }
 
-    /// The same of all keys that are meant.
+    /// Detaches the flights of all matching keys.
     pub fn let_go_of(&self, is_meant: impl Fn(&K) -> bool) {
         self.0.lock().retain(|key, _| !is_meant(key));
     }
 }
 
-/// Counts own writes, and moments: what was read a while ago may be another without anybody telling.
+/// A commit id from own writes and elapsed time: content that was read a while ago may have changed
+/// without notice.
 #[derive(Debug)]
 pub struct Commits {
     own: Mutex<u64>,
@@ -510,12 +532,12 @@ impl Commits {
         }
     }
 
-    /// Own writes so far and moments since the epoch.
+    /// Returns own writes so far plus time steps since the epoch.
     pub fn id(&self) -> u64 {
         *self.own.lock() + self.clock.now_ms() / self.ttl_ms
     }
 
-    /// Own writes so far.
+    /// Returns the own writes so far.
     pub fn own(&self) -> u64 {
         *self.own.lock()
     }
@@ -525,11 +547,12 @@ impl Commits {
         self.wrote.notify_all();
     }
 
-    /// Sleeps until the id is another than `after`, at most for `timeout`.
+    /// Sleeps until the id differs from `after`, at most for `timeout`; returns the id.
     pub fn wait(&self, after: u64, timeout: Duration) -> u64 {
         let mut own = self.own.lock();
         let now_ms = self.clock.now_ms();
         if *own + now_ms / self.ttl_ms == after {
+            // At the next time step the id changes by itself.
             let rest = Duration::from_millis(self.ttl_ms - now_ms % self.ttl_ms);
             self.wrote.wait_for(&mut own, rest.min(timeout));
         }
@@ -560,7 +583,7 @@ mod tests {
         let second = std::thread::spawn(move || {
             of_second.run(&1, &Caller::Patient, || panic!("a second request"))
         });
-        // Of another key, and after it was let go of, there is another request.
+        // Another key, and the same key after a detach, get a request of their own.
         assert_eq!(flights.run(&2, &Caller::Patient, || Ok(8)), Ok(8));
         while Arc::strong_count(flights.0.lock().get(&1).unwrap()) < 3 {
             std::thread::yield_now();

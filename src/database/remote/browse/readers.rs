@@ -1,5 +1,5 @@
-//! Who reads which folder in the order of its keys, and how far; who lists which folders in the order in which they were shown, and which
-//! come next.
+//! Detection of sequential reads, for the prefetch: files read in key order in a folder, and
+//! folders listed in the order in which they were shown.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,28 +11,28 @@ use crate::database::bounded::OfEntries;
 use crate::database::prelude::*;
 use crate::expr::order::compare;
 
-/// Folders whose readers are followed.
+/// The limit of folders with tracked readers.
 const FOLDERS_FOLLOWED_MAX: usize = 256;
-/// Files one after the other before any is asked for ahead.
+/// The number of files in order before the first prefetch.
 const FILES_IN_ORDER_MIN: u32 = 8;
-/// A pause ends the order.
+/// The pause in milliseconds that ends a sequence.
 const PAUSE_MS: u64 = 2_000;
 
-/// Files of a folder before it counts for the next one.
+/// The number of files of a folder from which it counts for the next one.
 const HERE_MIN: u32 = 2;
 
 #[derive(Debug)]
 struct Reader {
     last: AttributeValue,
     at_ms: u64,
-    /// Files that were read in the order of their keys, without a pause: in this folder and those before it.
+    /// Files read in key order without a pause, in this folder and those before it.
     in_order: u32,
     here: u32,
-    /// In the folder that was read before this one.
+    /// The files read in order in the previous folder.
     before: u32,
 }
 
-/// Who reads which folder, and how far.
+/// The sequential readers of files, by folder.
 #[derive(Debug, Default)]
 pub struct Readers(Mutex<OfEntries<(Source, AttributeValue), Reader, FOLDERS_FOLLOWED_MAX>>);
 
@@ -41,7 +41,8 @@ impl Reader {
         now_ms <= self.at_ms.saturating_add(PAUSE_MS)
     }
 
-    /// Who begins a folder goes on from the one that was read just before.
+    /// Creates the reader of a new folder, which continues the sequence of the one read just
+    /// before.
     fn after(before: Option<&Self>, last: AttributeValue, at_ms: u64) -> Self {
         let (in_order, before) = before.map_or((0, 0), |before| (before.in_order, before.here));
         Self {
@@ -67,8 +68,9 @@ impl Reader {
 }
 
 impl Readers {
-    /// An item of a folder is read; how many from it on are worth asking for: as many again as were read of this folder in order, or twice as
-    /// many as of the one before; 0 as long as too few were.
+    /// Records a read of an item; returns how many from it on are worth a prefetch: as many again
+    /// as were read of this folder in order, or twice as many as of the one before; 0 while too few
+    /// were.
     pub fn follow(&self, (source, key): &Place, now_ms: u64) -> u32 {
         let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else {
             return 0;
@@ -79,6 +81,8 @@ impl Readers {
             .peek(&folder)
             .is_some_and(|reader| reader.goes_on(now_ms))
         {
+            // The map iterates from the most recently used entry: the folder that was read just
+            // before.
             let latest = readers
                 .iter()
                 .next()
@@ -101,39 +105,40 @@ impl Readers {
     }
 }
 
-/// Sources whose readers are followed.
+/// The limit of sources with tracked readers.
 const SOURCES_MAX: usize = 8;
-/// Folders of a source whose order is remembered.
+/// The limit of folders of a source with a remembered order.
 const SHOWN_MAX: usize = 4096;
-/// Folders listed in order before any is asked for ahead, beside the first.
+/// The number of folders listed in order, beside the first, before a prefetch.
 const FOLDERS_IN_ORDER_MIN: usize = 2;
-/// Folders asked for ahead at a time.
+/// The limit of folders in one prefetch.
 const FOLDERS_AHEAD_MAX: usize = 8;
 
-/// The folders of a source in the order in which they were shown, and who goes through them.
+/// The folders of a source in the order in which they were shown, and the progress of a reader
+/// through them.
 #[derive(Debug, Default)]
 struct Shown {
     order: Vec<PartitionKey>,
     places: HashMap<Digest, usize>,
     last: usize,
     is_backwards: bool,
-    /// Neighbours in the same direction, one after the other.
+    /// Adjacent folders listed in the same direction, one after the other.
     in_order: usize,
-    /// Asked for and not listed yet.
+    /// Folders prefetched and not listed yet.
     asked: HashSet<usize>,
 }
 
-/// Who lists which folders in the order in which they were shown, and which come next.
+/// The sequential readers of folders, by source.
 #[derive(Debug, Default)]
 pub struct Siblings(Mutex<OfEntries<Source, Shown, SOURCES_MAX>>);
 
 impl Siblings {
-    /// The folders of a source are shown from the first one on.
+    /// Begins a new listing of a source's folders.
     pub fn begin(&self, source: &Source) {
         self.0.lock().put(source.clone(), Shown::default());
     }
 
-    /// The next folder that is shown.
+    /// Adds the next folder that is shown.
     pub fn show(&self, source: &Source, partition: &PartitionKey) {
         if let Some(shown) = self.0.lock().get_mut(source)
             && shown.order.len() < SHOWN_MAX
@@ -144,7 +149,7 @@ impl Siblings {
         }
     }
 
-    /// A folder is listed: which to ask for ahead.
+    /// Records the listing of a folder; returns the folders to prefetch.
     pub fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
         let mut sources = self.0.lock();
         let Some(shown) = sources.get_mut(source) else {
@@ -156,7 +161,7 @@ impl Siblings {
         shown.follow(place)
     }
 
-    /// There was nobody to ask for it.
+    /// Records that a prefetch found no thread.
     pub fn not_asked(&self, source: &Source, partition: &PartitionKey) {
         if let Some(shown) = self.0.lock().get_mut(source)
             && let Some(place) = shown.places.get(&partition_digest(partition))
@@ -165,7 +170,7 @@ impl Siblings {
         }
     }
 
-    /// What was asked for ahead was of no use.
+    /// Ends the sequence after a useless prefetch.
     pub fn give_up(&self, source: &Source) {
         if let Some(shown) = self.0.lock().get_mut(source) {
             shown.in_order = 0;
@@ -177,11 +182,13 @@ impl Siblings {
 impl Shown {
     fn follow(&mut self, place: usize) -> Vec<PartitionKey> {
         self.asked.remove(&place);
+        // A second listing of the same folder is no step.
         if place == self.last {
             return Vec::new();
         }
         let is_backwards = place < self.last;
         let is_next = place.abs_diff(self.last) == 1;
+        // A reversal begins a new sequence, a jump ends it.
         self.in_order = match is_next {
             true if is_backwards == self.is_backwards => self.in_order + 1,
             true => 1,
@@ -199,6 +206,7 @@ impl Shown {
             }
         };
         let next = (1..=self.in_order.min(FOLDERS_AHEAD_MAX)).filter_map(step);
+        // A folder is prefetched once until it is listed.
         let next: Vec<usize> = next
             .filter(|place| *place < self.order.len() && self.asked.insert(*place))
             .collect();
@@ -236,7 +244,7 @@ mod tests {
         };
         assert_eq!(worth("a", 0..10, 0), [0, 0, 0, 0, 0, 0, 0, 0, 8, 9]);
         assert_eq!(worth("b", 0..3, 0), [18, 18, 18]);
-        // Of that one few were read.
+        // Few files of that folder were read.
         assert_eq!(worth("c", 0..1, 0), [4]);
         assert_eq!(worth("d", 0..1, 0), [0]);
         assert_eq!(worth("a", 5..6, 0), [0]);
@@ -260,7 +268,7 @@ mod tests {
                 "{listed}: {counts:?}"
             );
         }
-        // Elsewhere, and back from there.
+        // A jump elsewhere, and a sequence backwards.
         let counts: Vec<usize> = [50, 70, 69, 68, 67]
             .into_iter()
             .map(|place| shown.follow(place).len())

@@ -1,4 +1,4 @@
-//! The keys of a table or an index, what is asked of it, and what is to be read as requests of the API.
+//! The keys of a table or an index, and its reads as requests of the API.
 
 use super::tables::Described;
 use crate::codec::record::{Record, encode};
@@ -15,20 +15,21 @@ use crate::model::api::{
 use crate::model::error::StoreError;
 use crate::model::{DocumentPath, IndexKind, IndexSchema, Key, KeyAttribute};
 
-/// A source that can be read.
+/// A source that can be read, with its definition.
 #[derive(Debug, Clone)]
 pub struct Readable {
     pub source: Source,
     pub described: Arc<Described>,
-    /// Place of the index in the schema.
+    /// The position of the index in the schema.
     index: Option<usize>,
 }
 
 impl Readable {
-    /// `None` while the table or the index comes or goes: it is there, and shows nothing.
+    /// Finds a source in its table; `None` while the table or the index is being created or
+    /// deleted: it exists and shows nothing.
     ///
     /// # Errors
-    /// `ResourceNotFound`.
+    /// `ResourceNotFound` if the table has no such index.
     pub fn new(source: &Source, described: Arc<Described>) -> Result<Option<Self>, Error> {
         let index = match &source.index {
             None => None,
@@ -57,7 +58,7 @@ impl Readable {
         self.described.schema.indexes.get(self.index?)
     }
 
-    /// Items, and the bytes that they are billed as; six hours old.
+    /// Returns the number of items and their billed bytes, up to six hours old.
     pub fn counted(&self) -> (u64, u64) {
         let of_index = self
             .index
@@ -71,13 +72,14 @@ impl Readable {
         )
     }
 
-    /// Can it be read consistently?
+    /// True if the source has consistent reads.
     pub fn is_consistent(&self) -> bool {
         self.index()
             .is_none_or(|index| index.kind == IndexKind::Local)
     }
 
-    /// Are its entries in collections? In a table without sort key each item is its own.
+    /// True if its entries are in collections. In a table without sort key each item is its own
+    /// collection.
     pub fn is_grouped(&self) -> bool {
         self.index.is_some() || self.described.schema.key.sort.is_some()
     }
@@ -96,7 +98,7 @@ impl Readable {
             })
     }
 
-    /// The names of all key attributes, each once: those of the index first.
+    /// Returns the names of all key attributes, each once, those of the index first.
     pub fn key_names(&self) -> Vec<&str> {
         let key = &self.described.schema.key;
         match self.index() {
@@ -108,9 +110,10 @@ impl Readable {
         }
     }
 
-    /// Could an entry have this key?
+    /// True if an entry can have this key.
     pub fn fits(&self, key: &EntryKey) -> bool {
         let schema = &self.described.schema.key;
+        // The service would refuse a key of other types or lengths, so it is not asked for one.
         let is_base = key_of_parameter(schema, &key.base.to_item(schema)).is_ok()
             && key.base.sort.is_some() == schema.sort.is_some();
         let fits = |attributes: &[KeyAttribute], values: &[AttributeValue]| {
@@ -129,7 +132,7 @@ impl Readable {
             }
     }
 
-    /// Could a collection have this key?
+    /// True if `values` can be this source's partition key.
     pub fn fits_partition(&self, values: &PartitionKey) -> bool {
         let fits = |(attribute, value): (&KeyAttribute, &AttributeValue)| {
             value.attribute_type() == attribute.attribute_type.as_attribute_type()
@@ -139,10 +142,10 @@ impl Readable {
         values.len() == self.partition().len() && self.partition().iter().zip(values).all(fits)
     }
 
-    /// Which entry an item of the source is.
+    /// Returns the entry key of an item of the source.
     ///
     /// # Errors
-    /// `Corrupt` of one without its keys.
+    /// `Corrupt` if the item lacks a key attribute.
     pub fn key_of(&self, item: &Item) -> Result<EntryKey, Error> {
         let missing = || Error::Store(StoreError::Corrupt("an item came without its keys"));
         let base = item.key(&self.described.schema.key).ok_or_else(missing)?;
@@ -159,7 +162,7 @@ impl Readable {
         Ok(EntryKey { index, base })
     }
 
-    /// The keys of an entry, by name: where a page goes on after it.
+    /// Returns the key attributes of an entry, as the start key of the page after it.
     pub fn start_after(&self, item: &Item) -> Item {
         let names = self.key_names();
         Item(
@@ -171,7 +174,7 @@ impl Readable {
         )
     }
 
-    /// What is asked for a whole collection, `sort` being held to the first attribute of the sort key.
+    /// Returns the query of a collection; `sort` restricts the first attribute of the sort key.
     pub fn query(&self, partition: &PartitionKey, sort: Option<SortRange>) -> ReadRequest {
         let of_partition = self.partition().iter().zip(partition);
         let of_partition = of_partition
@@ -192,11 +195,8 @@ impl Readable {
         }
     }
 
-    /// The same for one entry, as far as its key in the source says.
-    pub fn query_of_entry(
-        &self,
-        (partition, sort): &(PartitionKey, Vec<AttributeValue>),
-    ) -> ReadRequest {
+    /// Returns the query of one entry, by its key in the source.
+    pub fn query_of_entry(&self, partition: &PartitionKey, sort: &[AttributeValue]) -> ReadRequest {
         let keys = self
             .partition()
             .iter()
@@ -214,12 +214,12 @@ impl Readable {
         }
     }
 
-    /// All entries.
+    /// Returns the scan of all entries.
     pub fn scan(&self) -> ReadRequest {
         ReadRequest::scan(self.source.table.clone(), self.source.index.clone())
     }
 
-    /// Nothing but keys.
+    /// Returns the projection to key attributes.
     pub fn keys_alone(&self) -> ProjectionPaths {
         ProjectionPaths::of_attributes(
             self.key_names()
@@ -230,20 +230,20 @@ impl Readable {
     }
 }
 
-/// The bytes of a place: the keys of the entry there.
+/// Encodes a position: the keys of the entry there.
 pub fn position(keys: &Item) -> Box<[u8]> {
     encode(keys, &[], 0, 0).into()
 }
 
-/// The keys of a place.
+/// Decodes the keys of a position.
 ///
 /// # Errors
-/// `Corrupt` of bytes that are of no place of this database.
+/// `Corrupt` if the bytes are not a position of this database.
 pub fn keys_at(position: &Position) -> Result<Item, Error> {
     Ok(Record::parse(&position.0).and_then(|record| record.to_item())?)
 }
 
-/// An item's own key as of a table.
+/// Returns the entry key of an item in its table.
 pub fn base_entry(key: Key) -> EntryKey {
     EntryKey {
         index: None,
@@ -251,10 +251,10 @@ pub fn base_entry(key: Key) -> EntryKey {
     }
 }
 
-/// One page, item by item until `each` fails.
+/// Reads one page, and passes its items to `each` until that fails.
 ///
 /// # Errors
-/// As of [`page`]; that of `each`, or of an item that cannot be read.
+/// Those of [`page`] and of `each`; `Corrupt` of an item that cannot be decoded.
 pub fn items(
     service: &dyn Database,
     request: &ReadRequest,
@@ -269,10 +269,10 @@ pub fn items(
     read.map(|()| page)
 }
 
-/// One page.
+/// Reads one page.
 ///
 /// # Errors
-/// Those of the operations; `Unavailable` of what the API has no words for.
+/// Those of the operations; `Unavailable` if the API cannot express the request.
 pub fn page(
     service: &dyn Database,
     request: &ReadRequest,
@@ -289,17 +289,19 @@ pub fn page(
         .projection
         .as_ref()
         .map(|paths: &ProjectionPaths| writer.projection(paths));
-    // Members that both have.
+    // Sets the members that both requests have.
     macro_rules! asked {
         ($kind:ident { $($own:ident: $value:expr,)* ..$base:expr }) => {
             $kind {
                 index_name: request.index_name.clone(),
                 filter,
                 projection_expression: projection,
+                // DynamoDB refuses most values of Select beside a projection.
                 select: request.select.filter(|_| request.projection.is_none()),
                 limit: request.limit,
                 consistent_read: request.consistent_read,
                 exclusive_start_key: request.exclusive_start_key.clone(),
+                // The scan limit counts the actual cost.
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
                 $($own: $value,)*
                 ..$base

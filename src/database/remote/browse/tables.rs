@@ -1,4 +1,4 @@
-//! Definitions of tables, for a while. A change of one's own ends what is held of its table.
+//! A short-lived cache of table definitions. An own change invalidates it.
 
 use crate::database::caller::Caller;
 use crate::database::prelude::*;
@@ -11,12 +11,15 @@ use crate::model::TableSchema;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
 };
-use crate::model::error::RemoteError;
+use crate::model::error::{RemoteError, StoreError};
 
-/// Ten times what an account of AWS may have.
+/// The limit of listed tables: ten times that of an AWS account.
 const TABLES_MAX: usize = 100_000;
 
-/// A service, and the caller it is asked for.
+/// The error of a broken cache, which must not look like an account without tables.
+const OTHER_ANSWER: Error = Error::Store(StoreError::Corrupt("the cached definitions of tables"));
+
+/// A service with the caller that asks it.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations)]
 pub struct Asker<'a> {
@@ -24,10 +27,10 @@ pub struct Asker<'a> {
     pub caller: &'a Caller,
 }
 
-/// A table as it was described.
+/// A described table.
 #[derive(Debug)]
 pub struct Described {
-    /// The same one for as long as it says the same.
+    /// The schema; the same `Arc` as long as it is equal.
     pub schema: Arc<TableSchema>,
     pub table: TableDescription,
 }
@@ -39,7 +42,7 @@ enum Known {
     TimeToLive(DescribeTimeToLiveResponse),
 }
 
-/// What is asked for.
+/// The cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum About {
     Names,
@@ -49,20 +52,23 @@ enum About {
 
 #[derive(Debug, Default)]
 struct State {
-    /// With when it was asked for: milliseconds since the epoch, and own writes until then.
+    /// Cached answers with the time of their request in milliseconds since the epoch, and the own
+    /// writes until then.
     known: HashMap<About, (u64, u64, Known)>,
-    /// Own changes so far: what was asked for before one is not kept after it.
+    /// The own changes so far: an answer to a request of before a change is not cached after it.
     changes: u64,
 }
 
-/// See the module.
+/// The cache; see the module.
 #[derive(Debug)]
 pub struct Tables {
+    // Requests under way, by cache key and the number of own writes that the answer must reflect.
     state: Mutex<State>,
-    /// By what is asked for, and how many own writes the answer is to have seen.
+    /// Requests under way, by cache key and the number of own writes that the answer must reflect.
     flights: Flights<(About, u64), Known>,
     commits: Arc<Commits>,
-    /// Which are shown, `*` standing for any characters; all where there are none.
+    /// Patterns of the visible tables, in which `*` stands for any characters; all tables are
+    /// visible if there are none.
     patterns: Vec<String>,
     ttl_ms: u64,
     clock: Arc<dyn Clock>,
@@ -86,18 +92,18 @@ impl Tables {
         }
     }
 
-    /// Is it one of those that are shown?
+    /// True if the table is visible.
     pub fn shows(&self, table: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| matches(pattern, table))
     }
 
-    /// The names of those that are shown, in byte order.
+    /// Returns the names of the visible tables in byte order.
     pub fn names(&self, asker: Asker<'_>) -> Result<Arc<Vec<TableName>>, Error> {
         match self.known(asker.caller, About::Names, 0, || {
             Ok(Known::Names(Arc::new(self.list(asker)?)))
         })? {
             Known::Names(names) => Ok(names),
-            Known::Table(_) | Known::TimeToLive(_) => Ok(Arc::default()),
+            Known::Table(_) | Known::TimeToLive(_) => Err(OTHER_ANSWER),
         }
     }
 
@@ -129,7 +135,7 @@ impl Tables {
         }
     }
 
-    /// A table, if there is one and it is shown.
+    /// Returns a table, if it exists and is visible.
     pub fn table(
         &self,
         asker: Asker<'_>,
@@ -138,7 +144,7 @@ impl Tables {
         self.described(asker, table, 0)
     }
 
-    /// The same, as it is counted after all own writes.
+    /// Returns a table with its counters as of after all own writes.
     pub fn counted(
         &self,
         asker: Asker<'_>,
@@ -157,6 +163,7 @@ impl Tables {
             return Ok(None);
         }
         let about = About::Table(table.clone());
+        // The former schema keeps its `Arc` if nothing changed.
         let before = match self.state.lock().known.get(&about) {
             Some((.., Known::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
@@ -167,11 +174,10 @@ impl Tables {
                 Arc::new(described(table, before.as_deref()))
             })))
         })?;
-        Ok(if let Known::Table(table) = known {
-            table
-        } else {
-            None
-        })
+        match known {
+            Known::Table(table) => Ok(table),
+            Known::Names(_) | Known::TimeToLive(_) => Err(OTHER_ANSWER),
+        }
     }
 
     pub fn time_to_live(
@@ -187,15 +193,15 @@ impl Tables {
                 .map(Known::TimeToLive)
         })? {
             Known::TimeToLive(response) => Ok(response),
-            Known::Names(_) | Known::Table(_) => asker.service.describe_time_to_live(request),
+            Known::Names(_) | Known::Table(_) => Err(OTHER_ANSWER),
         }
     }
 
-    /// Definitions were changed here.
+    /// Invalidates all answers after an own change.
     pub fn changed(&self) {
         let mut state = self.state.lock();
         state.changes += 1;
-        // The schemas stay as what the next ones are compared with, their time over.
+        // The expired entries stay, because new schemas are compared with theirs.
         state
             .known
             .values_mut()
@@ -222,6 +228,7 @@ impl Tables {
             );
             let known = ask()?;
             let mut state = self.state.lock();
+            // A change during the request makes the answer stale.
             if state.changes == changes {
                 state
                     .known
@@ -235,6 +242,7 @@ impl Tables {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
         let (asked_ms, seen, known) = state.known.get(about)?;
+        // The counters of a table must reflect the own writes that the reader knows of.
         (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms))
             .then(|| known.clone())
     }
@@ -250,7 +258,7 @@ fn described(table: TableDescription, before: Option<&Described>) -> Described {
     Described { schema, table }
 }
 
-/// Is `name` what the pattern says, `*` standing for any characters?
+/// True if the name matches the pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

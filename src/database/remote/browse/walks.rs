@@ -1,5 +1,5 @@
-//! Listings under way: their pages, what waits for its reader, and what listings, scans and samples have cost so far, page after page, in
-//! however many portions they are read.
+//! Listings under way: their pages, the listings that wait for their readers, and the cost of
+//! listings, scans and samples so far, page by page, in whatever portions they are read.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,16 +18,17 @@ use crate::expr::read_request::ReadRequest;
 use crate::model::error::StoreError;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
 
-/// Listings that somebody may go on with.
+/// The limit of listings that wait for their readers.
 const WALKS_MAX: usize = 64;
-/// How long somebody may wait before going on.
+/// The time in milliseconds for which a listing waits.
 const WALK_MS: u64 = 10_000;
-/// Pages asked for ahead at a time.
+/// The limit of concurrent prefetches.
 const AHEAD_MAX: usize = 16;
-/// Collections of which it is remembered that a listing gave them: items of one come one after the other.
+/// The limit of remembered collections of a listing: the items of one collection come one after the
+/// other.
 const COLLECTIONS_SEEN_MAX: usize = 10_000;
 
-/// What is listed.
+/// The subject of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listed {
     Entries(Entries),
@@ -38,15 +39,15 @@ pub enum Listed {
 #[derive(Debug)]
 pub struct Row {
     pub key: EntryKey,
-    /// `None` where only keys are listed.
+    /// The stat of the entry; `None` if only keys are listed.
     pub stat: Option<EntryStat>,
     pub place: Box<[u8]>,
 }
 
-/// The rows of a page, where the next one is, and what it cost.
+/// The rows of a page, the start of the next page, and the cost.
 pub type Fetched = Result<(VecDeque<Row>, Option<Item>, Toll), Error>;
 
-/// Where the next page is.
+/// The source of the next page.
 #[derive(Debug, Default)]
 pub enum Next {
     From(Option<Item>),
@@ -65,20 +66,21 @@ pub struct Walk {
     pub seen: OfEntries<Digest, (), COLLECTIONS_SEEN_MAX>,
 }
 
-/// Who goes on: what is listed, after this place, since then in milliseconds of the clock.
+/// A listing that waits for its reader to continue after a position; `at_ms` is the time since
+/// when, by the clock.
 #[derive(Debug)]
 pub struct Waiting {
     pub source: Source,
     pub listed: Listed,
-    /// `None` where nobody has begun yet.
+    /// The last row read; `None` if no reader has begun.
     pub after: Option<Box<[u8]>>,
     pub at_ms: u64,
-    /// Of this mount, before it was asked for.
+    /// The own writes of this mount before the request.
     pub own_writes: u64,
     pub walk: Walk,
 }
 
-/// Listings that wait for their readers, the oldest first.
+/// The listings that wait for their readers, the oldest first.
 #[derive(Debug, Default)]
 pub struct Walks {
     waiting: Mutex<VecDeque<Waiting>>,
@@ -107,7 +109,7 @@ impl Walks {
     pub fn put(&self, one: Waiting) {
         let mut waiting = self.waiting.lock();
         waiting.push_back(one);
-        // Dropped after the lock: a page ahead may come with much.
+        // Dropped after the lock: a prefetched page may be large.
         let oldest = if waiting.len() > WALKS_MAX {
             waiting.pop_front()
         } else {
@@ -118,7 +120,7 @@ impl Walks {
     }
 }
 
-/// What asks for pages.
+/// A reader of pages.
 #[derive(Clone)]
 pub struct Fetcher {
     pub service: Arc<dyn Database>,
@@ -140,7 +142,8 @@ impl Fetcher {
         Ok((rows, page.last_evaluated_key, toll))
     }
 
-    /// A row, its item held if it is whole. `None` of one that was deleted here and is not seen to be gone yet.
+    /// Converts an item to a row, and caches it if it is whole. Returns `None` for an item that
+    /// this mount deleted and an eventually consistent read still shows.
     fn row(
         &self,
         began: crate::database::remote::browse::pages::Began,
@@ -172,7 +175,7 @@ impl Fetcher {
     }
 }
 
-/// Counts a thread until it ends, however it does.
+/// Counts a prefetch thread until it ends, also by a panic.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -181,11 +184,13 @@ impl Drop for Counted {
     }
 }
 
-/// Fetches a page on a thread of its own; `None` if there is none for it.
+/// Fetches a page on a thread of its own; `None` if no thread is available.
 pub fn on_thread(
     ahead: &Arc<AtomicUsize>,
     fetch: impl FnOnce() -> Fetched + Send + 'static,
 ) -> Option<Receiver<Fetched>> {
+    // Counted first and undone by the guard, so that concurrent callers cannot exceed the limit
+    // together.
     let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX;
     let counted = Counted(Arc::clone(ahead));
     if is_full {
@@ -194,8 +199,9 @@ pub fn on_thread(
     let (sender, fetched) = sync_channel(1);
     let work = move || {
         let page = fetch();
+        // Before the page is sent: its reader may want the next prefetch at once.
         drop(counted);
-        // Nobody wants it any more if who listed has given up.
+        // The receiver is gone if the reader has given up.
         let _ = sender.send(page);
     };
     std::thread::Builder::new()
@@ -206,12 +212,12 @@ pub fn on_thread(
 }
 
 impl Walk {
-    /// The next page; is there one?
+    /// Moves to the next page; returns false if there is none.
     pub fn turn(&mut self, fetcher: &Fetcher, caller: &Caller) -> Result<bool, Error> {
         let fetched = match std::mem::replace(&mut self.next, Next::Done) {
             Next::Done => return Ok(false),
             Next::From(start) => fetcher.clone().fetch(start),
-            // Without one its thread panicked.
+            // No message means that the thread panicked.
             Next::Ahead(fetched) => caller
                 .receive(&fetched)?
                 .unwrap_or_else(|| Err(StoreError::Closed.into())),
@@ -222,7 +228,7 @@ impl Walk {
         Ok(true)
     }
 
-    /// Begins to fetch the next page from the service, if there is a thread for it.
+    /// Prefetches the next page, if a thread is available.
     pub fn look_ahead(
         &mut self,
         fetcher: &Fetcher,
@@ -244,7 +250,7 @@ impl Walk {
         }
     }
 
-    /// Is it the first of its collection in this listing?
+    /// True if this is the first key of its collection in this listing.
     pub fn is_new(&mut self, key: &EntryKey) -> bool {
         let digest = match &key.index {
             Some((partition, _)) => partition_digest(partition),
@@ -254,12 +260,12 @@ impl Walk {
     }
 }
 
-/// Units of an eventually consistent read of 4 KB.
+/// The units of an eventually consistent read of 4 KB.
 pub const UNITS_A_READ: f64 = 0.5;
-/// Reads that may go on, and of which it is known what they cost.
+/// The limit of continuable reads with a remembered cost.
 const TOLLS_MAX: usize = 256;
 
-/// What a listing or scan has cost so far.
+/// The cost of a listing or scan so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Toll {
     pub units: f64,
@@ -267,8 +273,9 @@ pub struct Toll {
 }
 
 impl Toll {
-    /// What a page cost; one that nobody counted is told by its bytes.
+    /// Returns the cost of a page, estimated from its bytes if the service does not report it.
     pub fn of(request: &ReadRequest, page: &Page) -> Self {
+        // A page that ends early without a limit has read 1 MB, whatever it returned.
         let is_full = page.last_evaluated_key.is_some() && request.limit.is_none();
         let bytes = if is_full {
             page.scanned_bytes.max(PAGE_BYTES_MAX as u64)
@@ -283,6 +290,7 @@ impl Toll {
             };
         let told = page.consumed_capacity.total();
         Self {
+            // The reported units count, even if the estimate is higher.
             units: if told > 0.0 { told } else { guessed },
             items: page.count,
         }
@@ -297,12 +305,12 @@ impl Toll {
     }
 }
 
-/// What reads that may go on have cost, by where they do; the oldest first.
+/// The cost of continuable reads, by their next page; the oldest first.
 #[derive(Debug, Default)]
 pub struct Tolls(Mutex<VecDeque<(ReadRequest, Toll)>>);
 
 impl Tolls {
-    /// Before this page.
+    /// Returns the cost of a read before this page.
     pub fn before(&self, request: &ReadRequest) -> Toll {
         if request.exclusive_start_key.is_none() {
             Toll::default()
@@ -311,7 +319,7 @@ impl Tolls {
         }
     }
 
-    /// It goes on after these keys.
+    /// Remembers the cost of a read that continues after these keys.
     pub fn keep(&self, request: &ReadRequest, last: &Item, toll: Toll) {
         self.put(
             ReadRequest {
@@ -322,7 +330,7 @@ impl Tolls {
         );
     }
 
-    /// Of the sample that is being taken of a table, in many reads.
+    /// Returns the cost of the sample that is being taken of a table in many reads.
     pub fn of_sample(&self, table: &TableName) -> Toll {
         self.find(&sample_of(table))
     }
@@ -350,7 +358,7 @@ impl Tolls {
     }
 }
 
-/// What stands for all reads of a sample: no other that goes on begins at the first place.
+/// Returns the key for all reads of a sample: no continued read lacks a start key.
 fn sample_of(table: &TableName) -> ReadRequest {
     ReadRequest::scan(table.clone(), None)
 }

@@ -1,4 +1,4 @@
-//! Own writes: under what condition they are sent, and what they leave behind.
+//! Own writes: the condition under which they are sent, and their effect on the cache.
 
 use super::RemoteDatabase;
 use super::pages::{Commits, Left, Pages, Place, Stored, collection_place};
@@ -17,12 +17,12 @@ use crate::model::api::{
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Key, KeySchema};
 
-/// An item that is to be written.
+/// An item that a request writes.
 #[derive(Debug)]
 pub struct Target {
     table: Readable,
     key: Key,
-    /// What is there if it succeeds: an item, none, or what is not told.
+    /// The state of the item after success: an item, none, or unknown.
     then: Left<Item>,
 }
 
@@ -35,23 +35,25 @@ impl Target {
         ]
     }
 
-    /// What is left of the item, and of its collection.
+    /// Returns the state of the item and of its collection after the write.
     fn left(&self, pages: &Pages, is_done: bool) -> [Left<Stored>; 2] {
         match &self.then {
+            // A failed write may have been executed.
             _ if !is_done => [Left::Unknown, Left::Unknown],
             Left::Item(item) => [
                 Left::Item(pages.written_record(item, &self.table.key_names())),
                 Left::Item(Arc::default()),
             ],
+            // The deleted item may have been the last of its collection.
             Left::Nothing => [Left::Nothing, Left::Unknown],
             Left::Unknown => [Left::Unknown, Left::Item(Arc::default())],
         }
     }
 }
 
-/// What of a write is asked of the item that is there.
+/// The requirements of a write on the present item.
 pub(super) struct Asked<'r> {
-    /// What is to be written; nothing by a check.
+    /// The table, the item or key, and the effect; a condition check has no effect.
     pub write: (&'r TableName, &'r Item, Option<Effect>),
     pub precondition: Option<Precondition>,
     pub condition: &'r mut ConditionParameter,
@@ -59,7 +61,7 @@ pub(super) struct Asked<'r> {
     pub returns_old: bool,
 }
 
-/// What a request, all of which have these members, asks of the item that is there before it has that effect on it.
+/// Takes the requirements out of a request; all such requests have these members.
 macro_rules! asked {
     ($request:expr, $item:expr, $effect:expr) => {
         Asked {
@@ -82,14 +84,14 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// It turned out what an update made of the only target; `None`: it is gone.
+    /// Sets the result of an update, if there is one target; `None` means that the item is gone.
     pub fn came_to(&mut self, item: Option<Item>) {
         if let [target] = &mut self.targets[..] {
             target.then = item.map_or(Left::Nothing, Left::Item);
         }
     }
 
-    /// Those that `is_left` says were left undone, and may be done.
+    /// Marks the targets that `is_left` selects as unprocessed: their state is unknown.
     pub fn leave(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
         let left = self
             .targets
@@ -98,13 +100,18 @@ impl Writes {
         left.for_each(|target| target.then = Left::Unknown);
     }
 
-    /// They ended. The version of the first of which it is known.
+    /// Ends the writes, and updates the cache before any waiting reader asks. Returns the version
+    /// of the first item with a known state.
     pub fn end(self, is_done: bool) -> Option<Version> {
         let (mut places, mut first) = (Vec::new(), None);
         for target in &self.targets {
             let left = target.left(&self.pages, is_done);
             let version = match &left[0] {
-                Left::Item(record) => Record::parse(record).ok().map(|record| record.version()),
+                Left::Item(record) => {
+                    let record = Record::parse(record);
+                    debug_assert!(record.is_ok(), "a record of our own");
+                    record.ok().map(|record| record.version())
+                }
                 Left::Nothing | Left::Unknown => None,
             };
             if let (Some(listener), true) = (
@@ -122,7 +129,7 @@ impl Writes {
     }
 }
 
-/// The item that a version was asked of.
+/// The present item, compared with a version.
 enum Found {
     Same(Item),
     Other(Item),
@@ -130,8 +137,7 @@ enum Found {
 }
 
 impl RemoteDatabase {
-    /// # Errors
-    /// `ReadOnly`.
+    /// Checks that the mount is writable; `ReadOnly` otherwise.
     pub(super) fn may_write(&self) -> Result<(), Error> {
         if self.options.is_writable {
             Ok(())
@@ -140,7 +146,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// The definition of a table that is written to.
+    /// Returns the definition of a table for a write.
     pub(super) fn table_of(&self, table: &TableName) -> Result<Readable, Error> {
         let described = self
             .tables
@@ -156,7 +162,8 @@ impl RemoteDatabase {
         .ok_or(Error::ResourceNotFound)
     }
 
-    /// What is to be written, of an item or a key; `None` of one without its keys, which the service refuses.
+    /// Creates the target of a write from an item or a key; `None` if its keys are missing, which
+    /// the service refuses.
     fn target(table: Readable, item: &Item, effect: Effect) -> Option<Target> {
         let then = match effect {
             Effect::Put => Left::Item(item.clone()),
@@ -170,10 +177,10 @@ impl RemoteDatabase {
         })
     }
 
-    /// The same of several.
+    /// Creates the targets of several writes.
     ///
     /// # Errors
-    /// `ResourceNotFound`; those of the service.
+    /// `ResourceNotFound` if a table is missing or hidden; errors of the service.
     pub(super) fn targets<'c>(
         &self,
         writes: impl IntoIterator<Item = ItemWrite<'c>>,
@@ -191,8 +198,8 @@ impl RemoteDatabase {
             .collect()
     }
 
-    /// Has the service do writes, if there is nothing against them. `call` makes the call, and `end` is given its outcome with what is
-    /// known of the writes, and ends them.
+    /// Sends writes to the service, unless the targets failed. `call` makes the call; `end` gets
+    /// its outcome with the writes, and ends them.
     pub(super) fn write<R: Send + 'static>(
         &self,
         mut done: Done<R>,
@@ -205,9 +212,10 @@ impl RemoteDatabase {
             Err(error) => return done.tell(Err(error)),
         };
         let places: Vec<Place> = targets.iter().flat_map(Target::places).collect();
+        // Registered before the request is sent, so that overlapping writes are detected.
         self.pages.begin_write(&places);
         let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
-        // Of what the service is asked for nobody else hears.
+        // The listener is notified here, not by the service as well.
         let writes = Writes {
             pages,
             commits,
@@ -218,10 +226,10 @@ impl RemoteDatabase {
             .start(call(done.after(move |outcome| end(writes, outcome))));
     }
 
-    /// What a write is to do, its precondition made part of its condition.
+    /// Turns the precondition of a write into a condition; returns its target.
     ///
     /// # Errors
-    /// `ReadOnly`; `ConditionalCheckFailed` where it fails already; those of a read.
+    /// `ReadOnly`; `ConditionalCheckFailed` if the precondition fails already; errors of a read.
     pub(super) fn guard(&self, asked: Asked<'_>) -> Result<Option<Target>, Error> {
         self.may_write()?;
         let (table_name, item, effect) = asked.write;
@@ -232,7 +240,7 @@ impl RemoteDatabase {
         Ok(effect.and_then(|effect| Self::target(table, item, effect)))
     }
 
-    /// Makes a precondition part of a condition.
+    /// Adds a precondition to a condition.
     fn condition(
         &self,
         table: &Readable,
@@ -278,10 +286,12 @@ impl RemoteDatabase {
                 ));
             }
         };
-        // Beside those of an update.
+        // The marker keeps these placeholders apart from those of an update expression.
         let mut writer = Writer::marked("_");
         let written = writer.condition(&all)?;
         let of_ours = writer.placeholders();
+        // Without a condition of the caller, its placeholders belong to an update expression, and
+        // stay.
         if matches!(condition, ConditionParameter::None) {
             placeholders
                 .names
@@ -291,6 +301,7 @@ impl RemoteDatabase {
                 .values
                 .get_or_insert_default()
                 .extend(of_ours.values.unwrap_or_default());
+            // DynamoDB refuses an empty ExpressionAttributeValues.
             placeholders.values.take_if(|values| values.is_empty());
         } else {
             *placeholders = of_ours;
@@ -299,7 +310,8 @@ impl RemoteDatabase {
         Ok(())
     }
 
-    /// The item of a version as it was read here, else as it is now: then, or where a condition has no room for all of it, it is read again.
+    /// Returns the item of a version as it was read here; reads it again if it is not cached, or if
+    /// it has too many attributes for a condition.
     fn as_read(&self, table: &Readable, key: &Item, version: Version) -> Result<Found, Error> {
         let key_values = key
             .key(&table.described.schema.key)
@@ -313,6 +325,7 @@ impl RemoteDatabase {
                 Found::Other(item)
             })
         };
+        // The version that a reader saw may be cached, which saves a read.
         if let Some(record) = self.pages.last(&place)
             && let Found::Same(item) = of(&Record::parse(&record)?)?
             && item.0.len() <= COMPARED_MAX
@@ -335,17 +348,18 @@ impl RemoteDatabase {
     }
 }
 
-/// Attributes that a condition compares: of the 300 operators of an expression each takes two, and others need some.
+/// The limit of attributes that a condition compares: an expression has 300 operators, each
+/// attribute takes two, and others need some.
 const COMPARED_MAX: usize = 100;
 
-/// There is no item.
+/// Returns the condition that there is no item.
 #[must_use]
 fn is_absent(key: &KeySchema) -> Condition {
     Condition::of_attribute(&key.partition.name, Predicate::AttributeNotExists, [])
 }
 
-/// The item has these attributes, its keys among them, as far as a condition has room. One that it has got beside them is not seen: no
-/// condition can ask for what it cannot name.
+/// Returns the condition that the item has these attributes, its keys first, up to the limit. An
+/// added attribute is not detected, because a condition cannot name it.
 #[must_use]
 fn is_unchanged(item: &Item, key: &KeySchema) -> Condition {
     let of_key = item.0.iter().filter(|(name, _)| key.contains(name));

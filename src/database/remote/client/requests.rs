@@ -1,4 +1,4 @@
-//! The requests that are made in another way than they are declared, each by the name of its method.
+//! The requests that differ from their declarations, each under the name of its method.
 
 use super::{Client, DETAIL, check};
 use crate::codec::json::document::Json;
@@ -11,7 +11,7 @@ use crate::model::api::*;
 use crate::model::error::{InUseError, RemoteCause, ValueError};
 use crate::model::layout::MeteredOperation;
 
-/// What a request with a precondition is told.
+/// The error of a request with a precondition.
 const PRECONDITION: Error = Error::Unavailable(
     "another service knows no versions of items: a precondition must become a condition",
 );
@@ -31,12 +31,13 @@ pub fn create_table(
     let answer = client.ask_table(
         "CreateTable",
         &request,
-        (&request.table_name, "TableDescription"),
+        &request.table_name,
+        "TableDescription",
     );
     answer
         .map(|table_description| CreateTableResponse { table_description })
         .map_err(|error| match error {
-            // Each service has its own words for it.
+            // Each service has its own text for this error.
             Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
                 Error::TableAlreadyExists(request.table_name.to_string())
             }
@@ -48,7 +49,7 @@ pub fn describe_table(
     client: &Client,
     request: DescribeTableRequest,
 ) -> Result<DescribeTableResponse, Error> {
-    let table = client.ask_table("DescribeTable", &request, (&request.table_name, "Table"))?;
+    let table = client.ask_table("DescribeTable", &request, &request.table_name, "Table")?;
     Ok(DescribeTableResponse { table })
 }
 
@@ -70,7 +71,7 @@ pub fn delete_table(
     client: &Client,
     request: DeleteTableRequest,
 ) -> Result<DeleteTableResponse, Error> {
-    // The answer has neither keys nor indexes.
+    // The answer has neither keys nor indexes, so the table is described first.
     let before = describe_table(
         client,
         DescribeTableRequest {
@@ -78,6 +79,7 @@ pub fn delete_table(
         },
     )?
     .table;
+    // Not part of the API: the check is a separate read.
     if request.only_if_empty {
         check_empty(client, &request.table_name)?;
     }
@@ -114,7 +116,7 @@ pub fn delete_item(
 ) -> Result<DeleteItemResponse, Error> {
     check_precondition(request.precondition)?;
     let is_asked = request.return_values == ReturnValues::AllOld;
-    // Whether there was an item is known by its attributes, which cost nothing.
+    // The old attributes tell if there was an item, and cost nothing.
     let request = DeleteItemRequest {
         return_values: ReturnValues::AllOld,
         return_consumed_capacity: DETAIL,
@@ -170,6 +172,8 @@ pub fn transact_get_items(
         ..request
     };
     let answer: TransactGetItemsResponse = client.declared("TransactGetItems", &request)?;
+    // Responses have no keys of their own when an item is missing: only their order relates them to
+    // the request.
     if answer.responses.len() != request.transact_items.len() {
         return Err(answer::unreadable("it has not one response for each item"));
     }
@@ -209,7 +213,8 @@ pub fn update_table(
     let table_description = client.ask_table(
         "UpdateTable",
         &request,
-        (&request.table_name, "TableDescription"),
+        &request.table_name,
+        "TableDescription",
     )?;
     Ok(UpdateTableResponse { table_description })
 }
@@ -258,7 +263,7 @@ pub fn batch_execute_statement(
         .iter()
         .map(|one| one.parameters.as_ref().err().cloned())
         .collect();
-    // A bad one is its own failure, and cannot be sent.
+    // A statement with bad parameters fails by itself, and cannot be sent.
     let statements: Vec<_> = request
         .statements
         .into_iter()
@@ -275,6 +280,11 @@ pub fn batch_execute_statement(
         },
         _ => client.declared("BatchExecuteStatement", &request)?,
     };
+    if answer.responses.len() != request.statements.len() {
+        return Err(answer::unreadable(
+            "it has not one response for each statement",
+        ));
+    }
     let mut sent = answer.responses.into_iter();
     let of = |fault: Option<ValueError>| match fault {
         Some(fault) => Some(BatchStatementResponse {
@@ -289,9 +299,11 @@ pub fn batch_execute_statement(
     })
 }
 
-/// A request in its caller's words. What was consumed is asked for; who did not ask is not told.
+/// Sends a request verbatim. It asks for the consumed capacity, which is removed from the answer if
+/// the caller did not ask.
 pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error> {
     let VerbatimRequest { operation, body } = &request;
+    // Other operations have no such member, and would be refused with it.
     let is_charged = MeteredOperation::ALL
         .iter()
         .any(|known| known.name() == *operation);
@@ -305,7 +317,7 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
             .shared
             .service
             .call(&client.caller, operation, asking.as_deref().unwrap_or(body))?;
-    // Of operations that tell nothing it is empty.
+    // Some operations answer with an empty body.
     if answer.bytes() > 0 && !answer.is_json() {
         return Err(answer::unreadable("it is no JSON"));
     }
@@ -313,6 +325,7 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     if asking.is_some() {
         told = edit::without(&told, "ConsumedCapacity");
     }
+    // The mark of the retry policy is for the typed client; a verbatim answer must not show it.
     let is_marked =
         *operation == "DeleteItem" && memchr::memmem::find(&told, ASKED_AGAIN.as_bytes()).is_some();
     Ok(if is_marked {
@@ -322,7 +335,8 @@ pub fn pass(client: &Client, request: VerbatimRequest) -> Result<Vec<u8>, Error>
     })
 }
 
-/// Refuses to delete a table that has an item. One that is put meanwhile is deleted with it: the service has no such condition.
+/// Refuses to delete a table that has an item. An item that is put meanwhile is deleted with the
+/// table: the service has no such condition.
 fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
     let look = ScanRequest {
         limit: Some(1),
@@ -330,6 +344,7 @@ fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
         ..ScanRequest::new(table.clone())
     };
     let page = client.scan_rows(&look, &mut |_| {})?;
+    // An empty page with a continuation does not prove that the table is empty.
     let is_empty = page.scanned_count == 0 && page.last_evaluated_key.is_none();
     if is_empty {
         Ok(())
@@ -370,7 +385,7 @@ pub fn describe_stream(
     shards::describe(&AsTold(client), &request)
 }
 
-/// Streams with the shards that the service has.
+/// Streams with the real shards of the service.
 struct AsTold<'c>(&'c Client);
 
 impl Streams for AsTold<'_> {
