@@ -1,4 +1,5 @@
-//! Threads beside the commits: one makes checkpoints, the other keeps the log in order, which does not wait for a checkpoint.
+//! Background threads of the store: one makes checkpoints, the other syncs the log and writes zeros
+//! ahead of it, which must not wait for a checkpoint.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -7,7 +8,7 @@ use super::environment::LmdbEnvironment;
 use super::journal::Wake;
 use crate::store::StoreError;
 
-/// The threads; end when dropped.
+/// The threads, joined on drop.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     environment: Arc<LmdbEnvironment>,
