@@ -2,8 +2,8 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an [`Attempt`]; [`LmdbEnvironment::transact_trusted`] removes the reason and runs the body again |
-//! | a full disk must still take deletes | [`Disk`]: a removal gets the reserve; freed pages are turned over so that it can use them |
+//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an `Attempt`; `transact_trusted` removes the reason and runs the body again |
+//! | a full disk must still take deletes | `Disk`: a removal gets the reserve; freed pages are turned over so that it can use them |
 //! | after a failed write or sync, the disk's content is unknown | writes are refused until a restart, reads go on in a new environment, and the checkpoint is marked as untrusted |
 
 use std::fs::File;

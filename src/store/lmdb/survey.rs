@@ -1,14 +1,18 @@
-//! What the files of a store say of each other, before one of them is relied on.
+//! The analysis phase of a recovery: compares the files of a store before one of them is relied on.
 //!
-//! While nothing is damaged or exchanged, this holds. `C` is the checkpoint's commit, `L` the last of the records that follow each other
-//! behind it, `H` the last of the data file's heads:
+//! While nothing is damaged or exchanged, this holds. `C` is the checkpoint's commit, `L` the last
+//! of the consecutive records after it, `H` the last commit of the data file's meta pages:
 //!
 //! - `C <= H`: the checkpoint's pages were on disk before it.
-//! - With the page cache of whoever wrote, `L <= H + 1`: a process may have been killed between a record and its commit.
-//! - There too, and after a power cut where every record was on disk before its commit was made (a strict checkpoint), `H <= L`, and no record
-//!   stands behind `L`; but for one commit without a record, which is noted.
-//! - Else a power cut leaves holes among records that were not on disk yet. A whole record that was written when `L + 1` was on disk proves
-//!   that it was there, one that knows of a later checkpoint that this one is not the last, and one at another's place that files were exchanged.
+//! - With the page cache of the processes that wrote, `L <= H + 1`: a process may have been killed
+//! between a record and its commit.
+//! - There too, and after a power cut if every record was on disk before its commit was made (a strict
+//! checkpoint), `H <= L`, and no record follows `L`; except for one commit without a record, which
+//! is noted.
+//! - Otherwise a power cut leaves holes among records that were not on disk yet. A whole record that was
+//! written when `L + 1` was on disk proves that it was there; a record that knows of a later
+//! checkpoint proves that this one is not the last; a record at another's place proves that files
+//! were exchanged.
 //! - The files of the log are no shorter than at the checkpoint, and have the record of `C`.
 
 use std::fs::File;
@@ -21,24 +25,25 @@ use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
 use super::usage::Usage;
 use crate::store::StoreError;
 
-/// What the content of a store begins with.
+/// The source of a store's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Start {
-    /// The data file, whole by itself.
+    /// The data file, complete by itself.
     Data,
-    /// The data file, whole in the page cache: its process was killed, and no more.
+    /// The data file, complete in the page cache: its process was killed, and nothing else
+    /// happened.
     PageCache,
-    /// A checkpoint's commit, and the log's behind it.
+    /// A checkpoint's commit, and the log after it.
     Checkpoint(Box<Checkpoint>),
 }
 
-/// What was found.
+/// The result of the analysis.
 #[derive(Debug)]
 pub(super) struct Survey {
     pub start: Start,
-    /// What is damaged, in a sentence or two.
+    /// A description of the damage, in a sentence or two.
     pub damage: Option<String>,
-    /// The last commit that anything tells of, if anything does.
+    /// The last commit that any file mentions, if any.
     pub newest: Option<u64>,
 }
 
@@ -52,12 +57,13 @@ impl Survey {
     }
 }
 
-/// Looks at the checkpoint, the log and the heads of the data file; nobody writes meanwhile, and nothing is written.
+/// Compares the checkpoint, the log and the meta pages of the data file. Nothing is written, and no
+/// process writes meanwhile.
 ///
 /// # Errors
 /// A file cannot be read.
 pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
-    // Heads that cannot be are told elsewhere, where they are relied on.
+    // Invalid meta pages are reported where they are relied on.
     let head = pages::last_commit(data).ok();
     let usage = Usage::read(data)
         .map_err(|error| StoreError::Io(format!("data.mdb in {dir:?}: {error}")))?;
@@ -75,7 +81,7 @@ pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
             ));
         }
         Ok(None) => return Ok(Survey::new(Start::Data, head, None)),
-        // Of a process that was killed while it closed the store, it is not needed any more.
+        // Left by a process that was killed while it closed the store; no longer needed.
         Err(StoreError::Damaged(_)) if closed_at.is_some() => {
             return Ok(Survey::new(Start::Data, head, None));
         }
@@ -145,13 +151,13 @@ struct Found<'d> {
     dir: &'d Path,
     reader: Reader,
     is_cached: bool,
-    /// The last of the records that follow each other.
+    /// The last of the consecutive records.
     last: u64,
     head: Option<u64>,
     checkpoint: Checkpoint,
 }
 
-/// What to begin with, if not as usual; the newest commit told of; what is damaged.
+/// The start if it is not the usual one, the newest commit mentioned, and the damage.
 type Verdict = (Option<Start>, Option<u64>, Option<String>);
 
 impl Found<'_> {
@@ -190,7 +196,7 @@ impl Found<'_> {
         ))
     }
 
-    /// Whether no commit was made, as far as the files go, before its record was there.
+    /// True if no commit was made before its record was there, as far as the files show.
     fn is_strict(&self) -> bool {
         self.is_cached || self.checkpoint.is_strict && self.checkpoint.is_trusted
     }
@@ -244,7 +250,8 @@ impl Found<'_> {
         Ok(Some(format!("{what}: {lost}.")))
     }
 
-    /// Whether the last commit of the data file is one that has no record: only the one after the last record can be.
+    /// True if the last commit of the data file has no record: only the one after the last record
+    /// can.
     fn is_unlogged(&self, head: u64) -> bool {
         head == self.last + 1
             && (Slots::new(self.dir).unlogged(self.checkpoint.epoch) == Some(head)

@@ -1,5 +1,5 @@
-//! The tree of a commit in the data file's pages, read without LMDB: no lock is taken, nothing is written, and the commit may be another than
-//! those of the heads.
+//! The tree of a commit in the data file's pages, read without LMDB: takes no lock, writes nothing,
+//! and can read a commit that neither meta page shows.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -7,14 +7,14 @@ use super::pages::{Head, Link, PAGE_HEADER, nodes};
 use crate::store::long_key::RawRange;
 use crate::store::{Direction, StoreError};
 
-/// A commit of a data file, whose bytes do not change.
+/// A commit of a data file whose bytes do not change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree<'m> {
     pub bytes: &'m [u8],
     pub head: Head,
 }
 
-/// What is called with each entry.
+/// A callback for each entry.
 pub(super) type Visit<'v, 'm> =
     dyn FnMut(&'m [u8], &'m [u8]) -> Result<ControlFlow<()>, StoreError> + 'v;
 
@@ -68,7 +68,8 @@ impl<'m> Tree<'m> {
     ) -> Result<ControlFlow<()>, StoreError> {
         let (bytes, is_leaf) = (self.page(page)?, level == self.head.main.depth);
         let nodes = nodes(bytes, is_leaf, false).map_err(StoreError::Corrupt)?;
-        // A leaf's are of their key; below a branch's are keys from its own, the first has none, up to the next one's.
+        // An entry of a leaf has its own key. An entry of a branch covers the keys from its own
+        // (the first has none) up to the next entry's.
         let begins = |at: usize| {
             if is_leaf || at > 0 {
                 nodes.get(at).map(|(key, _)| *key)

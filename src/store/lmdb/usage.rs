@@ -1,10 +1,12 @@
-//! What a data file says of itself: that a log belongs to it, or that it was closed and is whole. So a log that is missing is missed, and
-//! one that is put back beside a file that was closed since is not replayed over it.
+//! The state of a data file, written in the file: in use with a log, or closed and complete. So a
+//! missing log is noticed, and an old log that is put back beside a file that was closed since is
+//! not replayed over it.
 //!
 //! ```text
 //! 2048       magic 8, CRC 4 of what follows, 1 in use or 2 closed 4, epoch 8 of the log, number 8 of the last commit
 //! ```
-//! It stands in the first page, behind LMDB's head: LMDB writes nothing there once it has made the file. Earlier versions write none.
+//! It stands in the first page, after LMDB's meta page content: LMDB writes nothing there once it
+//! has made the file. Earlier versions write none.
 
 use std::fs::File;
 use std::io;
@@ -13,21 +15,21 @@ use std::os::unix::fs::FileExt;
 const MAGIC: [u8; 8] = *b"ddbfsuse";
 const AT: u64 = 2048;
 const BYTES: usize = 32;
-/// Where begins what the CRC is of.
+/// The offset at which the bytes of the CRC begin.
 const CHECKED_AT: usize = 12;
 const IN_USE: u32 = 1;
 const CLOSED: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Usage {
-    /// What it lacks, the log and the checkpoint have.
+    /// In use: the log and the checkpoint have the rest of its content.
     InUse,
-    /// Whole on disk with the commit `number`, the last one behind the log of this epoch.
+    /// Complete on disk with the commit `number`, the last one after the log of this epoch.
     Closed { epoch: u64, number: u64 },
 }
 
 impl Usage {
-    /// `None` when the file says nothing, as one of an earlier version.
+    /// Reads the state; `None` if the file has none, as one of an earlier version.
     pub fn read(file: &File) -> io::Result<Option<Self>> {
         let mut bytes = [0; BYTES];
         match file.read_exact_at(&mut bytes, AT) {
@@ -56,7 +58,7 @@ impl Usage {
         })
     }
 
-    /// Writes it, on disk with all that was written before.
+    /// Writes the state and syncs the file.
     pub fn write(self, file: &File) -> io::Result<()> {
         let (state, epoch, number) = match self {
             Self::InUse => (IN_USE, 0, 0),
