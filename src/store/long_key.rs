@@ -1,4 +1,4 @@
-//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store whose keys are 1 to 511 bytes.
+//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store with keys of 1 to 511 bytes.
 //!
 //! Two difficulties: byte order must hold across long keys that share any prefix, and thousands of
 //! keys that share their first 500 bytes must not cost a scan of each other. `Context` solves both:

@@ -158,8 +158,8 @@ pub trait BatchHook: Send + Sync {
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError>;
 }
 
-/// How long a lease holder may cache what it read, if the end of a cached entry cannot be observed
-/// once the process is gone (the kernel's caches). A process that opens the store after a killed
+/// The longest time that a lease holder may cache an entry, if its end cannot be observed once the
+/// process is gone (the kernel's caches). A process that opens the store after a killed
 /// holder writes nothing for as long.
 pub const KEEP: std::time::Duration = std::time::Duration::from_secs(3);
 

@@ -63,7 +63,7 @@ pub(super) trait Backend: Send + Sync + 'static {
     /// Runs `body` in a transaction and commits it. After an error nothing has changed.
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError>;
 
-    /// Called on the writer thread before anything else.
+    /// Prepares the writer thread. Called on it before anything else.
     fn on_thread_start(&self);
 
     /// True if this thread holds nothing that a transaction on it would wait for.

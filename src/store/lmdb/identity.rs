@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// A file of the system whose content changes at each boot.
+/// A file of the system that has a new content after each boot.
 const BOOT_ID_FILE: &str = "/proc/sys/kernel/random/boot_id";
 
 pub(super) const IDENTITY_BYTES: usize = 40;

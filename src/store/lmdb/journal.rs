@@ -94,9 +94,9 @@ pub(super) enum Haste {
     /// Beside commits: pages are written out little by little first, so that commits do not wait
     /// for the disk.
     Paced,
-    /// At once, unless another thread makes one meanwhile.
+    /// An immediate checkpoint, unless another thread makes one meanwhile.
     Needed,
-    /// At once, and always a new one.
+    /// An immediate checkpoint, and always a new one.
     Anew,
 }
 

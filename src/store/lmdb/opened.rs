@@ -19,7 +19,7 @@ pub(super) const MAP_STEP_BYTES: usize = 1024 * 1024;
 /// The value behind the map lock: the environment and its one database, LMDB's unnamed one.
 #[derive(Debug)]
 pub(super) struct Opened {
-    /// The snapshots whose pages must not be overwritten, oldest first. They end before the
+    /// The snapshots with pages that must not be overwritten, oldest first. They end before the
     /// environment.
     pins: Mutex<Vec<Pin>>,
     /// `None` once it was lost and could not be opened again.

@@ -12,7 +12,7 @@ const KEPT: &str = "kept";
 const FREE: &str = "free";
 const LINE_BYTES_MAX: usize = 512;
 
-/// A file whose existence means that cached entries may be left.
+/// A file that exists as long as cached entries may be left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sign {
     device: u64,

@@ -7,7 +7,7 @@ use super::pages::{Head, Link, PAGE_HEADER, nodes};
 use crate::store::long_key::RawRange;
 use crate::store::{Direction, StoreError};
 
-/// A commit of a data file whose bytes do not change.
+/// A commit of a data file with unchanging bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree<'m> {
     pub bytes: &'m [u8],

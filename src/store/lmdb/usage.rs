@@ -22,7 +22,7 @@ const CLOSED: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Usage {
-    /// In use: the log and the checkpoint have the rest of its content.
+    /// The file is in use: the log and the checkpoint have the rest of its content.
     InUse,
     /// Complete on disk with the commit `number`, the last one after the log of this epoch.
     Closed { epoch: u64, number: u64 },

@@ -2,7 +2,7 @@
 //! before LMDB's pages are.
 //!
 //! A record carries the number of LMDB's transaction, and begins where the record of the previous
-//! number ends, or at the beginning of the next generation. What can go wrong, and the solution:
+//! number ends, or at the beginning of the next generation. Possible failures, and their solutions:
 //!
 //! - A power cut may tear a record, with or without whole later ones after it: records have a CRC, and
 //! numbers without gaps.
