@@ -299,14 +299,12 @@ impl Shared {
             for job in jobs.iter_mut() {
                 guarded(|| job.run(batch))?;
                 *ran += 1;
-                // Asked after the job, not before: one that is larger than a whole batch has to run too.
                 // Checked after the job, not before: a job that is larger than a whole batch has to
                 // run too.
                 if batch.held_bytes() > part_of_limit(BATCH_BYTES_MAX, LIMIT_PARTS) {
                     break;
                 }
             }
-            // The allocator keeps what a large commit frees.
             // The allocator keeps the memory that a large commit frees.
             if batch.held_bytes() > BURST_BYTES {
                 heap::after_burst();

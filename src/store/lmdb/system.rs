@@ -139,9 +139,8 @@ pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -
     clippy::cast_possible_truncation,
     reason = "constants, wider in C than the fields that they are for"
 )]
-// SAFETY: consists of integers, for which 0 is a value.
 pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
-    // SAFETY: of integers alone, for which 0 is a value.
+    // SAFETY: consists of integers, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     (lock.l_type, lock.l_whence, lock.l_len) = (
         libc::F_WRLCK as libc::c_short,
