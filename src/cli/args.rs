@@ -185,10 +185,6 @@ fn milliseconds(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a time is like 50ms, 2s or 1m, a day at most".to_owned())
 }
 
-/// The words and their meanings.
-const DURABILITIES: [(&str, Durability); 2] =
-    [("power", Durability::Power), ("kill", Durability::Kill)];
-
 /// The durability option of commands that write much.
 #[derive(Debug, Clone, Args)]
 pub struct DurabilityArgs {
@@ -203,19 +199,19 @@ pub struct DurabilityArgs {
 /// # Errors
 /// A sentence if the word is neither.
 pub fn durability(text: &str) -> Result<Durability, String> {
-    let known = DURABILITIES.iter().find(|(word, _)| *word == text);
-    known
-        .map(|(_, durability)| *durability)
+    [Durability::Power, Durability::Kill]
+        .into_iter()
+        .find(|durability| durability_word(*durability) == text)
         .ok_or_else(|| format!("takes power or kill, not {text:?}"))
 }
 
 /// Returns the word of a durability.
 #[must_use]
 pub fn durability_word(durability: Durability) -> &'static str {
-    DURABILITIES
-        .iter()
-        .find(|(_, known)| *known == durability)
-        .map_or("", |(word, _)| word)
+    match durability {
+        Durability::Power => "power",
+        Durability::Kill => "kill",
+    }
 }
 
 const MIB: usize = 1024 * 1024;

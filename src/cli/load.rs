@@ -182,12 +182,12 @@ impl Loader {
 
     fn load_line(&self, source: &str, number: u64, line: &[u8]) {
         match plain_json::parse_line(line) {
-            Ok(item) => self.put(source, (number, line.len()), item),
+            Ok(item) => self.put(source, number, line.len(), item),
             Err(error) => self.bad(source, number, &error.to_string()),
         }
     }
 
-    fn put(&self, source: &str, (number, bytes): (u64, usize), item: Item) {
+    fn put(&self, source: &str, number: u64, bytes: usize, item: Item) {
         self.in_flight.enter(bytes);
         let (in_flight, progress) = (Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         // The position in the file at this put: the bar shows stored items, not queued ones.
@@ -278,6 +278,10 @@ impl<T: Default> InFlight<T> {
     /// Notes the end of a write of `bytes`. Its result is in the tally.
     pub fn leave(&self, bytes: usize) {
         let mut now = self.now.lock();
+        debug_assert!(
+            now.writes > 0 && now.bytes >= bytes,
+            "a write leaves that did not enter"
+        );
         now.writes = now.writes.saturating_sub(1);
         now.bytes = now.bytes.saturating_sub(bytes);
         self.left.notify_all();

@@ -402,14 +402,18 @@ fn parse(text: &str) -> Result<Settings, String> {
             _ => return Err(format!("line {number}: there is no setting {name:?}")),
         }
     }
-    config.hash_key = key("gsiHashKey", hash)?;
-    config.range_key = key("gsiRangeKey", range)?;
+    config.hash_key = key("gsiHashKey", hash.0, hash.1)?;
+    config.range_key = key("gsiRangeKey", range.0, range.1)?;
     Ok(config)
 }
 
 /// Joins a name and a type, which are given together.
-fn key(what: &str, said: (Option<String>, Option<String>)) -> Result<Option<String>, String> {
-    match said {
+fn key(
+    what: &str,
+    name: Option<String>,
+    attribute_type: Option<String>,
+) -> Result<Option<String>, String> {
+    match (name, attribute_type) {
         (Some(name), Some(attribute_type)) => Ok(Some(format!("{name}:{attribute_type}"))),
         (None, None) => Ok(None),
         _ => Err(format!("{what}Name and {what}Type are given together")),

@@ -278,7 +278,10 @@ impl Budget {
     }
 
     fn give(&self, bytes: usize) {
-        self.each(|count| _ = count.held.fetch_sub(bytes, Ordering::SeqCst));
+        self.each(|count| {
+            let held = count.held.fetch_sub(bytes, Ordering::SeqCst);
+            debug_assert!(held >= bytes, "{bytes} bytes are given back of {held}");
+        });
         let whole = self.whole();
         if whole.waiting.load(Ordering::SeqCst) > 0 {
             whole.freed.notify_waiters();

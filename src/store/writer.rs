@@ -259,8 +259,11 @@ impl Shared {
                 queue.waited = queue.jobs.len();
             }
             match outcome {
-                // At least one, or this loop would never end.
-                Ok(()) => jobs.drain(..ran.max(1)).for_each(|job| tell(job, Ok(()))),
+                Ok(()) => {
+                    // A job that did not run must never be acknowledged.
+                    assert!(ran > 0, "a transaction without a job");
+                    jobs.drain(..ran).for_each(|job| tell(job, Ok(())));
+                }
                 Err(error) if jobs.len() == 1 => {
                     jobs.drain(..).for_each(|job| tell(job, Err(error.clone())))
                 }

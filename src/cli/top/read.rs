@@ -130,8 +130,12 @@ impl Spending {
 }
 
 /// Parses `.ddb/capacity.json`; `None` for a mount that spends nothing.
-pub fn spending(text: &str) -> Option<Spending> {
-    serde_json::from_str(text).ok()
+pub fn spending(text: &str) -> serde_json::Result<Option<Spending>> {
+    let file: Value = serde_json::from_str(text)?;
+    if file["limits"].is_null() {
+        return Ok(None);
+    }
+    serde_json::from_value(file).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -219,7 +223,7 @@ fn provisioned(billing: &Value) -> Option<Provisioned> {
 /// # Errors
 /// The mount itself cannot be read.
 pub fn all(mount: &mut Files) -> io::Result<Readings> {
-    let spent = spending(&mount.text(".ddb/capacity.json")?);
+    let spent = spending(&mount.text(".ddb/capacity.json")?)?;
     let mut out = Readings {
         spent,
         ..Readings::default()

@@ -319,7 +319,8 @@ fn help(state: &State) -> Line<'static> {
 /// with its figures, and a style.
 fn figures<'t, T: 't>(
     heads: Vec<(Span<'static>, Constraint)>,
-    (columns, sort): (&[&Column<T>], Option<Sort>),
+    columns: &[&Column<T>],
+    sort: Option<Sort>,
     lines: impl Iterator<Item = (Vec<Cell<'static>>, &'t T, Style)>,
 ) -> Table<'static> {
     let titles = columns
@@ -367,7 +368,7 @@ fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
         marked("table or index", state.sort == Sort::Name),
         Constraint::Fill(1),
     );
-    let table = figures(vec![name], (&columns, Some(state.sort)), lines)
+    let table = figures(vec![name], &columns, Some(state.sort), lines)
         .row_highlight_style(Modifier::REVERSED);
     frame.render_stateful_widget(
         table,
@@ -446,7 +447,7 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
     });
     let heads = [("", NUMBER_WIDTH), ("load", width), ("filled", BAR_WIDTH)];
     let heads = heads.map(|(title, width)| (Span::from(title), Constraint::Length(width)));
-    frame.render_widget(figures(heads.into(), (&columns, None), lines), inside);
+    frame.render_widget(figures(heads.into(), &columns, None, lines), inside);
 }
 
 /// Draws the load relative to the partition's limits, and lighter the excess of the busiest second:
@@ -486,7 +487,8 @@ fn keys(frame: &mut Frame<'_>, area: Rect, details: &Details) {
     frame.render_widget(
         figures(
             vec![(Span::from("key"), Constraint::Fill(1))],
-            (&columns, None),
+            &columns,
+            None,
             lines,
         ),
         inside,

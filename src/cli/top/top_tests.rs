@@ -474,7 +474,7 @@ key    Orders     2  p00              9.00         0.10          0  an%20other
 fn what_a_service_elsewhere_was_paid_is_told() {
     let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0}}"#;
     let mut state = state();
-    state.spent = read::spending(text);
+    state.spent = read::spending(text).unwrap();
     assert!(
         drawn(&state, 120, 24)
             .lines()
@@ -489,7 +489,7 @@ fn what_a_service_elsewhere_was_paid_is_told() {
     assert!(told.ends_with(expected), "{told}");
     // A mount of local data shows no spending.
     assert_eq!(
-        read::spending(&text.replace(r#"{"budget":2.0}"#, "null")),
+        read::spending(&text.replace(r#"{"budget":2.0}"#, "null")).unwrap(),
         None
     );
 }

@@ -239,7 +239,7 @@ impl LmdbEnvironment {
             return Attempt::Ended(Err(error));
         }
         let (written_bytes, is_removal) = (batch.written_bytes() as u64, batch.is_removal());
-        if !self.use_reserve(&opened, disk, (written_bytes, is_removal)) {
+        if !self.use_reserve(&opened, disk, written_bytes, is_removal) {
             return Attempt::DiskFull {
                 room_helps: false,
                 is_removal,
@@ -252,7 +252,7 @@ impl LmdbEnvironment {
                 drop(state);
                 drop(opened);
                 self.void(number);
-                self.commit_failed(error, disk, (written_bytes, is_removal))
+                self.commit_failed(error, disk, written_bytes, is_removal)
             }
         }
     }
@@ -294,7 +294,8 @@ impl LmdbEnvironment {
         &self,
         error: Error,
         disk: Disk,
-        (written_bytes, is_removal): (u64, bool),
+        written_bytes: u64,
+        is_removal: bool,
     ) -> Attempt {
         match error {
             Error::MapFull => Attempt::MapFull,
@@ -413,7 +414,8 @@ impl LmdbEnvironment {
         &self,
         opened: &Opened,
         disk: Disk,
-        (written_bytes, is_removal): (u64, bool),
+        written_bytes: u64,
+        is_removal: bool,
     ) -> bool {
         match disk {
             Disk::Turning => return true,

@@ -78,6 +78,7 @@ impl<T> Deref for Pass<'_, T> {
 
 impl<T> Drop for Pass<'_, T> {
     fn drop(&mut self) {
+        debug_assert!(ENTERED.get() > 0, "a thread leaves that is not inside");
         ENTERED.set(ENTERED.get().saturating_sub(1));
     }
 }

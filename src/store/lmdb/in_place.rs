@@ -254,18 +254,14 @@ impl Store for InPlace {
         pages::walk_from(&self.data, self.head, Reach::Whole)
             .map_err(|damage| damaged(&self.directory, &damage))?;
         let dir = self.directory.path();
-        match Slots::new(dir)
-            .read()
-            .ok()
-            .flatten()
-            .filter(|_| self.has_log)
-        {
-            Some(checkpoint) => {
-                let (_, changes) = Changes::read(dir, &checkpoint, self.number)?;
-                compare(dir, &changes, |key| self.tree().get(key))
-            }
-            None => Ok(()),
+        if !self.has_log {
+            return Ok(());
         }
+        // It was there at the opening, and the locks keep other processes out.
+        let checkpoint = Slots::new(dir).read()?;
+        let checkpoint = checkpoint.ok_or(StoreError::Corrupt("the checkpoint is gone"))?;
+        let (_, changes) = Changes::read(dir, &checkpoint, self.number)?;
+        compare(dir, &changes, |key| self.tree().get(key))
     }
 
     fn close(&self) {}

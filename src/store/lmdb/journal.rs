@@ -31,7 +31,7 @@ use super::directory::DataDirectory;
 use super::gate::Gate;
 use super::identity::{IDENTITY_BYTES, identity};
 use super::locks::{Byte, Locks};
-use super::log::{Log, LogFiles, Operations, Position};
+use super::log::{Log, LogFiles, Operations, Position, is_full};
 use super::opened::Opened;
 use super::options::LmdbOptions;
 use super::pace::{Pace, STEP_BYTES};
@@ -179,7 +179,7 @@ impl Journal {
         options: &LmdbOptions,
     ) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
-        let disk_bytes = disk_space(&dir).unwrap_or_default().total_bytes;
+        let disk_bytes = disk_space(&dir)?.total_bytes;
         let limit = options
             .log_bytes
             .min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
@@ -354,6 +354,10 @@ impl Journal {
             return Err(failure);
         }
         let mut state = self.state();
+        debug_assert!(
+            point.checkpoint.position >= state.checkpoint,
+            "the log went back"
+        );
         // Not earlier: until now the previous checkpoint counted.
         opened.unpin_before(number);
         (state.checkpoint, state.used_bytes) = (point.checkpoint.position, point.used_bytes);
@@ -382,7 +386,14 @@ impl Journal {
         point.checkpoint.lengths = point.files.durable_lengths()?;
         self.write_slot(&point.checkpoint)?;
         // Before the first commit that needs the log.
-        if Usage::read(&self.data)? != Some(Usage::InUse) {
+        let usage = Usage::read(&self.data).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                let text = format!("data.mdb in {:?} is damaged: {error}.", self.dir);
+                Failure::Store(StoreError::Damaged(text))
+            }
+            _ => Failure::Disk(error),
+        })?;
+        if usage != Some(Usage::InUse) {
             Usage::InUse.write(&self.data)?;
         }
         Ok(())
@@ -607,8 +618,12 @@ impl Journal {
         } else {
             2 * offset + LIMIT_BYTES_MIN
         };
-        if files.zero_ahead(wanted_bytes).unwrap_or(false) {
-            self.is_untidy.store(true, Ordering::Release);
+        match files.zero_ahead(wanted_bytes) {
+            Ok(true) => self.is_untidy.store(true, Ordering::Release),
+            Ok(false) => {}
+            Err(error) if is_full(&error) => {}
+            // Its sync may have been told of a record's failure, which no later sync is told of.
+            Err(error) => return Err(error),
         }
         Ok(())
     }

@@ -197,11 +197,8 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
 /// # Errors
 /// As for [`heads`].
 pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
-    Ok(heads(file)?
-        .map(|head| head.commit)
-        .into_iter()
-        .max()
-        .unwrap_or_default())
+    let [first, second] = heads(file)?;
+    Ok(first.commit.max(second.commit))
 }
 
 /// Returns the content of the meta page of the last commit, `commit`, while no other is made.
@@ -245,11 +242,9 @@ pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damag
 /// # Errors
 /// [`Damage`] of the meta pages.
 pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
-    let last = heads(file)?
-        .map(|head| head.commit)
-        .into_iter()
-        .max()
-        .unwrap_or_default();
+    let last = last_commit(file)?;
+    // LMDB takes the meta page of the higher number.
+    assert!(number >= last, "commit {last} cannot become {number}");
     let mut head = head_of(file, last)?;
     head[HEAD_BYTES - 8..].copy_from_slice(&number.to_ne_bytes());
     restore(file, &head).map(drop)
@@ -299,7 +294,8 @@ pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Dam
     let pages = (file_bytes / head.page_bytes as u64).min(head.last_page + 1);
     // A file that lost its end is walked as a whole.
     let whole = reach == Reach::Whole || pages <= head.last_page;
-    let seen = vec![0; usize::try_from(pages / 64 + 1).unwrap_or(0)];
+    let words = usize::try_from(pages / 64 + 1).map_err(|_| Damage::Head)?;
+    let seen = vec![0; words];
     let started = Instant::now();
     let mut walk = Walk {
         file,
@@ -365,7 +361,11 @@ impl Walk<'_> {
                     }
                     Link::Long(first, length) => self.long_value(first, length, is_free)?,
                     Link::Value(place) if is_free => {
-                        self.free_pages(page, bytes.get(place).unwrap_or_default())?
+                        let list = bytes.get(place).ok_or(Damage::Page {
+                            page,
+                            what: "has an entry out of its bounds",
+                        })?;
+                        self.free_pages(page, list)?;
                     }
                     Link::Value(_) => {}
                 }

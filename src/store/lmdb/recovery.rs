@@ -74,7 +74,7 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
         if !options.salvage {
             return Err(refused(what));
         }
-        return salvage(directory, options, &file, survey);
+        return salvage(directory, options, &file, &survey, what);
     }
     match survey.start {
         Start::Data if !slots.exist() => Ok(()),
@@ -143,7 +143,8 @@ fn salvage(
     directory: &DataDirectory,
     options: &LmdbOptions,
     file: &File,
-    survey: Survey,
+    survey: &Survey,
+    what: &str,
 ) -> Result<(), StoreError> {
     let failed = |damage: Damage| damaged(directory, &damage);
     let kept = keep(directory.path())?;
@@ -167,8 +168,7 @@ fn salvage(
         None => "no later commit is told of by any file".to_owned(),
     };
     log::warn!(
-        "{} Opened with everything up to commit {last}; {missing}. The files as they were are in {kept:?}.",
-        survey.damage.unwrap_or_default()
+        "{what} Opened with everything up to commit {last}; {missing}. The files as they were are in {kept:?}."
     );
     Ok(())
 }
@@ -369,11 +369,12 @@ pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result
     // The order matters: the data is on disk before the file says that it is closed, which it says
     // before the checkpoint is removed, which is removed before the log.
     data.sync_data()?;
-    let epoch = slots
-        .read()
-        .ok()
-        .flatten()
-        .map_or(0, |checkpoint| checkpoint.epoch);
+    let epoch = match slots.read() {
+        Ok(Some(checkpoint)) => checkpoint.epoch,
+        // Salvaged, or closed before by a process that was killed in here: then the file says it.
+        Ok(None) | Err(StoreError::Damaged(_)) => closed_epoch(data)?,
+        Err(error) => return Err(io::Error::other(error)),
+    };
     let number = pages::last_commit(data).map_err(io::Error::other)?;
     Usage::Closed { epoch, number }.write(data)?;
     if slots.exist() {
@@ -381,6 +382,18 @@ pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result
     }
     remove_logs(dir);
     Ok(())
+}
+
+/// Returns the epoch of the log after which a data file was closed; 0 if it does not say, so that no
+/// log is taken for the one of its last commit.
+fn closed_epoch(data: &File) -> io::Result<u64> {
+    match Usage::read(data) {
+        Ok(Some(Usage::Closed { epoch, .. })) => Ok(epoch),
+        Ok(Some(Usage::InUse) | None) => Ok(0),
+        // Found by the analysis before: the file is being salvaged.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 fn remove_logs(dir: &Path) {

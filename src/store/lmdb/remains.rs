@@ -67,8 +67,11 @@ pub(super) fn read(file: &File) -> io::Result<Option<Remains>> {
     let length = file.read_at(&mut bytes, 0)?;
     let text = String::from_utf8_lossy(&bytes[..length]);
     let mut words = text.lines().next().unwrap_or_default().splitn(4, ' ');
-    if words.next() != Some(KEPT) {
-        return Ok(None);
+    match words.next() {
+        None | Some("" | FREE) => return Ok(None),
+        Some(KEPT) => {}
+        // An unknown line: something may be cached, for as long as anything may.
+        Some(_) => return Ok(Some(Remains(None))),
     }
     let mut number = || words.next().and_then(|word| word.parse().ok());
     let (device, inode) = (number(), number());
@@ -117,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_anything_else_in_the_file_is_nothing_kept() {
+    fn what_is_written_is_read_and_an_unknown_line_is_a_mark() {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(read(&file).unwrap(), None);
         let dir = tempfile::tempdir().unwrap();
@@ -144,6 +147,8 @@ mod tests {
             assert_eq!(read(&file).unwrap(), Some(Remains(None)));
         }
         assert_eq!(Remains::of(Some(dir.path().join("none"))), Remains(None));
+        file.write_all_at(b"\0\0pt\n", 0).unwrap();
+        assert_eq!(read(&file).unwrap(), Some(Remains(None)));
     }
 
     #[test]

@@ -66,7 +66,10 @@ impl Reserve {
                 log::warn!("no room can be kept for deletes on a full disk: {error}")
             })
             .ok();
-        let total_bytes = disk_space(directory.path()).unwrap_or_default().total_bytes;
+        let disk = disk_space(directory.path()).inspect_err(|error| {
+            log::warn!("no room can be kept for deletes on a full disk: {error}")
+        });
+        let total_bytes = disk.unwrap_or_default().total_bytes;
         let wanted_bytes =
             (total_bytes / DISK_PART).min(BYTES_MAX) / STEP_BYTES_MIN * STEP_BYTES_MIN;
         let reserve = Self { file, wanted_bytes };

@@ -140,9 +140,18 @@ impl Checkpoint {
 }
 
 fn write_numbers(bytes: &mut [u8], numbers: &[u64]) {
+    debug_assert!(bytes.len() >= 8 * numbers.len(), "no room for all numbers");
     for (field, number) in bytes.chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }
+}
+
+/// True if a file or a part of it does not exist.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+    )
 }
 
 fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
@@ -227,16 +236,30 @@ impl Slots {
 
     /// Returns the number of the last commit that was made, or about to be, without a record in the
     /// log of this epoch.
-    pub fn unlogged(&self, epoch: u64) -> Option<u64> {
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be read; `Damaged` if the note is there and not whole. A power cut
+    /// leaves it whole: it has a sector of its own.
+    pub fn unlogged(&self, epoch: u64) -> Result<Option<u64>, StoreError> {
         let mut note = [0; 32];
-        File::open(self.file())
-            .and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT))
-            .ok()?;
-        let crc = u32::from_le_bytes(*note.get(8..)?.first_chunk()?);
-        let is_valid = note.starts_with(&UNLOGGED_MAGIC)
-            && crc32fast::hash(&note[12..]) == crc
-            && number_at(&note, 16)? == epoch;
-        number_at(&note, 24).filter(|_| is_valid)
+        let read =
+            File::open(self.file()).and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT));
+        match read {
+            // An earlier version may have made a shorter file.
+            Err(error) if is_absent(&error) => return Ok(None),
+            read => read.map_err(|error| StoreError::Io(format!("{:?}: {error}", self.file())))?,
+        }
+        if note == [0; 32] {
+            return Ok(None);
+        }
+        let crc = note[8..].first_chunk().map(|crc| u32::from_le_bytes(*crc));
+        if !note.starts_with(&UNLOGGED_MAGIC) || crc != Some(crc32fast::hash(&note[12..])) {
+            return Err(StoreError::Damaged(format!(
+                "{:?} is damaged: its note of a commit without a record is not whole.",
+                self.file()
+            )));
+        }
+        Ok(number_at(&note, 24).filter(|_| number_at(&note, 16) == Some(epoch)))
     }
 
     /// Writes a checkpoint and syncs it. After an error the previous one still counts.
@@ -287,5 +310,29 @@ impl Slots {
     pub fn remove(&self) -> io::Result<()> {
         fs::remove_file(self.file())?;
         File::open(&self.dir)?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_of_one_epoch_and_a_damaged_one_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let slots = Slots::new(dir.path());
+        assert_eq!(slots.unlogged(7).unwrap(), None);
+        fs::write(slots.file(), [0; 2 * SLOT_BYTES]).unwrap();
+        assert_eq!(slots.unlogged(7).unwrap(), None);
+        slots.note_unlogged(7, 9).unwrap();
+        assert_eq!(slots.unlogged(7).unwrap(), Some(9));
+        assert_eq!(slots.unlogged(8).unwrap(), None);
+        for at in 0..32 {
+            slots.note_unlogged(7, 9).unwrap();
+            let file = slots.open().unwrap();
+            file.write_all_at(&[0xA5], UNLOGGED_AT + at).unwrap();
+            let error = slots.unlogged(7).unwrap_err();
+            assert!(matches!(error, StoreError::Damaged(_)), "{at}: {error}");
+        }
     }
 }

@@ -16,11 +16,12 @@
 //! - The files of the log are no shorter than at the checkpoint, and have the record of `C`.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use super::identity::identity;
 use super::log::Reader;
-use super::pages;
+use super::pages::{self, Damage};
 use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
 use super::usage::Usage;
 use crate::store::StoreError;
@@ -64,9 +65,22 @@ impl Survey {
 /// A file cannot be read.
 pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
     // Invalid meta pages are reported where they are relied on.
-    let head = pages::last_commit(data).ok();
-    let usage = Usage::read(data)
-        .map_err(|error| StoreError::Io(format!("data.mdb in {dir:?}: {error}")))?;
+    let failed = |error: io::Error| StoreError::Io(format!("data.mdb in {dir:?}: {error}"));
+    let head = match pages::last_commit(data) {
+        Err(Damage::Io(error)) => return Err(failed(error)),
+        head => head.ok(),
+    };
+    let usage = match Usage::read(data) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let start = match Slots::new(dir).read() {
+                Ok(Some(checkpoint)) => Start::Checkpoint(Box::new(checkpoint)),
+                _ => Start::Data,
+            };
+            let what = format!("data.mdb in {dir:?} is damaged: {error}.");
+            return Ok(Survey::new(start, head, Some(what)));
+        }
+        usage => usage.map_err(failed)?,
+    };
     let closed_at = match usage {
         Some(Usage::Closed { epoch, number }) if head == Some(number) => Some((epoch, number)),
         _ => None,
@@ -97,7 +111,12 @@ pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
         checkpoint.number,
         &mut |_, _| Ok(()),
     )?;
-    let is_all = last >= number || Slots::new(dir).unlogged(checkpoint.epoch) == Some(number);
+    let unlogged = match Slots::new(dir).unlogged(checkpoint.epoch) {
+        Err(StoreError::Damaged(what)) if last < number => return damaged(what),
+        Err(StoreError::Damaged(_)) => None,
+        unlogged => unlogged?,
+    };
+    let is_all = last >= number || unlogged == Some(number);
     match (
         epoch == checkpoint.epoch && is_all,
         checkpoint.number >= number,
@@ -229,15 +248,17 @@ impl Found<'_> {
                 self.dir
             )
         } else {
-            match self
-                .head
-                .filter(|head| *head > last && self.is_strict() && !self.is_unlogged(*head))
-            {
-                Some(head) => format!(
+            let Some(head) = self.head.filter(|head| *head > last && self.is_strict()) else {
+                return Ok(None);
+            };
+            match self.is_unlogged(head) {
+                Ok(true) => return Ok(None),
+                Ok(false) => format!(
                     "the log in {:?} is damaged or older than data.mdb, which has commit {head}",
                     self.dir
                 ),
-                None => return Ok(None),
+                Err(StoreError::Damaged(what)) => return Ok(Some(what)),
+                Err(error) => return Err(error),
             }
         };
         let lost = match self.head.max(behind).filter(|newest| *newest > last) {
@@ -252,10 +273,14 @@ impl Found<'_> {
 
     /// True if the last commit of the data file has no record: only the one after the last record
     /// can.
-    fn is_unlogged(&self, head: u64) -> bool {
-        head == self.last + 1
-            && (Slots::new(self.dir).unlogged(self.checkpoint.epoch) == Some(head)
-                || !self.checkpoint.notes_unlogged)
+    fn is_unlogged(&self, head: u64) -> Result<bool, StoreError> {
+        if head != self.last + 1 {
+            return Ok(false);
+        }
+        if !self.checkpoint.notes_unlogged {
+            return Ok(true);
+        }
+        Ok(Slots::new(self.dir).unlogged(self.checkpoint.epoch)? == Some(head))
     }
 
     fn older_data(&self, head: u64) -> String {

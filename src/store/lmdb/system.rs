@@ -168,19 +168,19 @@ pub(super) fn write_out(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    sync_file_range(file, (from, bytes), flags)
+    sync_file_range(file, from, bytes, flags)
 }
 
 /// Starts writing a file to the disk; waits only if more is in progress than the system takes. Does
 /// nothing if the system has no such call: a later sync has more to do.
 pub(super) fn begin_write_out(file: &File) -> io::Result<()> {
-    match sync_file_range(file, (0, 0), libc::SYNC_FILE_RANGE_WRITE) {
+    match sync_file_range(file, 0, 0, libc::SYNC_FILE_RANGE_WRITE) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
         begun => begun,
     }
 }
 
-fn sync_file_range(file: &File, (from, bytes): (u64, u64), flags: libc::c_uint) -> io::Result<()> {
+fn sync_file_range(file: &File, from: u64, bytes: u64, flags: libc::c_uint) -> io::Result<()> {
     let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
     // SAFETY: a descriptor that is open for the call, and numbers.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), offset(from)?, offset(bytes)?, flags) } {

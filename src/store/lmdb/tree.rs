@@ -43,7 +43,7 @@ impl<'m> Tree<'m> {
             .main
             .root
             .map_or(Ok(ControlFlow::Continue(())), |root| {
-                self.walk_page(root, 1, (range, direction), visit)
+                self.walk_page(root, 1, range, direction, visit)
             })
     }
 
@@ -63,7 +63,8 @@ impl<'m> Tree<'m> {
         &self,
         page: u64,
         level: u16,
-        (range, direction): (RawRange<'_>, Direction),
+        range: RawRange<'_>,
+        direction: Direction,
         visit: &mut Visit<'_, 'm>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let (bytes, is_leaf) = (self.page(page)?, level == self.head.main.depth);
@@ -105,13 +106,19 @@ impl<'m> Tree<'m> {
             let (key, link) = &nodes[at];
             let flow = match link {
                 Link::Child(child) if level < self.head.main.depth => {
-                    self.walk_page(*child, level + 1, (range, direction), visit)?
+                    self.walk_page(*child, level + 1, range, direction, visit)?
                 }
                 Link::Child(_) => {
                     return Err(StoreError::Corrupt("a tree that is deeper than it says"));
                 }
                 Link::Long(first, length) => visit(key, self.part(*first, PAGE_HEADER, *length)?)?,
-                Link::Value(place) => visit(key, bytes.get(place.clone()).unwrap_or_default())?,
+                Link::Value(place) => {
+                    let value = bytes.get(place.clone());
+                    visit(
+                        key,
+                        value.ok_or(StoreError::Corrupt("an entry out of its page"))?,
+                    )?
+                }
             };
             if flow.is_break() {
                 return Ok(flow);

@@ -30,6 +30,10 @@ pub(super) enum Usage {
 
 impl Usage {
     /// Reads the state; `None` if the file has none, as one of an earlier version.
+    ///
+    /// # Errors
+    /// The file cannot be read; `InvalidData` if it has a state that is not whole. A power cut leaves
+    /// it whole: it is in one sector.
     pub fn read(file: &File) -> io::Result<Option<Self>> {
         let mut bytes = [0; BYTES];
         match file.read_exact_at(&mut bytes, AT) {
@@ -46,16 +50,21 @@ impl Usage {
                 .first_chunk()
                 .map_or(0, |bytes| u64::from_le_bytes(*bytes))
         };
-        let is_valid =
-            bytes.starts_with(&MAGIC) && word(8) == crc32fast::hash(&bytes[CHECKED_AT..]);
-        Ok(match word(CHECKED_AT) {
-            IN_USE if is_valid => Some(Self::InUse),
-            CLOSED if is_valid => Some(Self::Closed {
+        if !bytes.starts_with(&MAGIC) {
+            return Ok(None);
+        }
+        let is_valid = word(8) == crc32fast::hash(&bytes[CHECKED_AT..]);
+        match word(CHECKED_AT) {
+            IN_USE if is_valid => Ok(Some(Self::InUse)),
+            CLOSED if is_valid => Ok(Some(Self::Closed {
                 epoch: number(16),
                 number: number(24),
-            }),
-            _ => None,
-        })
+            })),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "its note of whether it was closed is not whole",
+            )),
+        }
     }
 
     /// Writes the state and syncs the file.
@@ -73,5 +82,32 @@ impl Usage {
         bytes[8..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
         file.write_all_at(&bytes, AT)?;
         file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_as_written_and_a_damaged_one_is_an_error() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(Usage::read(&file).unwrap(), None);
+        file.set_len(4096).unwrap();
+        assert_eq!(Usage::read(&file).unwrap(), None);
+        let closed = Usage::Closed {
+            epoch: 7,
+            number: 9,
+        };
+        for usage in [Usage::InUse, closed] {
+            usage.write(&file).unwrap();
+            assert_eq!(Usage::read(&file).unwrap(), Some(usage));
+        }
+        for at in 8..32 {
+            closed.write(&file).unwrap();
+            file.write_all_at(&[0xA5], AT + at).unwrap();
+            let error = Usage::read(&file).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{at}");
+        }
     }
 }

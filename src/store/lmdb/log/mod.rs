@@ -265,7 +265,8 @@ impl Log {
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
+/// True if the disk or the file has no room for more of the log.
+pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)

@@ -36,6 +36,10 @@ pub struct Position(pub u64);
 
 impl Position {
     pub fn new(generation: u64, offset: u64) -> Self {
+        debug_assert!(
+            offset <= u64::from(u32::MAX),
+            "{offset} would reach into the generation"
+        );
         Self(generation << 32 | offset)
     }
 
@@ -163,6 +167,7 @@ impl Operations {
         on_disk: OnDisk,
         write: impl FnOnce(&[u8]) -> T,
     ) -> T {
+        debug_assert!(!self.too_large, "a record lacks operations");
         let bytes = self.buffer.len();
         write_head(&mut self.buffer, name, on_disk);
         self.buffer.resize(record_bytes(bytes - HEAD_BYTES), 0);
@@ -174,7 +179,13 @@ impl Operations {
 }
 
 fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
-    let length = u32::try_from(record.len() - HEAD_BYTES).unwrap_or(u32::MAX);
+    let payload_bytes = record.len() - HEAD_BYTES;
+    // A wrong length would make the record of a commit unreadable after a power cut.
+    assert!(
+        payload_bytes < DELETE as usize,
+        "a record of {payload_bytes} bytes"
+    );
+    let length = u32::try_from(payload_bytes).unwrap_or(u32::MAX);
     record[..CRC_AT].copy_from_slice(&MAGIC);
     record[8..12].copy_from_slice(&length.to_le_bytes());
     let numbers = [

@@ -165,9 +165,7 @@ impl Traces {
         let mut at = 0;
         loop {
             let bytes = read_up_to(file, &mut chunk, at)?;
-            for (sector, begin) in chunk
-                .get(..bytes)
-                .unwrap_or_default()
+            for (sector, begin) in chunk[..bytes]
                 .chunks(SECTOR_BYTES)
                 .zip((at..).step_by(SECTOR_BYTES))
             {

@@ -9,8 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::directory::DataDirectory;
 use super::environment::LmdbEnvironment;
 use super::locks::{Byte, Locks};
+use super::recovery::recover;
+use super::usage::Usage;
 use super::{LmdbOptions, LmdbStore};
 use crate::store::tests::{get, put, submit, write};
 use crate::store::writer::Backend;
@@ -50,6 +53,30 @@ fn the_directory_and_its_files_are_for_their_owner_only() {
     let store = open(&data).expect("a store");
     assert_eq!((mode(&data), mode(&data.join("data.mdb"))), (0o700, 0o600));
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
+}
+
+/// A process was killed while it closed the store, and its checkpoint file is damaged.
+#[test]
+fn a_closed_store_keeps_its_epoch_without_a_whole_checkpoint() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = open(dir.path()).expect("a store");
+    put(&store, b"a", b"1").expect("a write");
+    drop(store);
+    let usage = || {
+        let data = fs::File::open(dir.path().join("data.mdb")).expect("a data file");
+        Usage::read(&data).expect("a note")
+    };
+    let closed = usage();
+    assert!(
+        matches!(closed, Some(Usage::Closed { epoch, .. }) if epoch != 0),
+        "{closed:?}"
+    );
+    let checkpoint = dir.path().join("checkpoint");
+    fs::write(&checkpoint, [1; 8192]).expect("a damaged file");
+    let directory = DataDirectory::take(dir.path()).expect("a directory");
+    recover(&directory, &LmdbOptions::default()).expect("a recovery");
+    assert!(!checkpoint.exists());
+    assert_eq!(usage(), closed);
 }
 
 /// Checks that opening fails with a text that contains `why`.
