@@ -29,6 +29,7 @@ impl Checkpointer {
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())
                 .spawn(move || run(&environment));
+            // On an error `started` is dropped, which ends the first thread.
             started.threads.push(
                 thread.map_err(|error| StoreError::Io(format!("no thread {name}: {error}")))?,
             );
@@ -64,7 +65,9 @@ fn make_checkpoints(environment: &LmdbEnvironment) {
         match wake {
             Wake::Closed => return,
             Wake::Due => environment.checkpoint_beside(),
+            // Nothing is left to protect, and the pin may hold up other processes.
             Wake::Tick if !journal.is_logged() => environment.leave(),
+            // No commit for a whole period.
             Wake::Tick if is_quiet => {
                 environment.checkpoint_beside();
                 environment.leave();

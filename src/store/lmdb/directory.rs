@@ -41,6 +41,7 @@ impl DataDirectory {
     /// Creates or checks the directory and the files in it.
     pub fn take(dir: &Path) -> Result<Self, StoreError> {
         let (path, metadata) = prepare(dir)?;
+        // Not by path: two paths may lead to one directory.
         let id = (metadata.dev(), metadata.ino());
         if !OPEN.lock().insert(id) {
             return Err(refused(dir, "is already open in this process"));

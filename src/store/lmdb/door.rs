@@ -90,6 +90,7 @@ impl Door {
     /// # Errors
     /// The holder does not give way, or locking fails.
     fn enter(&self, directory: &DataDirectory) -> Result<(), StoreError> {
+        // Held over the wait: one thread asks, and the others get its result.
         let mut place = self.place.lock();
         if let Place::Inside(_) = *place {
             return Ok(());
@@ -106,6 +107,7 @@ impl Door {
             pause = (pause * 2).min(KNOCK_PERIOD_MAX);
         }
         let keep = self.limits.keep + SLACK;
+        // Read under the lock: a living holder would have removed its mark.
         let left = read(self.locks.file())
             .map_err(failed)?
             .map(|remains| (remains, Instant::now() + keep));

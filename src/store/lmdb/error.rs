@@ -51,6 +51,7 @@ pub(super) fn store_error(error: Error) -> StoreError {
 /// True if nothing may be written after this failure of a commit: the content of the disk is
 /// unknown or damaged.
 pub(super) fn is_fatal(error: Error) -> bool {
+    // After EIO the kernel may have dropped the dirty pages, so that a later sync would succeed.
     matches!(
         error,
         Error::Panic | Error::Corrupted | Error::PageNotFound | Error::Other(libc::EIO)

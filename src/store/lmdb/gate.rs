@@ -54,6 +54,7 @@ impl<T> Gate<T> {
 
     /// Enters exclusively; `None` if this thread has entered already or others do not leave.
     pub fn exclusive(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        // With an entry of its own the thread would wait for itself.
         if Self::is_inside() {
             None
         } else {

@@ -18,6 +18,7 @@ const HEAD_READ_PAUSE: Duration = Duration::from_millis(10);
 /// Checks the meta pages, which LMDB reads first. Unless this process is alone, another one may be
 /// writing them.
 pub(super) fn check_heads(directory: &DataDirectory, is_alone: bool) -> Result<(), StoreError> {
+    // Alone, one read decides: no other process is writing the page.
     let mut reads = if is_alone { HEAD_READS_MAX - 1 } else { 0 };
     loop {
         let heads = match File::open(directory.data_file()) {
@@ -36,6 +37,7 @@ pub(super) fn check_heads(directory: &DataDirectory, is_alone: bool) -> Result<(
 }
 
 pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError {
+    // A read-only directory is a matter of permissions, not of damage.
     if let Damage::Io(error) = damage
         && let Some(refused) = not_writable(directory, error)
     {

@@ -68,6 +68,7 @@ impl InPlace {
         let locks =
             Locks::open_existing(&directory).map_err(|error| no_locks(&directory, &error))?;
         if let Some(locks) = &locks {
+            // Held to the end: a process that opens the store waits for it.
             locks.hold_for_good(Byte::Opening).map_err(failed)?;
             if !locks.be_alone(Byte::Presence).map_err(failed)? {
                 return Ok(None);
@@ -85,6 +86,7 @@ impl InPlace {
         let newest =
             || pages::heads(&data).map(|heads| heads.into_iter().max_by_key(|head| head.commit));
         let (head, (behind, number)) = match &survey.start {
+            // Both are complete without the log.
             Start::Data | Start::PageCache => (newest(), (Behind::new(), None)),
             Start::Checkpoint(checkpoint) => {
                 let (behind, number) = replayed(directory.path(), checkpoint)?;
@@ -184,6 +186,7 @@ impl RawRead for View<'_> {
         };
         let mut waiting = next();
         let flow = self.0.tree().walk(range, direction, &mut |key, value| {
+            // A change at `key` comes first too: it replaces the file's entry.
             let comes_first = |changed: &[u8]| {
                 if direction == Direction::Forward {
                     changed <= key

@@ -300,6 +300,7 @@ impl Journal {
     }
 
     fn wake(&self) {
+        // Taken so that no thread is between its check and its wait.
         drop(self.is_closed.lock());
         self.changed.notify_all();
     }
@@ -326,6 +327,7 @@ impl Journal {
         let _turn = self.turn.lock();
         self.is_urgent.store(false, Ordering::Release);
         self.is_due.store(false, Ordering::Release);
+        // Another thread made one while this one waited for its turn.
         if haste == Haste::Needed && made != self.made.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -640,6 +642,7 @@ impl Journal {
             (Some(log), Ok(info)) => log.last() == info.last_txnid() as u64,
             _ => false,
         };
+        // Another process has committed, or may: its freed pages wait for this pin.
         if !is_last || !self.locks.is_alone()? {
             opened.unpin_all();
             self.has_joined.store(false, Ordering::Release);

@@ -117,6 +117,7 @@ impl Locks {
                 return Ok(());
             }
             let error = io::Error::last_os_error();
+            // A signal interrupts the waiting command.
             if error.kind() != io::ErrorKind::Interrupted {
                 return Err(error);
             }

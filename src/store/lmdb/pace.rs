@@ -88,7 +88,10 @@ impl Pace {
     /// Sets when the next checkpoint is due, by the rate at which commits free pages now.
     pub fn follow(&self, opened: &Opened) {
         let (freed_bytes, log_bytes) = (opened.freed_bytes(), self.log_bytes());
+        // A few logged bytes give no rate.
         if freed_bytes > 0 && log_bytes >= STEP_BYTES {
+            // The logged bytes at which the freed bytes reach their limit, if both grow at the
+            // present rate.
             let due_bytes = u128::from(log_bytes)
                 * u128::from(self.freed_bytes_max.load(Ordering::Relaxed))
                 / u128::from(freed_bytes);
@@ -124,6 +127,7 @@ impl Pace {
         while at < bytes && !is_over() {
             let begun = Instant::now();
             match write_out(file, at, PACE_BYTES) {
+                // Without this call, the checkpoint's sync does all the work.
                 Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
                 written => written?,
             }
@@ -134,6 +138,7 @@ impl Pace {
             );
             let is_late = u128::from(logged_bytes) * u128::from(bytes)
                 > u128::from(at) * u128::from(self.due_bytes());
+            // For as long as the write took, so that the disk is free half of the time.
             if took > PACE_MIN && !is_late {
                 std::thread::sleep(took);
             }
@@ -145,6 +150,7 @@ impl Pace {
 /// Returns the delay of a commit.
 fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
     let late_bytes = log_bytes.saturating_sub(due_bytes.saturating_mul(2));
+    // In 128 bits, as the product of bytes and microseconds may exceed 64.
     let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
     u64::try_from(micros)
         .map_or(SLOW_MAX, Duration::from_micros)

@@ -307,6 +307,7 @@ pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Dam
         looked_at: 0,
         started,
     };
+    // A tree that leads to a meta page is damaged.
     (0..HEADS).try_for_each(|page| walk.mark(page))?;
     walk.tree(head.free, true)?;
     walk.tree(head.main, false)
@@ -435,6 +436,7 @@ impl Walk<'_> {
         let bytes = self.page(first)?;
         let held = u64::from(u32_at(&bytes, 12).unwrap_or(0));
         let needed = (PAGE_HEADER + length).div_ceil(self.head.page_bytes) as u64;
+        // Compared with the last page first: a damaged count would make the loop below endless.
         if u16_at(&bytes, 10).map(|flags| flags & !DIRTY) != Some(OVERFLOW)
             || held < needed
             || held > self.head.last_page
@@ -524,6 +526,7 @@ pub(super) fn nodes(
         previous = has_key.then_some(key);
         links.push((key, link));
     }
+    // Nodes fill the page from `upper` on: another sum means that some overlap.
     if used == page.len() - upper {
         Ok(links)
     } else {

@@ -111,6 +111,7 @@ impl Checkpoint {
                 .map(|bytes| u32::from_le_bytes(*bytes))
         };
         let is_first_version = word(8)? == 1;
+        // The version decides how many bytes the CRC covers.
         let checked = slot.get(CHECKED_AT..if is_first_version { END_1 } else { END })?;
         let is_valid = slot.starts_with(&MAGIC)
             && [1, VERSION].contains(&word(8)?)
@@ -205,6 +206,7 @@ impl Slots {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::Io(format!("{:?}: {error}", self.file()))),
         };
+        // A power cut may tear the slot being written; the other one is whole then.
         let newest = bytes
             .chunks(SLOT_BYTES)
             .filter_map(Checkpoint::decode)
@@ -230,6 +232,7 @@ impl Slots {
         let crc = crc32fast::hash(&note[12..]);
         note[8..12].copy_from_slice(&crc.to_le_bytes());
         let file = self.open()?;
+        // Synced before the commit: after a power cut its missing record must not look like damage.
         file.write_all_at(&note, UNLOGGED_AT)?;
         file.sync_data()
     }
@@ -276,6 +279,7 @@ impl Slots {
 
     fn overwrite(&self, serial: u64, slot: &[u8]) -> io::Result<()> {
         let file = self.open()?;
+        // The slot of the lower serial, so that the newest one survives a write that is cut off.
         file.write_all_at(slot, (serial % 2) * SLOT_BYTES as u64)?;
         file.sync_data()?;
         // The process that created the file may have been killed before the directory had its name

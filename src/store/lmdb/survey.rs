@@ -137,6 +137,7 @@ fn behind(
     head: Option<u64>,
     checkpoint: Checkpoint,
 ) -> Result<Survey, StoreError> {
+    // After a failed sync, a reboot or a copy, the data file may lack pages.
     let is_cached = checkpoint.is_trusted
         && identity(data).is_ok_and(|identity| identity == Some(checkpoint.identity));
     let reader = Reader::open(dir)?;
@@ -185,14 +186,17 @@ impl Found<'_> {
         let traces = self.reader.traces(checkpoint.epoch, last)?;
         let newest = self.head.max(traces.behind).max(Some(last));
         if let Some(head) = self.head {
+            // A checkpoint is written after the sync of its pages, so this is an older data file.
             if head < checkpoint.number {
                 return Ok((Some(Start::Data), newest, Some(self.older_data(head))));
             }
+            // In the same page cache, only the last record can be without its commit.
             if self.is_cached && last > head + 1 {
                 let start = Start::Checkpoint(Box::new(checkpoint.clone()));
                 return Ok((Some(start), newest, Some(self.older_data(head))));
             }
         }
+        // A record has the last checkpoint that was on disk before it.
         if traces.checkpoint > checkpoint.number {
             let what = format!(
                 "the log tells of a checkpoint at commit {}, and this one is of {}",
@@ -231,6 +235,7 @@ impl Found<'_> {
             },
             last,
         ) = (&self.checkpoint, self.last);
+        // From the most certain cause to the least.
         let what = if let Some(name) = self.reader.missing() {
             format!("{:?} is missing", self.dir.join(name))
         } else if let Some(name) = self.reader.shortened(*lengths)? {

@@ -52,6 +52,7 @@ impl<'m> Tree<'m> {
     }
 
     fn part(&self, page: u64, at: usize, bytes: usize) -> Result<&'m [u8], StoreError> {
+        // Checked, as the page number comes from the file.
         let begin = usize::try_from(page)
             .ok()
             .and_then(|page| page.checked_mul(self.head.page_bytes)?.checked_add(at));

@@ -80,6 +80,7 @@ impl Usage {
         bytes[24..].copy_from_slice(&number.to_le_bytes());
         let crc = crc32fast::hash(&bytes[CHECKED_AT..]);
         bytes[8..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
+        // Within one sector: a power cut leaves the old note or the new one.
         file.write_all_at(&bytes, AT)?;
         file.sync_data()
     }

@@ -148,6 +148,7 @@ impl LogFiles {
     pub fn durable_lengths(&self) -> io::Result<[u64; 2]> {
         let mut lengths = [0; 2];
         for (generation, length) in (0..).zip(&mut lengths) {
+            // Measured before the sync: bytes added after it may be lost.
             *length = self.file(generation).metadata()?.len();
             self.sync_generation(generation)?;
         }
@@ -170,6 +171,7 @@ impl LogFiles {
         if self.lengths[which].load(Ordering::Relaxed) < end {
             let length = file.metadata()?.len();
             self.lengths[which].store(length, Ordering::Relaxed);
+            // A sync of a file that did not grow need not write its metadata (fdatasync(2)).
             if length < end
                 && let Err(error) = self.add_zeros(which)
             {

@@ -146,6 +146,7 @@ impl Log {
                 break;
             }
         }
+        // A large record of another process must not keep its memory.
         self.buffer.truncate(SECTOR_BYTES);
         self.buffer.shrink_to(KEPT_BYTES_MAX);
         Ok(self.last + 1 == next)
@@ -194,6 +195,8 @@ impl Log {
         self.vacate(self.tail)?;
         self.vacate(self.tail.next_generation())?;
         let switches = self.tail.offset() >= self.limit;
+        // The next generation overwrites the file of the previous one, so the checkpoint has to be
+        // in this one.
         let is_free = !switches || checkpoint >= self.tail.generation_begin();
         let fits = |bytes: &u64| is_free && *bytes <= self.limit;
         let Some(record_bytes) = operations.record_bytes().filter(fits) else {
@@ -205,6 +208,7 @@ impl Log {
             self.tail
         };
         if switches {
+            // `LogFiles::sync` syncs the current generation only.
             self.files.sync_generation(self.tail.generation())?;
         }
         let name = self.name(position);
@@ -219,6 +223,7 @@ impl Log {
                 Ok(true)
             }
             Err(error) if is_full(&error) => {
+                // A part of the record may be written.
                 self.vacate(position)?;
                 Ok(false)
             }
@@ -260,6 +265,7 @@ impl Log {
     }
 
     fn void_at(&self, position: Position) -> io::Result<()> {
+        // The first sector has the header, without which there is no record.
         self.files.write(position, &[0; SECTOR_BYTES])?;
         self.files.sync_generation(position.generation())
     }

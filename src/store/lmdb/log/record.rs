@@ -101,6 +101,7 @@ pub struct Operations {
 impl Operations {
     /// Makes an empty list, which gathers at most `record_bytes_max` bytes.
     pub fn new(record_bytes_max: u64) -> Self {
+        // A payload's length has 32 bits.
         let record_bytes_max = usize::try_from(record_bytes_max)
             .unwrap_or(usize::MAX)
             .min(DELETE as usize);
@@ -132,6 +133,7 @@ impl Operations {
             value_length,
             self.too_large || bytes > self.record_bytes_max,
         ) else {
+            // The commit is made without a record, and durable by a checkpoint instead.
             self.too_large = true;
             self.buffer = vec![0; HEAD_BYTES];
             return;
@@ -198,6 +200,7 @@ fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
     for (field, number) in record[12..HEAD_BYTES].chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }
+    // Last, as it covers the rest of the header.
     let crc = crc32fast::hash(&record[CHECKED_AT..]);
     record[CRC_AT..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
 }
@@ -246,6 +249,7 @@ impl Head {
                     log: number(3)?,
                     checkpoint: number(4)?,
                 },
+                // The first version says nothing of the disk, so it proves nothing.
                 _ => OnDisk::default(),
             },
         })
@@ -332,6 +336,7 @@ impl<'r> Iterator for Payload<'r> {
         let operation = self
             .operation()
             .ok_or(StoreError::Corrupt("a record of the log"));
+        // After a damaged operation the begin of the next one is unknown.
         if operation.is_err() {
             self.0 = &[];
         }

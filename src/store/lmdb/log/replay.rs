@@ -126,6 +126,7 @@ impl Reader {
                 let Some(file) = self.file(position) else {
                     continue;
                 };
+                // An older record at this position has another epoch or number.
                 let name = Name {
                     position,
                     epoch,
@@ -165,6 +166,7 @@ impl Traces {
         let mut at = 0;
         loop {
             let bytes = read_up_to(file, &mut chunk, at)?;
+            // Records begin at sectors.
             for (sector, begin) in chunk[..bytes]
                 .chunks(SECTOR_BYTES)
                 .zip((at..).step_by(SECTOR_BYTES))
