@@ -35,6 +35,14 @@ impl Usage {
     /// The file cannot be read; `InvalidData` if it has a state that is not whole. A power cut leaves
     /// it whole: it is in one sector.
     pub fn read(file: &File) -> io::Result<Option<Self>> {
+        // Once more: another process may have been writing it.
+        Self::read_once(file).or_else(|error| match error.kind() {
+            io::ErrorKind::InvalidData => Self::read_once(file),
+            _ => Err(error),
+        })
+    }
+
+    fn read_once(file: &File) -> io::Result<Option<Self>> {
         let mut bytes = [0; BYTES];
         match file.read_exact_at(&mut bytes, AT) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
