@@ -1,21 +1,24 @@
-//! The `ddbfs` command: wires the log and the arguments, nothing else.
+//! The `ddbfs` command: sets up the log and calls [`ddbfs::cli::main`].
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use ddbfs::codec::shown::{self, TEXT_CHARS_MAX};
 
-/// fuser warns when somebody else unmounted, which is an ordinary end here.
+/// The default log filter. fuser warns when another program unmounted, which is an ordinary end
+/// here.
 const LOG_FILTER: &str = "warn,fuser=error";
 
-/// Says that an answer came too late whenever a signal ended the wait for it, which is nobody's error.
+/// A module that warns about late answers whenever a signal ended the wait for one, which is no
+/// error.
 const SILENT: &str = "fuser::reply";
 
 fn main() -> ExitCode {
     let mut log =
         env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER));
     log.format(|out, record| {
-        // What a service or another user says stands in one line, and a terminal obeys nothing of it.
+        // Texts of a service or another user are kept on one line, without characters that control
+        // a terminal.
         let (time, text) = (
             out.timestamp(),
             shown::line(&record.args().to_string(), TEXT_CHARS_MAX),

@@ -1,4 +1,5 @@
-//! `ddbfs archive TABLE --pk VALUE DIR`: the items of a key range go into a directory and, when asked, out of the table.
+//! `ddbfs archive TABLE --pk VALUE DIR`: writes the items of a key range to a directory and, on
+//! request, deletes them from the table.
 //!
 //! ```text
 //! DIR/<Table>-<time>/data/0.json.gz     a line {"Item":{…}} for each, as exports have it: ImportTable reads it
@@ -24,38 +25,38 @@ use crate::model::api::{Call, DeleteItemRequest, Done, Precondition, Version};
 use crate::model::clock::{Clock, SystemClock};
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
 
-/// Deletes on their way at once.
+/// The most deletes in flight.
 const IN_FLIGHT_MAX: usize = 1024;
-/// Their keys, bytes; keys are small.
+/// The most bytes of their keys. Keys are small.
 const IN_FLIGHT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Keys read at a time, so that no read of the store is long.
 const KEYS_AT_A_TIME: usize = 1000;
 
 const AFTER_HELP: &str = "\
-Values are written as they are; a number by its digits, a binary in base64.
+Write values plainly: a number as digits, a binary in base64.
 
 Examples:
   ddbfs archive Orders --pk u1 --sk-lt 2020 /backup --delete
-  zcat /backup/Orders-*/data/*.json.gz | jq -c .Item | ddbfs load Orders     brings them back";
+  zcat /backup/Orders-*/data/*.json.gz | jq -c .Item | ddbfs load Orders     restores them";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ArchiveArgs {
     /// The table
     table: String,
-    /// Where the archive's own directory is made
+    /// The directory in which the archive's own directory is made
     #[arg(value_name = "DIR")]
     to: PathBuf,
     /// The partition key value
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pk: String,
-    /// Only sort keys from here on
+    /// Only sort keys from this value on
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     sk_ge: Option<String>,
-    /// Only sort keys before this
+    /// Only sort keys before this value
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     sk_lt: Option<String>,
-    /// Delete the items from the table when they are safe in the archive
+    /// Delete the items from the table once they are safe in the archive
     #[arg(long)]
     delete: bool,
     #[command(flatten)]
@@ -67,7 +68,7 @@ pub fn run(args: ArchiveArgs) -> Result<Outcome, CliError> {
     archive(opened.database.clone(), &args)
 }
 
-/// Which items.
+/// The key range to archive.
 struct Range {
     partition: AttributeValue,
     from: Option<AttributeValue>,
@@ -195,7 +196,7 @@ fn write(
             }
         })?;
         for key in keys {
-            // Gone since it was listed: nothing to keep.
+            // Deleted since it was listed: nothing to keep.
             let Some((text, stat)) = database.text(&source, &key, TextForm::DynamoDbJson)? else {
                 continue;
             };
@@ -211,7 +212,7 @@ fn write(
             None => break,
         }
     }
-    // In this order: gzip's end, what the buffer holds, what the kernel holds.
+    // In this order: the end of the gzip stream, the buffer, the kernel's cache.
     let file = out.finish().map_err(CliError::at(path))?;
     let file = file
         .into_inner()
@@ -228,7 +229,7 @@ fn write_file(path: &Path, content: &[u8]) -> Result<(), CliError> {
     written.map_err(CliError::at(path))
 }
 
-/// New names are durable when their directory is.
+/// Syncs directories: new names are durable only when their directory is.
 fn sync_dirs(dirs: &[&Path]) -> Result<(), CliError> {
     for dir in dirs {
         File::open(dir)
@@ -238,11 +239,11 @@ fn sync_dirs(dirs: &[&Path]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What became of deletes.
+/// The result of the deletes.
 #[derive(Default)]
 struct Deleted {
     deleted: u64,
-    /// Changed since they were written out.
+    /// Items that changed since they were written out, and were left.
     left: u64,
     /// The first other failure.
     failed: Option<Error>,

@@ -1,5 +1,5 @@
-//! Options that several commands have: prices and limits of the service, what takes a while as it does there, what an acknowledged write
-//! survives, and the cache before the HTTP API.
+//! Options that several commands have: prices and limits of the service, simulated latency, the
+//! durability of an acknowledged write, and the cache of the HTTP API.
 
 use super::prelude::*;
 use crate::codec::metrics::prices;
@@ -12,17 +12,19 @@ use crate::model::prices::PriceTable;
 use crate::store::Durability;
 use crate::store::memory_limit::{LIMIT_BYTES_MIN, memory_limit, tell_memory_limit};
 
-/// What is held of a mount or server.
+/// The options of the engine for a mount or server.
 #[derive(Debug, Clone, Args)]
 pub struct ModelArgs {
     #[command(flatten)]
     sizes: SizeArgs,
     #[command(flatten)]
     delays: DelayArgs,
-    /// Refuse what asks for more than DynamoDB would give: adaptive, or static (each partition has its even share)
+    /// Refuse requests that exceed the capacity that DynamoDB would give: adaptive, or static (each
+    /// partition has its even share)
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
     throttle: Option<ThrottleOptions>,
-    /// Memory that this process may have, 256M at least; its control group's limit, if that is less, or all of the machine's unless given
+    /// Memory that this process may use, at least 256M; by default all of the machine's, or the
+    /// limit of its control group if that is less
     #[arg(long, value_name = "BYTES", value_parser = memory)]
     memory: Option<u64>,
 }
@@ -36,31 +38,32 @@ fn memory(text: &str) -> Result<u64, String> {
     })
 }
 
-/// What units cost.
+/// The prices of capacity units.
 #[derive(Debug, Clone, Args)]
 pub struct PriceArgs {
-    /// Tell costs by the prices in this JSON file instead of the built-in ones
+    /// Use the prices in this JSON file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
 
-/// What counts for who only tells of a table, too.
+/// The limits that matter to commands that only report on a table, too.
 #[derive(Debug, Clone, Args)]
 pub struct SizeArgs {
     #[command(flatten)]
     prices: PriceArgs,
-    /// Bytes of an item collection of a table with local indexes, with overhead; 10G unless given (K, M, G are powers of 1,024)
+    /// Largest item collection of a table with local indexes, in bytes with overhead; 10G by
+    /// default (K, M, G are powers of 1,024)
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     collection_limit: Option<u64>,
-    /// Warn of item collections from this size on; four fifths of the limit unless given
+    /// Warn about item collections from this size on; four fifths of the limit by default
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     collection_warning: Option<u64>,
-    /// Bytes that a partition of the model takes before it splits; 10G unless given
+    /// Bytes at which a partition of the model splits; 10G by default
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     partition_size: Option<u64>,
 }
 
-/// A number of bytes, with K, M or G behind it.
+/// Parses a number of bytes with an optional suffix K, M or G.
 fn bytes(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
@@ -85,10 +88,10 @@ fn throttle(text: &str) -> Result<ThrottleOptions, String> {
 }
 
 impl ModelArgs {
-    /// The engine's options with these.
+    /// Returns the engine's options with these applied.
     ///
     /// # Errors
-    /// A file that cannot be read or has no prices.
+    /// A file cannot be read or has no prices.
     pub fn apply(&self, options: EngineOptions) -> Result<EngineOptions, CliError> {
         if let Some(bytes) = self.memory {
             tell_memory_limit(bytes);
@@ -102,10 +105,10 @@ impl ModelArgs {
 }
 
 impl PriceArgs {
-    /// The prices.
+    /// Returns the price table.
     ///
     /// # Errors
-    /// A file that cannot be read or has no prices.
+    /// A file cannot be read or has no prices.
     pub fn table(&self) -> Result<PriceTable, CliError> {
         let Some(file) = &self.prices else {
             return Ok(prices::built_in());
@@ -117,10 +120,10 @@ impl PriceArgs {
 }
 
 impl SizeArgs {
-    /// As [`ModelArgs::apply`].
+    /// Returns the engine's options with these applied.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`ModelArgs::apply`].
     pub fn apply(&self, mut options: EngineOptions) -> Result<EngineOptions, CliError> {
         options.prices = Arc::new(self.prices.table()?);
         if let Some(limit) = self.collection_limit {
@@ -136,19 +139,20 @@ impl SizeArgs {
 
 #[derive(Debug, Clone, Default, Args)]
 pub struct DelayArgs {
-    /// Global indexes show a write only after so long, as the service's do (50ms, 2s); local indexes never lag
+    /// Delay writes to global indexes by this time, as in the service (50ms, 2s); local indexes
+    /// never lag
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     gsi_delay: Option<u64>,
-    /// How long the allocation of resources for a new global index takes, before its backfill
+    /// Time to allocate the resources of a new global index, before its backfill
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     index_delay: Option<u64>,
-    /// How long a table is CREATING and DELETING
+    /// Time for which a table is CREATING and DELETING
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     table_delay: Option<u64>,
 }
 
 impl DelayArgs {
-    /// The engine's options with these.
+    /// Returns the engine's options with these applied.
     pub fn apply(&self, options: EngineOptions) -> EngineOptions {
         EngineOptions {
             gsi_delay_ms: self.gsi_delay.unwrap_or(options.gsi_delay_ms),
@@ -159,7 +163,7 @@ impl DelayArgs {
     }
 }
 
-/// `50ms`, `2s`, `1m`; a bare number is milliseconds.
+/// Parses `50ms`, `2s`, `1m`; a bare number is milliseconds.
 fn milliseconds(text: &str) -> Result<u64, String> {
     const DAY_MS: u64 = 24 * 60 * 60 * 1000;
     let digits = text
@@ -181,62 +185,60 @@ fn milliseconds(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a time is like 50ms, 2s or 1m, a day at most".to_owned())
 }
 
-/// The words, and what they mean.
-const DURABILITIES: [(&str, Durability); 2] =
-    [("power", Durability::Power), ("kill", Durability::Kill)];
-
-/// For commands that write much.
+/// The durability option of commands that write much.
 #[derive(Debug, Clone, Args)]
 pub struct DurabilityArgs {
     /// power: a write that returned survives kill -9 and a power cut
-    /// kill: it survives kill -9; a power cut may take the writes of the last half second, whole ones. Faster
+    /// kill: it survives kill -9; a power cut may lose the last half second, whole writes only. Faster
     #[arg(long, value_name = "power|kill", default_value = "power", value_parser = durability, verbatim_doc_comment)]
     pub durability: Durability,
 }
 
-/// The meaning of a word.
+/// Parses a durability.
 ///
 /// # Errors
-/// A sentence, when it is neither.
+/// A sentence if the word is neither.
 pub fn durability(text: &str) -> Result<Durability, String> {
-    let known = DURABILITIES.iter().find(|(word, _)| *word == text);
-    known
-        .map(|(_, durability)| *durability)
+    [Durability::Power, Durability::Kill]
+        .into_iter()
+        .find(|durability| durability_word(*durability) == text)
         .ok_or_else(|| format!("takes power or kill, not {text:?}"))
 }
 
-/// The word of a durability.
+/// Returns the word of a durability.
 #[must_use]
 pub fn durability_word(durability: Durability) -> &'static str {
-    DURABILITIES
-        .iter()
-        .find(|(_, known)| *known == durability)
-        .map_or("", |(word, _)| word)
+    match durability {
+        Durability::Power => "power",
+        Durability::Kill => "kill",
+    }
 }
 
 const MIB: usize = 1024 * 1024;
-/// What is counted elsewhere leaves a quarter of the memory: both caches together have a fourth of that.
+/// The parts of the memory limit. The budgets leave a quarter of it: both caches together get a
+/// fourth of that.
 const MEMORY_PARTS: u64 = 32;
 
 #[derive(Debug, Clone, Args)]
 pub struct CacheArgs {
-    /// Answer the HTTP API through an item cache and a query cache, as stale as DAX: to test an application that reads through one.
-    /// The mount shows the tables as they are; GET /metrics counts hits and misses
+    /// Answer the HTTP API through an item cache and a query cache, as stale as DAX, to test an
+    /// application that reads through one. The mount still shows the tables as they are; GET
+    /// /metrics counts hits and misses
     #[arg(long)]
     cache: bool,
-    /// How long a cached item is good; 0: until it is pushed out
+    /// Time for which a cached item is valid; 0: until it is evicted
     #[arg(long, value_name = "MS", default_value_t = TTL_MS_DEFAULT, requires = "cache")]
     cache_item_ttl: u64,
-    /// How long a cached Query or Scan is good; 0: they are not cached
+    /// Time for which a cached Query or Scan is valid; 0: they are not cached
     #[arg(long, value_name = "MS", default_value_t = TTL_MS_DEFAULT, requires = "cache")]
     cache_query_ttl: u64,
-    /// What each of the two caches may hold; at most a 32nd of the memory of the process
+    /// Largest size of each of the two caches; at most a 32nd of the memory of the process
     #[arg(long, value_name = "MIB", default_value_t = CACHE_BYTES_DEFAULT / MIB, requires = "cache")]
     cache_size: usize,
 }
 
 impl CacheArgs {
-    /// The database as the HTTP API sees it.
+    /// Returns the database as the HTTP API sees it.
     pub fn before(&self, database: Arc<dyn Browse>) -> Arc<dyn Database> {
         if !self.cache {
             return database;

@@ -1,4 +1,4 @@
-//! `ddbfs autoscale`: what a scaling policy would have done with a recorded load. Nothing is changed.
+//! `ddbfs autoscale`: simulates a scaling policy on a recorded load. Nothing is changed.
 
 use std::io::{BufRead, BufReader};
 
@@ -20,23 +20,23 @@ const AFTER_HELP: &str = "\
 Example:
   cat mnt/Orders/metrics.ndjson | ddbfs autoscale --units write --min 5 --max 500
 
-A line for each minute in which the policy acts, then what it would cost and how many minutes had more load than capacity.";
+Prints a line for each minute in which the policy acts, then its cost and the number of minutes with more load than capacity.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct AutoscaleArgs {
-    /// Metrics, as in T/metrics.ndjson; - or none: standard input
+    /// File with metrics, as in T/metrics.ndjson; - or none: standard input
     file: Option<PathBuf>,
-    /// Which capacity the policy is for
+    /// The capacity that the policy scales
     #[arg(long, value_name = "WHICH", default_value = "write")]
     units: Units,
-    /// Of this global index instead of the table
+    /// Scale this global index instead of the table
     #[arg(long, value_name = "INDEX")]
     index: Option<String>,
-    /// Least capacity, units a second
+    /// Least capacity, in units a second
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     min: u64,
-    /// Largest capacity, units a second
+    /// Largest capacity, in units a second
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max: u64,
     /// Percent of the capacity that should be in use
@@ -96,7 +96,7 @@ fn metric(units: Units) -> &'static str {
     }
 }
 
-/// Minutes since the epoch with the sum of units of each, ascending.
+/// Reads the units of each minute; minutes since the epoch, ascending.
 fn read(args: &AutoscaleArgs) -> Result<Vec<(u64, f64)>, CliError> {
     let (name, reader): (String, Box<dyn BufRead>) = match &args.file {
         Some(path) if path != Path::new("-") => {
@@ -125,12 +125,12 @@ fn read(args: &AutoscaleArgs) -> Result<Vec<(u64, f64)>, CliError> {
                 .map_err(|what| CliError::Message(format!("{name}:{number}: {what}")))?,
         );
     }
-    // Files may have been put together in any order; the policy goes by time.
+    // Files may be concatenated in any order; the policy goes by time.
     load.sort_by_key(|(minute, _)| *minute);
     Ok(load)
 }
 
-/// The point's minute and units, if it is one of the metric asked for.
+/// Returns the point's minute and units if it is of the metric asked for.
 fn units_of(point: &Value, args: &AutoscaleArgs) -> Result<Option<(u64, f64)>, String> {
     let index = point["Dimensions"]["GlobalSecondaryIndexName"].as_str();
     if point["MetricName"] != metric(args.units) || index != args.index.as_deref() {

@@ -1,5 +1,7 @@
-//! `ddbfs pull TABLE`: a table of a service into the data directory. `ddbfs push TABLE`: one of the data directory to a service. And what
-//! they share with `diff`: where a table is, what it costs is said first, a bar, signals that stop it after the page at hand.
+//! `ddbfs pull TABLE` copies a table of a service into the data directory, `ddbfs push TABLE` one
+//! of the data directory to a service. Also the parts they share with `diff`: the location of a
+//! table, the cost that is confirmed first, a progress bar, signals that stop after the current
+//! page.
 
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
@@ -24,18 +26,19 @@ use crate::database::copies::{CopyError, Side};
 use crate::model::prices::PriceTable;
 use crate::model::{Error, IndexName, Item, TableName};
 
-/// What may be spent without being asked for, in the currency of the price table.
+/// The cost that needs no confirmation, in the currency of the price table.
 const FREE_OF_ASKING: f64 = 0.10;
-/// Refused items printed; the rest are counted.
+/// The most refused items that are printed; the rest are counted.
 const REPORTS_MAX: u64 = 100;
 
-/// Of all three.
+/// The options of pull, push and diff.
 #[derive(Debug, Clone, Args)]
 pub struct CopyArgs {
-    /// Parts of the table that are read at once, each by a thread
+    /// Segments of the table that are read in parallel, each by a thread
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub segments: u32,
-    /// Do not ask before something that costs more than 0.10 USD by DynamoDB's prices on demand and has no --budget
+    /// Do not ask before a command without --budget costs more than 0.10 USD by DynamoDB's
+    /// on-demand prices
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -47,7 +50,7 @@ pub struct CopyArgs {
 }
 
 impl CopyArgs {
-    /// Who reads a service pays for read units.
+    /// Returns the cost of reading from a service: read units.
     pub fn of_reads(&self) -> Result<Cost, CliError> {
         Ok(Cost {
             kind: "read",
@@ -57,7 +60,7 @@ impl CopyArgs {
         })
     }
 
-    /// Who writes to one, for write units.
+    /// Returns the cost of writing to a service: write units.
     pub fn of_writes(&self) -> Result<Cost, CliError> {
         Ok(Cost {
             kind: "write",
@@ -68,13 +71,13 @@ impl CopyArgs {
     }
 }
 
-/// A table's name that a person wrote.
+/// Parses a table name from the command line.
 pub fn table_name(name: &str) -> Result<TableName, CliError> {
     TableName::new(name)
         .map_err(|error| CliError::Usage(format!("{name:?} is no table name: {error}")))
 }
 
-/// What the units that are paid for come to, on demand.
+/// The price of the consumed units, on demand.
 #[derive(Debug, Clone)]
 pub struct Cost {
     kind: &'static str,
@@ -88,7 +91,7 @@ impl Cost {
         (self.price)(&self.prices, (self.units)(counts))
     }
 
-    /// `1,250 write units, 0.02 USD`
+    /// Formats as `1,250 write units, 0.02 USD`.
     fn text(&self, counts: &Counts) -> String {
         let units = HumanFloatCount((self.units)(counts).ceil());
         format!(
@@ -99,7 +102,8 @@ impl Cost {
         )
     }
 
-    /// Asks, where it costs more than nobody minds and nothing was said of it.
+    /// Asks for confirmation if the cost is above [`FREE_OF_ASKING`] and neither --yes nor --budget
+    /// is given.
     pub fn confirm(&self, counts: &Counts, args: &CopyArgs) -> Result<(), CliError> {
         if args.yes || args.service.budget.is_some() || self.money(counts) <= FREE_OF_ASKING {
             return Ok(());
@@ -122,11 +126,11 @@ impl Cost {
     }
 }
 
-/// Set by the first signal; the second ends the process.
+/// Returns a flag that the first signal sets; the second signal ends the process.
 fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: the first finds the flag not set.
+        // In this order: the first handler finds the flag not yet set.
         let caught = flag::register_conditional_default(signal, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)));
         caught.map_err(CliError::io("cannot catch signals"))?;
@@ -134,7 +138,7 @@ fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
     Ok(stop)
 }
 
-/// A tally that moves a bar.
+/// Makes a tally that moves a bar.
 pub fn tally(bar: &Arc<Progress>, cost: &Cost) -> Result<Tally, CliError> {
     let (bar, cost) = (Arc::clone(bar), cost.clone());
     Ok(Tally::new(stop_by_signals()?, move |counts| {
@@ -142,7 +146,8 @@ pub fn tally(bar: &Arc<Progress>, cost: &Cost) -> Result<Tally, CliError> {
     }))
 }
 
-/// Says what a copy comes to, asks where that is much, and copies. `done` is the word for it.
+/// Prints the estimate of a copy, asks if it costs much, and copies. `done` is the verb of the
+/// summary.
 pub fn perform(
     plan: Plan,
     what: impl Display,
@@ -220,15 +225,15 @@ fn copy(plan: Plan, tally: &Tally, bar: &Progress) -> Result<Ended, CopyError> {
     ended
 }
 
-/// The beginning of an item, for people.
+/// Formats the beginning of an item.
 fn line(item: &Item) -> String {
     const CHARS_MAX: usize = 200;
     shown::line(&plain_json::line(item, &[]), CHARS_MAX)
 }
 
 const PULL_HELP: &str = "\
-The table is read by a Scan, eventually consistent, which is no snapshot: what is written meanwhile may be in the copy or not, item by item.
-Global indexes and the stream are made after the items. Stopped or killed, the same command goes on where it was: at most one page a segment is
+The table is read by an eventually consistent Scan, which is not a snapshot: of the items written meanwhile, some may be in the copy.
+Global indexes and the stream are created after the items. After a stop or a kill, the same command resumes: at most one page a segment is
 read again.
 
 Examples:
@@ -241,13 +246,14 @@ Examples:
 pub struct PullArgs {
     /// The table
     table: String,
-    /// The service [default: that of the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the profile, the region]
+    /// URL of the service [default: from the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the
+    /// profile, the region]
     #[arg(long, value_name = "URL")]
     from_endpoint: Option<String>,
-    /// The table here [default: the same name]
+    /// Name of the table here [default: the same name]
     #[arg(long, value_name = "NAME")]
     to_table: Option<String>,
-    /// Drop the table of that name that is here, or what was pulled of it so far, and begin anew
+    /// Drop the table of that name here, or the part of it pulled so far, and start anew
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
@@ -282,8 +288,8 @@ pub fn pull(args: PullArgs) -> Result<Outcome, CliError> {
 }
 
 const PUSH_HELP: &str = "\
-Nothing is overwritten unless you say so: the table must be there and empty, or --create makes it, or --merge puts the items beside its own.
-Stopped or killed, the same command goes on where it was; items that are put again are the same.
+Nothing is overwritten without --merge: the table must exist and be empty, or --create creates it; --merge adds the items to a table with items.
+After a stop or a kill, the same command resumes; items that are put again are the same.
 
 Examples:
   ddbfs push Orders --create --region eu-central-1
@@ -294,22 +300,23 @@ Examples:
 pub struct PushArgs {
     /// The table
     table: String,
-    /// The service [default: that of the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the profile, the region]
+    /// URL of the service [default: from the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the
+    /// profile, the region]
     #[arg(long, value_name = "URL")]
     to_endpoint: Option<String>,
-    /// The table there [default: the same name]
+    /// Name of the table there [default: the same name]
     #[arg(long, value_name = "NAME")]
     to_table: Option<String>,
-    /// Make the table when there is none, with indexes, stream and time to live
+    /// Create the table if there is none, with indexes, stream and time to live
     #[arg(long)]
     create: bool,
-    /// Put the items into a table that has items, over those with the same key
+    /// Put the items into a table that has items, replacing those with the same key
     #[arg(long)]
     merge: bool,
-    /// Push what is here of a table of which a pull has not ended
+    /// Push a table that a pull has not completed
     #[arg(long)]
     partial: bool,
-    /// Forget where an earlier push stopped
+    /// Ignore the position at which an earlier push stopped
     #[arg(long)]
     restart: bool,
     #[command(flatten)]
@@ -349,13 +356,13 @@ pub fn push(args: PushArgs) -> Result<Outcome, CliError> {
     plan.and_then(|plan| perform(plan, what, "pushed", &cost, &args.copy))
 }
 
-/// A service of the AWS configuration, where a place is a word.
+/// The prefix of a table location in the AWS configuration's service.
 const AWS: &str = "aws:";
 
 const USER_INFO: &str = "the URL of a service has no user name and password: leave out all up to the @, and set AWS_ACCESS_KEY_ID and \
     AWS_SECRET_ACCESS_KEY, or give --profile";
 
-/// The table of a service; `endpoint` `None` is the one of the AWS configuration.
+/// Returns the table of a service; `endpoint` `None` is that of the AWS configuration.
 pub fn of_service(
     args: &CopyArgs,
     endpoint: Option<&str>,
@@ -366,21 +373,22 @@ pub fn of_service(
     Ok(Side::new(database, table, name))
 }
 
-/// The table of a data directory.
+/// Returns the table of a data directory.
 fn of_data(opened: &Opened, table: TableName) -> Side {
     Side::new(opened.database.clone(), table.clone(), table.to_string())
 }
 
-/// Asks nothing yet; the database, and how messages name it.
+/// Opens a service without a request; returns its database and its name in messages.
 #[cfg(feature = "remote")]
 fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
     use std::time::Duration;
 
     use crate::database::remote::Client;
 
-    /// How long a request may take.
+    /// The time limit of a request.
     const TIMEOUT: Duration = Duration::from_secs(30);
-    /// It waits for units as long as that takes: nobody else waits for it.
+    /// The time that a request waits for units: as long as needed, since no other program waits for
+    /// it.
     const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
     let service = args
@@ -397,21 +405,22 @@ fn open(
     Err(CliError::Message(crate::cli::remote::WITHOUT.to_owned()))
 }
 
-/// Where a person says that a table is.
+/// The location of a table, as given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
-    /// `Orders`: in the data directory of the command; `DIR/Orders`: in that one.
+    /// `Orders`: the data directory of the command; `DIR/Orders`: that directory.
     Data(Option<String>),
-    /// `http://127.0.0.1:8000/Orders`: in that service; `aws:Orders`: in that of the AWS configuration, `aws:eu-west-1/Orders` in that region.
+    /// `http://127.0.0.1:8000/Orders`: that service; `aws:Orders`: the AWS configuration's service;
+    /// `aws:eu-west-1/Orders`: the same in that region.
     Service {
         endpoint: Option<String>,
         region: Option<String>,
     },
 }
 
-/// Reads `[PLACE/]TABLE`.
+/// Parses `[PLACE/]TABLE`.
 fn parse(text: &str) -> Result<(Place, TableName), CliError> {
-    // Before anything of it is told again, which may be a password.
+    // Checked before any of it is printed, as it may have a password.
     if text.contains("://") && text.contains('@') {
         return Err(CliError::Usage(USER_INFO.to_owned()));
     }
@@ -439,7 +448,7 @@ fn parse(text: &str) -> Result<(Place, TableName), CliError> {
                 },
                 name,
             ),
-            // Of the root directory nothing is left before the slash.
+            // The root directory leaves nothing before the slash.
             Some((dir, name)) => (
                 Place::Data(Some(if dir.is_empty() { "/" } else { dir }.to_owned())),
                 name,
@@ -449,7 +458,7 @@ fn parse(text: &str) -> Result<(Place, TableName), CliError> {
     Ok((place, table_name(name)?))
 }
 
-/// A table that is only looked at, and its data directory while it is open.
+/// A table that is only read, and its open data directory.
 pub struct Found {
     pub side: Side,
     _opened: Option<Opened>,

@@ -16,20 +16,20 @@ use crate::store::{Durability, Store, StoreError};
 /// The directory in the data directory that stands for S3.
 const BUCKETS: &str = "s3";
 
-/// Where the data lives.
+/// The options for the data directory.
 #[derive(Debug, Clone, Args)]
 pub struct DataArgs {
     /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
     #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
     dir: Option<PathBuf>,
 
-    /// Of a damaged data directory, open what is whole, and keep a copy of its files in it
+    /// Open the whole part of a damaged data directory, and keep a copy of its files in it
     #[arg(long)]
     salvage: bool,
 }
 
 impl DataArgs {
-    /// That directory.
+    /// Returns the options for a directory.
     pub fn at(dir: PathBuf) -> Self {
         Self {
             dir: Some(dir),
@@ -38,14 +38,14 @@ impl DataArgs {
     }
 }
 
-/// An open database, until this is dropped.
+/// An open database; closed on drop.
 pub struct Opened {
     pub dir: PathBuf,
     pub database: Arc<LocalDatabase>,
     pub store: Arc<dyn Store>,
 }
 
-/// The directory named, or the default one.
+/// Returns the given directory, or the default one.
 pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
     if let Some(dir) = &args.dir {
         return Ok(dir.clone());
@@ -56,7 +56,7 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
             .map(PathBuf::from)
     };
     set("XDG_DATA_HOME")
-        // The XDG specification: a relative path is not to be used.
+        // The XDG specification says to ignore a relative path.
         .filter(|base| base.is_absolute())
         .or_else(|| set("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("ddbfs"))
@@ -67,17 +67,18 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
         })
 }
 
-/// Opens the data directory, creating it when missing.
+/// Opens the data directory; creates it if missing.
 pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
     open_with(args, EngineOptions::default(), Durability::default())
 }
 
-/// As [`open`], for a command that only looks: the directory stays as it is, of an earlier version too.
+/// Opens the data directory for a command that only reads: it stays as it is, also one of an
+/// earlier version.
 pub fn open_to_look(args: &DataArgs) -> Result<Opened, CliError> {
     open_to_look_with(args, EngineOptions::default())
 }
 
-/// As [`open_to_look`], with options of the engine.
+/// Opens the data directory for reading, with options of the engine.
 pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
     open_with(
         args,
@@ -89,8 +90,8 @@ pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Open
     )
 }
 
-/// As [`open_to_look`], and no byte of the directory is written, whatever state it is in; beside processes that have it open it is opened as
-/// they have.
+/// Opens the data directory for reading without writing a byte, whatever its state. If a process
+/// has it open, it is opened beside that process.
 pub fn open_in_place(args: &DataArgs) -> Result<Opened, CliError> {
     if args.salvage {
         return Err(CliError::Usage(
@@ -113,7 +114,7 @@ pub fn open_in_place(args: &DataArgs) -> Result<Opened, CliError> {
     }
 }
 
-/// As [`open`], with options of the engine.
+/// Opens the data directory with options of the engine.
 pub fn open_with(
     args: &DataArgs,
     options: EngineOptions,
@@ -128,7 +129,7 @@ pub fn open_with(
     };
     let failed = |error: StoreError| cannot_open(&dir, &error.into());
     match LmdbStore::open(&dir, store) {
-        // Not even for its recovery: what it would write is kept in memory, and can be read.
+        // No room even for the recovery: its writes are kept in memory, and the store can be read.
         Err(StoreError::NoSpace) => {
             match InPlace::open(&dir, StoreError::NoSpace).map_err(failed)? {
                 Some(store) => {
@@ -182,7 +183,7 @@ fn cannot_open(dir: &Path, error: &Error) -> CliError {
 }
 
 impl Opened {
-    /// Says in the log which tables are not whole.
+    /// Logs the tables that are incomplete.
     pub fn warn_unfinished(&self) -> Result<(), CliError> {
         for table in self.database.table_names()? {
             self.database
@@ -201,20 +202,20 @@ impl Drop for Opened {
     }
 }
 
-/// The same as [`table_of`], and says so if the table is not whole.
+/// Returns the table of that name, with a warning if it is incomplete.
 pub fn existing_table(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
     let table = table_of(database, name)?;
     warn_unfinished(database, &table)?;
     Ok(table)
 }
 
-/// Says so if a table is not whole.
+/// Warns if a table is incomplete.
 pub fn warn_unfinished(database: &dyn Browse, table: &TableName) -> Result<(), CliError> {
     database.unfinished(table)?.into_iter().for_each(warn);
     Ok(())
 }
 
-/// The table of that name, or a sentence that lists the ones there are.
+/// Returns the table of that name; the error lists the existing ones.
 pub fn table_of(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
     if let Ok(table) = TableName::new(name)
         && database.schema(&table)?.is_some()

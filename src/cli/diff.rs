@@ -1,4 +1,4 @@
-//! `ddbfs diff A B`: what two tables do not have in common.
+//! `ddbfs diff A B`: the differences of two tables.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -25,10 +25,10 @@ A table is [PLACE/]TABLE:
   http://127.0.0.1:8000/Orders    of the service there
   aws:Orders                      of DynamoDB, by the AWS configuration; aws:eu-west-1/Orders of that region
 
-Both are read once. What differs is read again, consistently, and told when it still does:
-  - KEY      only in A        + KEY      only in B        ~ KEY      in both, with the attributes as A and as B has them
+Both tables are read once. Items that differ are read again, consistently, and printed if they still differ:
+  - KEY      only in A        + KEY      only in B        ~ KEY      in both, with the attributes of A and of B
 
-Exit code: 0 the same items, 1 different, 2 trouble.";
+Exit code: 0 same items, 1 different, 2 failure.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -36,13 +36,13 @@ pub struct DiffArgs {
     /// A table
     #[arg(value_name = "A")]
     one: String,
-    /// The table that it is compared with
+    /// The table to compare it with
     #[arg(value_name = "B")]
     two: String,
-    /// Only whether they differ: ends at the first difference
+    /// Report only whether they differ; stops at the first difference
     #[arg(long, short = 'q')]
     brief: bool,
-    /// A JSON object a line for each difference
+    /// Print each difference as a line of JSON
     #[arg(long, conflicts_with = "brief")]
     json: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
     let compared = found.and_then(|found: [Found; 2]| {
         compare(args, found.each_ref().map(|found| found.side.clone()))
     });
-    // As diff(1): 1 says that there are differences.
+    // As in diff(1), where 1 means that there are differences.
     compared.or_else(|error| {
         warn(format_args!("ddbfs: {error}"));
         Ok(Outcome::Trouble)
@@ -77,7 +77,7 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
         );
         return Err(CliError::Message(text));
     }
-    // Only what is read of a service is paid for.
+    // Only reads of a service are paid for.
     let of_service = |place: usize| {
         if sides[place].name.contains("://") {
             tables[place].table_size_bytes as f64
@@ -107,7 +107,7 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
         segments: args.copy.segments,
         tally: &tally,
     };
-    // Only in A, only in B, in both.
+    // Counts of items only in A, only in B, in both.
     let (mut counts, mut printed) = ([0_u64; 3], Ok(()));
     let ended = comparison.run(&mut |difference| {
         counts[match &difference.items {
@@ -151,7 +151,7 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     Ok(if same { Outcome::Done } else { Outcome::Failed })
 }
 
-/// The key, its partition first.
+/// Formats the key, its partition key first.
 fn key_line(schema: &KeySchema, difference: &Difference) -> String {
     let first: Vec<&str> = schema
         .attributes()

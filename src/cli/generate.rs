@@ -1,4 +1,5 @@
-//! `ddbfs completions` and `ddbfs man`: made from the definition of the commands, so that they cannot be out of date.
+//! `ddbfs completions` and `ddbfs man`: generated from the definition of the commands, so that they
+//! are never out of date.
 
 use clap::builder::Resettable;
 use clap_complete::Shell;
@@ -12,13 +13,13 @@ const SECTION: &str = "1";
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// For which shell
+    /// The shell
     shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The page of this command instead of the one of ddbfs itself: mount, or index create
+    /// The page of this command instead of ddbfs itself: mount, or index create
     command: Vec<String>,
     /// Write every page into this directory: ddbfs.1, ddbfs-mount.1, …
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -64,7 +65,8 @@ pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> 
     }
 }
 
-/// Every page with its name: the program's, then its commands' and theirs.
+/// Returns every page with its name: the program's, then those of its commands and their
+/// subcommands.
 fn pages(program: clap::Command) -> Vec<(String, clap::Command)> {
     let mut program = without_help(program);
     program.build();
@@ -73,7 +75,7 @@ fn pages(program: clap::Command) -> Vec<(String, clap::Command)> {
     pages
 }
 
-/// `help` shows the pages; it has none.
+/// Removes the `help` subcommands, which show the pages and have none.
 fn without_help(command: clap::Command) -> clap::Command {
     command
         .disable_help_subcommand(true)
@@ -88,7 +90,8 @@ fn add_pages(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap:
 }
 
 fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
-    // Taken out and put back as it is: rendered, its tables and examples would be filled like prose.
+    // Removed for the rendering and added unchanged: rendered, its tables and examples would be
+    // filled like prose.
     let after = command.get_after_help().map(ToString::to_string);
     let mut text = Vec::new();
     clap_mangen::Man::new(command.clone().after_help(Resettable::Reset))
@@ -105,9 +108,9 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
     Ok(text)
 }
 
-/// The text below the options with its own lines and columns: groff_man(7).
+/// Formats the text below the options with its own lines and columns (groff_man(7)).
 fn as_it_is(text: &str) -> String {
-    // A point or an apostrophe at the beginning would make the line a request to groff.
+    // A period or an apostrophe at the beginning would make the line a request to groff.
     let line = |line: &str| {
         format!(
             "\\&{}\n",

@@ -1,6 +1,8 @@
-//! `ddbfs index …`: the global indexes of a table, beside whatever else has the data directory open.
+//! `ddbfs index …`: the global indexes of a table, beside other processes that have the data
+//! directory open.
 //!
-//! Making an index goes on in whichever process has the directory open, this one too; when none is left, in the next one.
+//! The creation of an index goes on in any process that has the directory open, including this one;
+//! if there is none, in the next one.
 
 use clap::Subcommand;
 
@@ -13,7 +15,7 @@ use crate::model::api::tables::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
 
-/// How often is looked at least.
+/// The longest time between two looks at the index.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
@@ -45,15 +47,15 @@ struct OneArgs {
 
 #[derive(Debug, Subcommand)]
 enum IndexCommand {
-    /// Make a global index and wait until it is ACTIVE
+    /// Create a global index and wait until it is ACTIVE
     Create {
         #[command(flatten)]
         one: OneArgs,
-        /// Keys with their types, the first the partition key (status:S created:N), and what is projected: all (the default), keys, or
-        /// include=a,b
+        /// Keys with their types, the partition key first (status:S created:N), and the projection:
+        /// all (the default), keys, or include=a,b
         #[arg(required = true)]
         words: Vec<String>,
-        /// Do not wait: it goes on while any process has the data directory open
+        /// Do not wait; the work goes on while any process has the data directory open
         #[arg(long)]
         no_wait: bool,
     },
@@ -61,17 +63,17 @@ enum IndexCommand {
     Drop {
         #[command(flatten)]
         one: OneArgs,
-        /// Do not wait: it goes on while any process has the data directory open
+        /// Do not wait; the work goes on while any process has the data directory open
         #[arg(long)]
         no_wait: bool,
     },
     /// Wait until an index is ACTIVE, or gone
     Wait(OneArgs),
-    /// The indexes of a table: state, entries, progress, violations, lag
+    /// Show the indexes of a table: state, entries, progress, violations, lag
     Status(TableArgs),
     /// Stop the propagation of writes to the global indexes of a table
     Pause(TableArgs),
-    /// Let the propagation go on
+    /// Resume the propagation of writes
     Resume(TableArgs),
 }
 
@@ -168,7 +170,7 @@ fn describe(database: &dyn Browse, table: &TableName) -> Result<TableDescription
         .ok_or_else(|| Error::TableNotFound(table.to_string()))?)
 }
 
-/// The state of an index, `None` when there is none of that name.
+/// Returns the state of an index; `None` if there is none of that name.
 fn find(
     database: &dyn Browse,
     table: &TableName,
@@ -225,7 +227,7 @@ fn follow(
     }
 }
 
-/// One line on how an index is.
+/// Prints the state of an index.
 fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome, CliError> {
     let Some(state) = find(database, table, index)? else {
         say!("{index}: gone")?;

@@ -1,5 +1,6 @@
-//! `ddbfs advise TABLE`: advice on the design of its keys and indexes. `ddbfs shapes TABLE`: what its items look like. `ddbfs shards`:
-//! write-sharded partition keys, how many suffixes, and which belongs to a value.
+//! `ddbfs advise TABLE`: advice on the design of its keys and indexes. `ddbfs shapes TABLE`: the
+//! shapes of its items. `ddbfs shards`: write-sharded partition keys, the number of suffixes and
+//! the suffix of a value.
 
 use clap::Subcommand;
 
@@ -36,11 +37,11 @@ pub fn advise(args: AdviseArgs) -> Result<Outcome, CliError> {
 }
 
 const SHAPES_HELP: &str = "\
-Keys are generalised to patterns: USER#17 is USER#<n>. Examples:
+Keys become patterns: USER#17 is USER#<n>. Examples:
   ddbfs shapes Orders                        the patterns, with sizes, attributes and indexes
-  ddbfs shapes Orders --sample 100000        of about 100,000 items from everywhere in the table
+  ddbfs shapes Orders --sample 100000        from about 100,000 items spread over the table
   ddbfs shapes Orders --json | jq -r '.patterns[] | [.items, .partition_key, .sort_key] | @tsv'
-A mounted table has the same in shapes.md and shapes.json.";
+A mounted table has the same text in shapes.md and shapes.json.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SHAPES_HELP)]
@@ -79,7 +80,7 @@ pub fn shapes(args: ShapesArgs) -> Result<Outcome, CliError> {
 const SHARDS_HELP: &str = "\
 Examples:
   ddbfs shards count --writes 5000 --item-bytes 1536      10: writes a second x item KB, rounded up, / 1000
-  ddbfs shards suffix Client1_Trans1 --of 10              the suffix to write the item with, and to read it back by
+  ddbfs shards suffix Client1_Trans1 --of 10              the suffix for writing the item and for reading it back
   cat 'mnt/Invoices/query/@pk.shards=121212-,1,5/items.ndjson'     reads 121212-1 to 121212-5 as one";
 
 #[derive(Debug, Args)]
@@ -91,16 +92,16 @@ pub struct ShardsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ShardsCommand {
-    /// How many suffixes a partition key value needs.
+    /// Compute the number of suffixes that a partition key value needs.
     Count {
-        /// Writes of that value in a second, at peak
+        /// Writes of that value per second, at peak
         #[arg(long, value_name = "N")]
         writes: u64,
         /// Bytes of an item
         #[arg(long, value_name = "BYTES", default_value_t = 1024)]
         item_bytes: u64,
     },
-    /// The suffix, 1 to N, that is calculated from another attribute of the item.
+    /// Compute the suffix, 1 to N, from another attribute of the item.
     Suffix {
         /// The attribute's value
         value: String,

@@ -1,5 +1,6 @@
-//! `ddbfs load TABLE [FILE…]`: NDJSON into a table, many puts in flight so that they share commits. `ddbfs dump TABLE`: every item, one JSON
-//! object a line, in the table's key order.
+//! `ddbfs load TABLE [FILE…]`: puts NDJSON into a table, with many puts in flight so that they
+//! share commits. `ddbfs dump TABLE`: prints every item, one JSON object a line, in the table's key
+//! order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -15,13 +16,13 @@ use crate::engine::EngineOptions;
 use crate::model::api::{Call, Done, PutItemRequest, ScanRequest};
 use crate::model::{Error, Item, TableName};
 
-/// Puts on their way at once: enough to fill the next group commit while one is under way.
+/// The most puts in flight: enough to fill the next group commit while one is in progress.
 const IN_FLIGHT_MAX: usize = 4096;
-/// Text of the puts on their way, bytes.
+/// The most bytes of their texts.
 const IN_FLIGHT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// A line longer than this is no item: 400 KB in any JSON form fits.
+/// The longest line: an item of 400 KB fits in any JSON form.
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Bad lines printed; the rest are counted.
+/// The most bad lines that are printed; the rest are counted.
 const REPORTS_MAX: u64 = 100;
 
 #[derive(Debug, Args)]
@@ -59,7 +60,7 @@ pub fn load(args: LoadArgs) -> Result<Outcome, CliError> {
         .sum::<Option<u64>>();
 
     let mut loader = Loader::new(opened.database.clone(), table, Progress::of_bytes(total));
-    // Not left by `?` yet: where a file cannot be read on, puts are still on their way.
+    // No `?` yet: if a file cannot be read to its end, puts are still in flight.
     let read = sources
         .into_iter()
         .try_for_each(|source| loader.load(source));
@@ -105,7 +106,7 @@ fn open_source(path: &Path) -> Result<Source, CliError> {
     })
 }
 
-/// What happened so far.
+/// The counts so far.
 #[derive(Default)]
 struct Tally {
     stored: u64,
@@ -159,7 +160,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Reads on to the end of an over-long line, in bounded memory.
+    /// Reads to the end of an overlong line, in bounded memory.
     fn skip_line(&mut self, source: &mut Source) -> Result<(), CliError> {
         loop {
             let buffer = source
@@ -181,15 +182,15 @@ impl Loader {
 
     fn load_line(&self, source: &str, number: u64, line: &[u8]) {
         match plain_json::parse_line(line) {
-            Ok(item) => self.put(source, (number, line.len()), item),
+            Ok(item) => self.put(source, number, line.len(), item),
             Err(error) => self.bad(source, number, &error.to_string()),
         }
     }
 
-    fn put(&self, source: &str, (number, bytes): (u64, usize), item: Item) {
+    fn put(&self, source: &str, number: u64, bytes: usize, item: Item) {
         self.in_flight.enter(bytes);
         let (in_flight, progress) = (Arc::clone(&self.in_flight), Arc::clone(&self.progress));
-        // How far the file was read for this put: the bar shows what is stored, not what is queued.
+        // The position in the file at this put: the bar shows stored items, not queued ones.
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.start(Call::PutItem(
             PutItemRequest::new(self.table.clone(), item),
@@ -216,7 +217,7 @@ impl Loader {
         report(&self.in_flight, &self.progress, source, number, text);
     }
 
-    /// Waits for every put; how many were stored and how many lines were bad.
+    /// Waits for every put; returns the numbers of stored items and of bad lines.
     fn finish(self) -> (u64, u64) {
         let Tally { stored, bad } = self.in_flight.wait_for_all();
         self.progress.finish();
@@ -236,8 +237,8 @@ fn report(in_flight: &InFlight<Tally>, progress: &Progress, source: &str, number
     }
 }
 
-/// Bounds the writes on their way, in number and in bytes: they enter when they are queued and leave when they have ended. `T` is what is
-/// noted of them.
+/// A limit on the writes in flight, in number and in bytes: they enter when they are queued and
+/// leave when they have ended. `T` is the tally of their results.
 #[derive(Debug)]
 pub struct InFlight<T> {
     writes_max: usize,
@@ -263,7 +264,7 @@ impl<T: Default> InFlight<T> {
         }
     }
 
-    /// Waits until there is room. One write alone always has.
+    /// Waits until there is room. A single write always has.
     pub fn enter(&self, bytes: usize) {
         let full = |now: &mut Now<T>| {
             now.writes > 0 && (now.writes >= self.writes_max || now.bytes + bytes > self.bytes_max)
@@ -274,20 +275,24 @@ impl<T: Default> InFlight<T> {
         now.bytes += bytes;
     }
 
-    /// A write of so many bytes ended, and was noted.
+    /// Notes the end of a write of `bytes`. Its result is in the tally.
     pub fn leave(&self, bytes: usize) {
         let mut now = self.now.lock();
+        debug_assert!(
+            now.writes > 0 && now.bytes >= bytes,
+            "a write leaves that did not enter"
+        );
         now.writes = now.writes.saturating_sub(1);
         now.bytes = now.bytes.saturating_sub(bytes);
         self.left.notify_all();
     }
 
-    /// Notes what became of a write.
+    /// Updates the tally.
     pub fn note<R>(&self, note: impl FnOnce(&mut T) -> R) -> R {
         note(&mut self.now.lock().noted)
     }
 
-    /// Waits until every write has ended; what was noted.
+    /// Waits until every write has ended; returns the tally.
     pub fn wait_for_all(&self) -> T {
         let mut now = self.now.lock();
         self.left.wait_while(&mut now, |now| now.writes > 0);

@@ -1,5 +1,6 @@
-//! The data directory itself. `ddbfs check`: the pages of the data file, the log, and every index entry, collection and counter against
-//! the items. `ddbfs compact`: free pages of the data file back to the disk. `ddbfs sample`: the example tables with their data.
+//! Commands on the data directory itself. `ddbfs check` compares the pages of the data file, the
+//! log, and every index entry, collection and counter with the items. `ddbfs compact` returns free
+//! pages of the data file to the disk. `ddbfs sample` creates the example tables with their data.
 
 use super::outcome::{say, tell};
 use super::prelude::*;
@@ -38,9 +39,11 @@ pub fn check(args: &CheckArgs) -> Result<Outcome, CliError> {
     })
 }
 
-/// What the data file has grown by stays in it: deleted items leave free pages, which later writes use again. This gives them back to
-/// the disk. Nobody may have the data directory open; a mount that starts meanwhile waits for the end. The used part is copied to a new
-/// file beside the old one, which takes its place when it is whole: interrupted at any moment, the data is as it was.
+/// Return the free pages of the data file to the disk. Deleted items leave free pages in the file,
+/// which later writes reuse; the file itself never shrinks. No process may have the data directory
+/// open; a mount that starts meanwhile waits for the end. The used part is copied to a new file,
+/// which replaces the old one when it is whole: if interrupted at any moment, the data is as it
+/// was.
 #[derive(Debug, Args)]
 pub struct CompactArgs {
     #[command(flatten)]
@@ -59,7 +62,7 @@ pub fn compact(args: &CompactArgs) -> Result<Outcome, CliError> {
         StoreError::Io(why) => cannot(why),
         other => cannot(other.to_string()),
     };
-    // Not `data_dir::open`: nobody may have the directory open, this process neither.
+    // Not `data_dir::open`: no process may have the directory open, not even this one.
     let compaction = Compaction::begin(&dir).map_err(store)?;
     let (before, needed, free) = (
         compaction.before_bytes,
@@ -82,7 +85,7 @@ pub fn compact(args: &CompactArgs) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
-/// `12.3 MB`, of a million bytes each.
+/// Formats as `12.3 MB`, of a million bytes each.
 fn megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{}.{} MB", tenths / 10, tenths % 10)
@@ -98,7 +101,7 @@ pub fn sample(args: SampleArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
     for (request, items) in sample_tables() {
         let name = request.table_name.clone();
-        // By the table alone: whatever it holds by now is somebody's.
+        // By the table alone: its present content belongs to the user.
         if opened.database.schema(&name)?.is_some() {
             say!("{name}: there already, left as it is")?;
             continue;

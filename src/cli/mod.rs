@@ -1,4 +1,5 @@
-//! Commands: arguments, progress, messages, exit codes. Every command is a function, which ends in an `Outcome`.
+//! Commands: arguments, progress, messages, exit codes. Every command is a function that returns an
+//! `Outcome`.
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own); of `diff` 0 same, 1 different, 2 trouble.
 
@@ -61,47 +62,51 @@ enum Command {
     Mount(Box<mount::MountArgs>),
     /// Unmount; also clears a dead mount ("Transport endpoint is not connected").
     Umount(umount::UmountArgs),
-    /// Serve the DynamoDB HTTP API alone.
+    /// Serve the DynamoDB HTTP API without a mount.
     Serve(serve::ServeArgs),
     /// Put items from NDJSON files or standard input into a table.
     Load(load::LoadArgs),
     /// Write a table's items to standard output, one JSON object a line.
     Dump(load::DumpArgs),
-    /// Copy a table of a service into the data directory, with its items, indexes and time to live; goes on where it was stopped.
+    /// Copy a table of a service into the data directory, with its items, indexes and time to live;
+    /// resumes where it stopped.
     Pull(copies::PullArgs),
-    /// Copy a table of the data directory to a service; goes on where it was stopped.
+    /// Copy a table of the data directory to a service; resumes where it stopped.
     Push(copies::PushArgs),
     /// Compare two tables, here or in services: items that only one has, items that differ.
     Diff(diff::DiffArgs),
     /// Recompute every index entry and counter from the items and compare.
     Check(maintain::CheckArgs),
-    /// Give the free pages of the data file back to the disk; while no ddbfs has it open.
+    /// Return the free pages of the data file to the disk, while no ddbfs has it open.
     Compact(maintain::CompactArgs),
     /// Create the example tables with their data.
     Sample(maintain::SampleArgs),
-    /// Print a completion script for a shell: `ddbfs completions bash > /usr/share/bash-completion/completions/ddbfs`.
+    /// Print a completion script for a shell: `ddbfs completions bash >
+    /// /usr/share/bash-completion/completions/ddbfs`.
     Completions(generate::CompletionsArgs),
-    /// Print what an interactive shell takes in: failures told after each command, completions of tables and query paths.
+    /// Print a script for an interactive shell: reports failures after each command, completes
+    /// tables and query paths.
     Shell(shell::ShellArgs),
     /// Print a manual page: `ddbfs man | man -l -`.
     Man(generate::ManArgs),
-    /// Make, drop and watch the global indexes of a table, while it is in use.
+    /// Create, drop and watch the global indexes of a table, while it is in use.
     Index(index::IndexArgs),
-    /// Advice on the design of a table's keys and indexes, from its data.
+    /// Advise on the design of a table's keys and indexes, from its data.
     Advise(inspect::AdviseArgs),
-    /// What the items of a table look like: patterns of keys, sizes, attributes, indexes.
+    /// Show the shapes of a table's items: patterns of keys, sizes, attributes, indexes.
     Shapes(inspect::ShapesArgs),
-    /// Write the items of a key range to a directory and, when asked, delete them from the table.
+    /// Write the items of a key range to a directory and, on request, delete them from the table.
     Archive(archive::ArchiveArgs),
-    /// What a scaling policy would have done with a recorded load; nothing is changed.
+    /// Simulate a scaling policy on a recorded load; nothing is changed.
     Autoscale(autoscale::AutoscaleArgs),
-    /// Look at a mount live: tables and indexes with units, throttles and latency, hot keys, partitions; as text with --once.
+    /// Watch a mount live: tables and indexes with units, throttles and latency, hot keys,
+    /// partitions; as text with --once.
     Top(top::TopArgs),
-    /// Write-sharded partition keys: how many suffixes, and which.
+    /// Compute the number of suffixes of a write-sharded partition key, or the suffix of a value.
     Shards(inspect::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
     Violations(violations::ViolationsArgs),
-    /// Ends the connection of a mount whose process was killed; started by `mount`.
+    /// Ends the connection of a mount after its process was killed; started by `mount`.
     #[command(name = watchdog::COMMAND, hide = true)]
     Watchdog(watchdog::WatchdogArgs),
     /// Reads files of a mount that may never answer; started by `top` and others.
@@ -109,10 +114,10 @@ enum Command {
     Reader { reader: u32, shell: u32 },
 }
 
-/// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
+/// Runs the command of the process's arguments; wrong usage ends with exit code 2.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Before there are threads, whose heaps it counts.
+    // Before there are threads, each of which gets a heap.
     heap::tune();
     let args: Vec<OsString> = std::env::args_os().collect();
     match options::arguments(&args) {
@@ -124,7 +129,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the arguments, of which a terminal obeys nothing: scripts take them from others. Help is on standard output.
+/// Reports wrong arguments without characters that control a terminal, as scripts take arguments
+/// from others. Help goes to standard output.
 fn misused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();

@@ -23,17 +23,17 @@ use crate::fuse::{self, MountOptions, Mounted};
 use crate::store::Durability;
 use crate::store::lmdb::open_beside;
 
-/// What the background process prints on its standard output once the mount answers.
+/// The line that the background process prints once the mount answers.
 const READY: &str = "ready";
-/// Marks the process that `--background` started.
+/// The environment variable of the process that `--background` started.
 const BACKGROUND_CHILD: &str = "DDBFS_BACKGROUND_CHILD";
-/// How long programs may hold on to files at the end.
+/// The time that programs may keep files open at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The background process's log, in the data directory.
 const LOG_FILE: &str = "ddbfs.log";
 
 #[derive(Debug, Args)]
-// Without `--remote` nobody is asked.
+// Without `--remote` there is no service.
 #[command(after_help = options::help(), mut_group("ServiceArgs", |service| service.requires("remote")))]
 pub struct MountArgs {
     /// An empty directory
@@ -44,10 +44,11 @@ pub struct MountArgs {
     /// Mount options, comma-separated; see below
     #[arg(short = 'o', value_name = "OPT,…", value_delimiter = ',')]
     options: Vec<String>,
-    /// Return once mounted and go on in the background; the log goes to ddbfs.log in the data directory
+    /// Return once mounted and continue in the background; the log goes to ddbfs.log in the data
+    /// directory
     #[arg(long)]
     background: bool,
-    /// Check the arguments and end, as `mount -f` asks
+    /// Check the arguments and exit, as `mount -f` asks
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -62,14 +63,14 @@ pub struct MountArgs {
     remote: RemoteArgs,
 }
 
-/// What is mounted.
+/// The source of a mount.
 struct Source {
     database: Arc<dyn Browse>,
-    /// For people.
+    /// The name in messages.
     name: String,
-    /// Where long results and the log are.
+    /// The directory of long results and the log.
     dir: PathBuf,
-    /// `None`: it is elsewhere.
+    /// `None` for a remote service.
     _local: Option<data_dir::Opened>,
 }
 
@@ -120,8 +121,8 @@ pub fn run(args: &MountArgs) -> Result<Outcome, CliError> {
     }
     let outcome = run_here(args, &options, &dir);
     if let (Err(error), true) = (&outcome, is_background_child()) {
-        // The parent prints what stands on our standard output; standard error is the log. After a good start it is gone, and the
-        // pipe is broken.
+        // The parent prints our standard output; standard error is the log. After a good start the
+        // parent is gone and the pipe is broken.
         let _ = writeln!(std::io::stdout(), "{error}");
     }
     outcome
@@ -133,8 +134,8 @@ fn is_background_child() -> bool {
 
 fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
     let is_remote = args.remote.is_wanted();
-    // Caught before there is a mount that the default action would leave behind, dead; but who waits for a service's first answer ends at
-    // once.
+    // Caught before there is a mount that the default action would leave behind, dead. While a
+    // remote service has not answered yet, a signal ends the process at once.
     let signals = (!is_remote).then(Signals::new).transpose()?;
     if let Answer::Silent(silence) = watchdog::ask(&args.mountpoint, VERSION)? {
         return Err(CliError::Message(format!(
@@ -151,12 +152,12 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         mount_options.event_threads = fuse::EVENT_THREADS_REMOTE;
     }
     options.apply(&mut mount_options);
-    // Not the kernel's `ro`: a file of .ddb/api is written to ask for something.
+    // Not the kernel's `ro`: a file of .ddb/api is written to make a request.
     let source = Source::open(args, durability, data_dir, options.asks_for_writing())?;
     let signals = signals.map_or_else(Signals::new, Ok)?;
     let view = View::new(source.database.clone(), options.view);
     view.keep_results_in(source.dir.clone());
-    // Before the mount: who sees the mount may call the API.
+    // Before the mount: a program that sees the mount may call the API.
     let address = args.address.as_ref().or(options.http.as_ref());
     let mut http = args.http.clone();
     http.http_allow_users |= options.http_allow_users;
@@ -189,7 +190,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     while let Ok(Event::Unwatched) = heard.recv() {
         watchdog = watch(&mounted, &events);
     }
-    // From the outside in: requests and open files under way still write, so the store is last.
+    // From the outside in: requests and open files in progress still write, so the store is last.
     if let Some(server) = server {
         server.shutdown();
     }
@@ -200,15 +201,15 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     Ok(Outcome::Done)
 }
 
-/// What happens to a mount.
+/// An event of a mount.
 enum Event {
-    /// A signal, or somebody unmounted.
+    /// A signal arrived, or another program unmounted.
     End,
-    /// Its watchdog was killed.
+    /// The watchdog was killed.
     Unwatched,
 }
 
-/// Nobody listens to what happens any more when the process ends.
+/// Sends [`Event::End`] when the mount ends. Nothing receives it any more once the process ends.
 fn tell_of_end(signals: Signals, mounted: &Mounted, events: &Sender<Event>) {
     let (signalled, unmounted) = (events.clone(), events.clone());
     mounted.when_finished(Box::new(move || _ = unmounted.send(Event::End)));
@@ -232,10 +233,10 @@ fn watch(mounted: &Mounted, events: &Sender<Event>) -> Option<Watchdog> {
 fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
     let exe = std::env::current_exe().map_err(CliError::io("cannot find the ddbfs program"))?;
     let args: Vec<_> = std::env::args_os().collect();
-    // The child is a command of its own: it gets what a call by mount(8) means.
+    // The child is a command of its own: it gets the meaning of a call by mount(8).
     let args = crate::cli::options::arguments(&args)?.unwrap_or(args);
     let log = open_log(data_dir)?;
-    // A session of its own: the end of the terminal's is no SIGHUP to it.
+    // A session of its own: the end of the terminal's session sends it no SIGHUP.
     let mut child = Command::new("setsid")
         .arg(exe)
         .args(args.iter().skip(1))

@@ -1,9 +1,11 @@
-//! How mount(8) and fstab(5) ask for a mount.
+//! Mount options, as mount(8) and fstab(5) pass them.
 //!
-//! `-o` of `ddbfs mount`, of fstab and of `mount -o` is a list of words. One table says what each means and teaches it.
+//! `-o` of `ddbfs mount`, of fstab and of `mount -o` is a list of words. One table has the effect
+//! and the help text of each.
 //!
-//! mount(8) calls `ddbfs DIR MOUNTPOINT -o OPTS` from mount.fuse (`ddbfs#DIR` in fstab), and `mount.ddbfs DIR MOUNTPOINT [-sfnv]
-//! -o OPTS` as the helper of the type `ddbfs`. Both mean `ddbfs mount --background --data DIR -o OPTS MOUNTPOINT`.
+//! mount(8) calls `ddbfs DIR MOUNTPOINT -o OPTS` from mount.fuse (`ddbfs#DIR` in fstab), and
+//! `mount.ddbfs DIR MOUNTPOINT [-sfnv] -o OPTS` as the helper of the type `ddbfs`. Both mean `ddbfs
+//! mount --background --data DIR -o OPTS MOUNTPOINT`.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -16,13 +18,13 @@ use crate::fs::query::spelling::nearest;
 use crate::fuse::MountOptions;
 use crate::store::Durability;
 
-/// Where a word goes.
+/// A function that applies a word's value.
 type Setting = fn(&mut Options, &str) -> Result<(), String>;
 
-/// A word, or `word=` that takes a value.
+/// A word, or `word=` if it takes a value.
 struct Known {
     word: &'static str,
-    /// What `--help` says of it.
+    /// The help text.
     help: &'static str,
     set: Setting,
 }
@@ -31,32 +33,32 @@ struct Known {
 const KNOWN: &[Known] = &[
     Known {
         word: "ro",
-        help: "nothing can be written",
+        help: "read-only",
         set: |o, _| choose(&mut o.read_only, true),
     },
     Known {
         word: "rw",
-        help: "everything can be written (the default, but of --remote)",
+        help: "writable (the default, except with --remote)",
         set: |o, _| choose(&mut o.read_only, false),
     },
     Known {
         word: "pretty",
-        help: "items are shown indented, one attribute a line",
+        help: "show items indented, one attribute a line",
         set: |o, _| set(&mut o.view.pretty, true),
     },
     Known {
         word: "keys=",
-        help: "keys=strict: a key in a body that differs from the path's is EINVAL;\nkeys=path: the path wins, with a warning (the default)",
+        help: "keys=strict: EINVAL if a key in the body differs from the path's;\nkeys=path: the path's key is used, with a warning (the default)",
         set: |o, value| choice(&mut o.view.strict_keys, value, ["path", "strict"]),
     },
     Known {
         word: "show=",
-        help: "show=all: ls shows describe.json, ctl, .ddb/ and their like too;\nshow=data: only what a backup wants (the default)",
+        help: "show=all: ls also shows describe.json, ctl, .ddb/ and similar files;\nshow=data: only files that belong in a backup (the default)",
         set: |o, value| choice(&mut o.view.show_all, value, ["data", "all"]),
     },
     Known {
         word: "lww",
-        help: "last writer wins: no ESTALE for an item that changed since it was read",
+        help: "the last writer wins: no ESTALE for an item that changed since it was read",
         set: |o, _| set(&mut o.view.last_writer_wins, true),
     },
     Known {
@@ -66,17 +68,17 @@ const KNOWN: &[Known] = &[
     },
     Known {
         word: "restore",
-        help: "what is written to derived files (gsi/, lsi/, stats.json, …) is taken and\ndropped, so that any program can restore a copy of a table",
+        help: "accept and discard writes to derived files (gsi/, lsi/, stats.json, …), so\nthat any program can restore a copy of a table",
         set: |o, _| set(&mut o.view.restore, true),
     },
     Known {
         word: "keep_text",
-        help: "an item's file reads back as it was written, byte for byte, until the item\nchanges; the newest 64 MiB of texts, and until the mount ends",
+        help: "an item's file reads back as it was written, byte for byte, until the item\nchanges; for the newest 64 MiB of texts, until the mount ends",
         set: |o, _| set(&mut o.view.keep_text, true),
     },
     Known {
         word: "durability=",
-        help: "durability=power: what was written survives kill -9 and a power cut (the default);\ndurability=kill: kill -9; a power cut may take the last half second",
+        help: "durability=power: a write survives kill -9 and a power cut (the default);\ndurability=kill: it survives kill -9; a power cut may lose the last half second",
         set: |o, value| args::durability(value).map(|durability| o.durability = Some(durability)),
     },
     Known {
@@ -86,17 +88,17 @@ const KNOWN: &[Known] = &[
     },
     Known {
         word: "nokeep",
-        help: "the kernel keeps nothing of what it is told; every stat asks",
+        help: "the kernel caches nothing; every stat is a request",
         set: |o, _| set(&mut o.no_keep, true),
     },
     Known {
         word: "nonempty",
-        help: "the mountpoint may hold files, which are hidden while the mount lasts",
+        help: "the mountpoint may have files, which are hidden while it is mounted",
         set: |o, _| set(&mut o.nonempty, true),
     },
     Known {
         word: "allow_other",
-        help: "other users may come in, as the permission bits say; if you are not root,\n/etc/fuse.conf must have user_allow_other",
+        help: "other users have access, by the permission bits; unless you are root,\n/etc/fuse.conf must have user_allow_other",
         set: |o, _| {
             o.view.allow_other = true;
             set(&mut o.allow_other, true)
@@ -104,17 +106,17 @@ const KNOWN: &[Known] = &[
     },
     Known {
         word: "uid=",
-        help: "owner of everything, a number",
+        help: "owner of all files, a number",
         set: |o, value| number(&mut o.uid, value),
     },
     Known {
         word: "gid=",
-        help: "group of everything, a number",
+        help: "group of all files, a number",
         set: |o, value| number(&mut o.gid, value),
     },
     Known {
         word: "umask=",
-        help: "permission bits that nothing has, octal (default 022)",
+        help: "permission bits that no file has, octal (default 022)",
         set: |o, value| {
             let bits = u16::from_str_radix(value, 8)
                 .ok()
@@ -126,7 +128,7 @@ const KNOWN: &[Known] = &[
     },
     Known {
         word: "http=",
-        help: "http=127.0.0.1:8000: serve the DynamoDB API too, as --http does",
+        help: "http=127.0.0.1:8000: serve the DynamoDB API too, as with --http",
         set: |o, value| {
             o.http = Some(value.to_owned());
             Ok(())
@@ -134,25 +136,26 @@ const KNOWN: &[Known] = &[
     },
     Known {
         word: "http_allow_users",
-        help: "as --http-allow-users: the API serves processes of every user",
+        help: "the API serves processes of every user, as with --http-allow-users",
         set: |o, _| set(&mut o.http_allow_users, true),
     },
 ];
 
-/// What mount(8) and fstab(5) pass to everybody. Nothing of ours follows from these words: set-id bits, devices and programs never
-/// work in the mount, access times never change, and a write is durable when it returns.
+/// The words that mount(8) and fstab(5) pass to every helper. They have no effect: set-id bits,
+/// devices and programs never work in the mount, access times never change, and a write is durable
+/// when it returns.
 const GENERIC: &str = "defaults suid nosuid dev nodev exec noexec async sync dirsync atime noatime diratime nodiratime \
     relatime norelatime strictatime nostrictatime lazytime nolazytime auto noauto user nouser users \
     nousers owner noowner group nogroup nofail _netdev silent loud nosymfollow default_permissions";
 
-/// Prefixes of words that are for other programs.
+/// Prefixes of words for other programs.
 const FOREIGN: [&str; 3] = ["x-", "X-", "comment="];
 
 /// The options of a mount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     pub view: ViewOptions,
-    /// Instead of what the command line says.
+    /// Overrides the option of the command line.
     pub durability: Option<Durability>,
     read_only: Option<bool>,
     nonempty: bool,
@@ -164,15 +167,15 @@ pub struct Options {
     umask: Option<u16>,
     /// Address of the HTTP API.
     pub http: Option<String>,
-    /// Beside what the command line says.
+    /// True if set here; the command line may set it too.
     pub http_allow_users: bool,
 }
 
 impl Options {
-    /// Reads the words; of contradicting ones the last counts.
+    /// Parses the words; of contradicting ones the last counts.
     ///
     /// # Errors
-    /// `Usage`: a word is not known or its value is none; the sentence names the nearest.
+    /// `Usage` if a word is unknown or its value is invalid; the sentence names the nearest word.
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, CliError> {
         let mut options = Self::default();
         for word in words.into_iter().filter(|word| !word.is_empty()) {
@@ -208,12 +211,12 @@ impl Options {
         Err(unknown(word))
     }
 
-    /// Is `rw` said?
+    /// True if `rw` is given.
     pub fn asks_for_writing(&self) -> bool {
         self.read_only == Some(false)
     }
 
-    /// The part that is the kernel's.
+    /// Applies the options of the kernel's part.
     pub fn apply(&self, mount: &mut MountOptions) {
         mount.read_only = self.read_only.unwrap_or(mount.read_only);
         mount.nonempty = self.nonempty;
@@ -248,7 +251,7 @@ fn choose(flag: &mut Option<bool>, value: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// `[off, on]` are the two values.
+/// Sets a flag by its two values, `[off, on]`.
 fn choice(flag: &mut bool, value: &str, [off, on]: [&str; 2]) -> Result<(), String> {
     match value {
         _ if value == on => set(flag, true),
@@ -266,7 +269,7 @@ fn number(place: &mut Option<u32>, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What `ddbfs mount --help` says of `-o`.
+/// Returns the help on `-o` for `ddbfs mount --help`.
 pub fn help() -> String {
     let mut text = String::from("Mount options (-o OPT,OPT…):\n");
     for known in KNOWN {
@@ -276,11 +279,11 @@ pub fn help() -> String {
     }
     text.push_str(
         "The words of mount(8) and fstab(5) (defaults, noatime, user, noauto, _netdev, nofail, x-…) are\n\
-         taken too; the mount is always nosuid, nodev, noexec and noatime.\n\n\
-         In /etc/fstab, with the data directory DIR, either of\n  \
+         accepted too; the mount is always nosuid, nodev, noexec and noatime.\n\n\
+         In /etc/fstab, with the data directory DIR, one of\n  \
          ddbfs#DIR  /mnt  fuse        rw,noatime  0  0\n  \
          DIR        /mnt  fuse.ddbfs  rw,noatime  0  0\n\
-         and with /sbin/mount.ddbfs as a symlink to ddbfs the type may be ddbfs, as in\n  mount -t ddbfs DIR /mnt",
+         With /sbin/mount.ddbfs as a symlink to ddbfs, the type may be ddbfs, as in\n  mount -t ddbfs DIR /mnt",
     );
     text
 }
@@ -289,10 +292,11 @@ pub fn help() -> String {
 const HELPER_NAME: &str = "mount.ddbfs";
 const USAGE: &str = "called by mount as: mount.ddbfs DIR MOUNTPOINT [-sfnv] [-o OPTIONS]";
 
-/// The arguments of `ddbfs`, the program's name included, that a call by mount(8) means; `None` for a call by a person.
+/// Translates a call by mount(8) to arguments of `ddbfs`, including the program's name; `None` for
+/// a call by a user.
 ///
 /// # Errors
-/// `Usage`: it is one, and cannot be understood.
+/// `Usage` if it is a call by mount(8) with invalid arguments.
 pub fn arguments(args: &[OsString]) -> Result<Option<Vec<OsString>>, CliError> {
     let name = args.first().and_then(|name| Path::new(name).file_name());
     let is_helper = name == Some(OsStr::new(HELPER_NAME));
@@ -524,7 +528,7 @@ mod tests {
         }
     }
 
-    /// What the words of a call mean, or `None`, or `usage`.
+    /// Returns the meaning of a call's words, or `None`, or `usage`.
     fn meaning(call: &str) -> Option<String> {
         let words: Vec<OsString> = call.split(' ').map(OsString::from).collect();
         match arguments(&words) {

@@ -1,4 +1,4 @@
-//! How a command ends, and what it says when it cannot go on.
+//! The result of a command, and the output functions of all commands.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
@@ -6,17 +6,18 @@ use std::path::Path;
 
 use crate::codec::shown::{self, TEXT_CHARS_MAX};
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The command ran and found or met something wrong; it has said what.
+    /// The command ran and found a problem, which it has reported.
     Failed,
-    /// Of `diff`, whose 1 says that there are differences: it could not tell, and has said why.
+    /// A failure of `diff`, for which exit code 1 means that there are differences. It has been
+    /// reported.
     Trouble,
 }
 
-/// Why a command could not go on: one sentence for a person.
+/// The error of a command: one sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     #[error("{0}")]
@@ -30,36 +31,37 @@ pub enum CliError {
     },
     #[error("{0}")]
     Message(String),
-    /// The command was called wrongly: exit code 2.
+    /// Wrong usage of the command: exit code 2.
     #[error("{0}")]
     Usage(String),
 }
 
 impl CliError {
-    /// An I/O error with what was being done.
+    /// Converts an I/O error; `doing` names the failed action.
     pub fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
     }
 
-    /// An I/O error of a file.
+    /// Converts an I/O error of a file.
     pub fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         Self::io(path.display().to_string())
     }
 }
 
-/// A line for people to standard output, as [`tell`] writes.
+/// Writes a line to standard output, as [`tell`] does.
 macro_rules! say {
     ($($text:tt)*) => { $crate::cli::outcome::tell(&format!("{}\n", format_args!($($text)*))) };
 }
 pub(super) use say;
 
-/// Writes text for people to standard output, whole, but nothing that a terminal obeys.
+/// Writes text for people to standard output, without characters that control a terminal.
 pub fn tell(text: &str) -> Result<(), CliError> {
     print(shown::lines(text, usize::MAX).as_bytes())
 }
 
-/// Writes a line or several for people to standard error, and nothing that a terminal obeys; nobody hears when that cannot be written.
+/// Writes lines for people to standard error, without characters that control a terminal. A failure
+/// to write is ignored.
 pub fn warn(text: impl Display) {
     let _ = writeln!(
         std::io::stderr(),
@@ -68,8 +70,8 @@ pub fn warn(text: impl Display) {
     );
 }
 
-/// Writes to standard output what programs read, as it is. A reader that has seen enough, as `head` has, is no failure; `println!` would
-/// panic.
+/// Writes data for programs to standard output, unchanged. A reader that ends early, as `head`
+/// does, is no failure; `println!` would panic.
 pub fn print(text: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! What most commands name: `use crate::cli::prelude::*`.
+//! The names that most commands use: `use crate::cli::prelude::*`.
 
 pub use std::path::{Path, PathBuf};
 pub use std::sync::Arc;

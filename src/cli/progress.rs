@@ -1,4 +1,4 @@
-//! Progress bars on standard error when that is a terminal; silent otherwise.
+//! Progress bars on standard error if that is a terminal; silent otherwise.
 
 use std::ops::ControlFlow;
 
@@ -7,11 +7,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::outcome::warn;
 use crate::model::api::{IndexDescription, TableStatus};
 
-/// Progress over bytes that are read, or items.
+/// A progress bar of bytes read, or of items.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// With the rate, and the time left when the total is known; `None` for a pipe.
+    /// Makes a bar with the rate, and with the time left if the total is known; `None` for a pipe.
     pub fn of_bytes(total: Option<u64>) -> Self {
         let (bar, template) = match total {
             Some(total) => (
@@ -26,7 +26,7 @@ impl Progress {
         Self::drawn(bar, template)
     }
 
-    /// Of a copy or comparison. `total` may be hours old; `done` were done before.
+    /// Makes a bar of a copy or comparison. `total` may be hours old; `done` were done before.
     pub fn of_items(total: u64, done: u64) -> Self {
         let bar = ProgressBar::new(total.max(done)).with_position(done);
         bar.reset_eta();
@@ -38,12 +38,12 @@ impl Progress {
 
     fn drawn(bar: ProgressBar, template: &str) -> Self {
         bar.set_style(style(template));
-        // stderr() draws nothing when standard error is no terminal.
+        // `stderr()` draws nothing if standard error is not a terminal.
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         Self(bar)
     }
 
-    /// So many bytes or items, and what else is shown.
+    /// Sets the position in bytes or items, and the message.
     pub fn update(&self, position: u64, message: String) {
         if self.0.length().is_some_and(|total| position > total) {
             self.0.set_length(position);
@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-/// What an index that is being made or removed is at.
+/// A progress bar of an index that is being created or deleted.
 pub struct BackfillProgress(ProgressBar);
 
 impl BackfillProgress {
@@ -72,7 +72,7 @@ impl BackfillProgress {
         Self(bar)
     }
 
-    /// Shows the state of an index; `Break` when it is made.
+    /// Shows the state of an index; returns `Break` when it is created.
     pub fn show(&self, state: &IndexDescription) -> ControlFlow<()> {
         let spin = |template| {
             self.0.set_style(style(template));

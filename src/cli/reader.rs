@@ -1,5 +1,6 @@
-//! Reads a mount's files in a process of its own, which can be left. What waits for a mount whose process is stopped, or was killed, cannot
-//! be killed once its request was taken; and no process ends before all its threads.
+//! A process that reads a mount's files, so that the caller can abandon it. If the
+//! mount's process is stopped or was killed, a read cannot be killed once its request was sent to the
+//! mount, and no process ends before all its threads.
 
 #![allow(unsafe_code)]
 
@@ -14,34 +15,37 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use crate::cli::prelude::*;
 
-/// The command that is such a process; of no use to people.
+/// The internal command of such a process.
 pub const COMMAND: &str = "read-mount";
 
-/// A file of every mount, which is read at once.
+/// A file of every mount that is read at once.
 pub const VERSION: &str = ".ddb/version";
 
-/// Names listed at most.
+/// The most names in a listing.
 pub const NAMES_MAX: usize = 1_000;
 
 const READ: u8 = b'r';
 const LIST: u8 = b'l';
 const FOLLOW: u8 = b'f';
 
-/// The process; ended with this, or by itself once the mount answers.
+/// The process; ends with this value, or by itself once the mount answers.
 pub struct Reader {
     child: Child,
     to: ChildStdin,
     answers: Receiver<io::Result<Vec<u8>>>,
-    /// It goes on without this.
+    /// True if the process goes on without this value.
     is_left: bool,
 }
 
 impl Reader {
+    /// Starts the process.
+    ///
     /// # Errors
-    /// There can be no process.
+    /// The system cannot start a process.
     pub fn start() -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        // Not in the mount, which it would hold when it is left; nor in the group that a terminal's signals end.
+        // Not in the mount, which it would keep busy when it is abandoned; not in the process group
+        // that a terminal's signals end.
         command
             .arg(COMMAND)
             .args([std::process::id().to_string(), parent_id().to_string()])
@@ -56,7 +60,7 @@ impl Reader {
         };
         let (sender, answers) = channel();
         std::thread::spawn(move || {
-            // Until it has ended, or nobody listens any more.
+            // Until the process has ended, or the receiver is gone.
             while receive(&mut from).is_some_and(|answer| sender.send(answer).is_ok()) {}
         });
         Ok(Self {
@@ -67,7 +71,8 @@ impl Reader {
         })
     }
 
-    /// Asks for what a file holds; of a directory for the names of the directories in it, a line each. An absolute path.
+    /// Requests the content of a file, or, for a directory, the names of the directories in it, a
+    /// line each. The path is absolute.
     ///
     /// # Errors
     /// The process is gone.
@@ -75,7 +80,7 @@ impl Reader {
         self.send(READ, path)
     }
 
-    /// What a file holds, once that is read within `patience`.
+    /// Reads a file; waits at most `patience`.
     ///
     /// # Errors
     /// As for [`Self::answer`].
@@ -84,7 +89,7 @@ impl Reader {
         self.answer(patience)
     }
 
-    /// The first names in a directory, each with a NUL, once they are read within `patience`.
+    /// Lists the first names in a directory, each followed by a NUL; waits at most `patience`.
     ///
     /// # Errors
     /// As for [`Self::answer`].
@@ -93,16 +98,16 @@ impl Reader {
         self.answer(patience)
     }
 
-    /// Lets it wait for an answer that nobody here waits for any more; its id.
+    /// Abandons the process while it waits for an answer; returns its id.
     pub fn leave(mut self) -> u32 {
         self.is_left = true;
         self.child.id()
     }
 
-    /// The path without symlinks, once it is found within `patience`.
+    /// Resolves the symlinks of a path; waits at most `patience`.
     ///
     /// # Errors
-    /// As for [`Self::answer`], and those of realpath(3).
+    /// As for [`Self::answer`], and any error of realpath(3).
     pub fn follow(&mut self, path: &Path, patience: Duration) -> io::Result<PathBuf> {
         self.send(FOLLOW, path)?;
         self.answer(patience)
@@ -114,10 +119,10 @@ impl Reader {
             .write_all(&[&[kind], path.as_os_str().as_bytes(), &[0]].concat())
     }
 
-    /// What was asked for.
+    /// Returns the answer to the last request.
     ///
     /// # Errors
-    /// `TimedOut` when there is no answer yet; those of reading.
+    /// `TimedOut` if there is no answer yet; any error of the read.
     pub fn answer(&self, patience: Duration) -> io::Result<Vec<u8>> {
         match self.answers.recv_timeout(patience) {
             Ok(answer) => answer,
@@ -132,13 +137,13 @@ impl Drop for Reader {
         if self.is_left {
             return;
         }
-        // It may not end, and nobody waits for it.
+        // It may not end, and this thread does not wait for it.
         let _ = self.child.kill();
         let _ = self.child.try_wait();
     }
 }
 
-/// What one file holds, read by a process of its own.
+/// Reads one file in a process of its own.
 ///
 /// # Errors
 /// As for [`Reader::answer`].
@@ -146,27 +151,27 @@ pub fn read_within(path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
     Reader::start()?.read(path, patience)
 }
 
-/// Is that process one that was left, and waits?
+/// True if that process is an abandoned reader that still waits.
 pub fn is_waiting(id: u32) -> bool {
     let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     words.split(|byte| *byte == 0).nth(1) == Some(COMMAND.as_bytes())
 }
 
-/// Who this process runs as: proc(5).
+/// Returns the user of this process (proc(5)).
 pub fn user() -> io::Result<u32> {
     Ok(std::fs::metadata("/proc/self")?.uid())
 }
 
-/// No process is behind the mount any more.
+/// True if the error says that the mount's process is gone.
 pub fn is_dead(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotConnected || error.raw_os_error() == Some(libc::ECONNABORTED)
 }
 
-/// How often a process that was left looks whether its shell is still there.
+/// The time between two checks of an abandoned process that its shell still exists.
 const SHELL_LOOK: Duration = Duration::from_secs(1);
 
-/// Ends this process when neither the process that began it nor the shell that began that is there any more. Both are told by number: one
-/// that is gone already has left its children to another process.
+/// Ends this process when neither its parent nor the shell that started the parent exists any more.
+/// Both are given by number: if one is gone already, its children have another parent by now.
 fn end_with(began: [u32; 2]) {
     let is_there = |id: u32| Path::new("/proc").join(id.to_string()).exists();
     std::thread::spawn(move || {
@@ -177,11 +182,12 @@ fn end_with(began: [u32; 2]) {
     });
 }
 
-/// The process: answers until nobody asks, or the processes that began it are gone.
+/// Runs the process: answers requests until the input ends, or the processes that started it are
+/// gone.
 pub fn run(began: [u32; 2]) -> Result<Outcome, CliError> {
     end_with(began);
-    // It may outlive who began it, and then is not to hold what that had open: a pipe whose reader waits for its end.
-    // SAFETY: nothing was opened here yet.
+    // It may outlive its parent, and then must not hold the parent's open files: for instance a
+    // pipe with a reader that waits for its end.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     let mut out = io::stdout().lock();
     for asked in io::stdin().lock().split(0) {
@@ -228,7 +234,8 @@ fn answered(asked: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The names in a directory of the first so many entries that are meant, each with that byte behind it.
+/// Lists the names of the first `most` directory entries that match, each followed by the byte
+/// `end`.
 fn names(
     path: &Path,
     most: usize,
@@ -246,13 +253,13 @@ fn names(
     Ok(names)
 }
 
-/// What [`run`] sends.
+/// Receives an answer of [`run`].
 fn receive(from: &mut ChildStdout) -> Option<io::Result<Vec<u8>>> {
     let (mut errno, mut length) = ([0; size_of::<i32>()], [0; size_of::<u64>()]);
     from.read_exact(&mut errno)
         .and_then(|()| from.read_exact(&mut length))
         .ok()?;
-    // As many as come: a length is only believed with its bytes.
+    // Grows as bytes arrive: a length is trusted only with its bytes.
     let (length, mut bytes) = (u64::from_ne_bytes(length), Vec::new());
     let came = from.take(length).read_to_end(&mut bytes).ok()?;
     (came as u64 == length).then(|| match i32::from_ne_bytes(errno) {

@@ -1,53 +1,55 @@
-//! A DynamoDB elsewhere: how it is reached, what may be spent of it, and `mount --remote`.
+//! A remote DynamoDB: its address, its budget, and `mount --remote`.
 
 use crate::cli::prelude::*;
 #[cfg(feature = "remote")]
 use crate::database::remote::budget::{Meter, Purse};
 use crate::model::prices::PriceTable;
 
-/// A day: longer is a mistake.
+/// The longest time accepted, a day: more is a mistake.
 const SECONDS_MAX: f64 = 86_400.0;
-/// What a build says that cannot ask services.
+/// The error of a build without the feature `remote`.
 #[cfg(not(feature = "remote"))]
 pub const WITHOUT: &str = "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
-/// One currency is known.
+/// The only known currency.
 const CURRENCY: &str = "USD";
 
-/// As whom a service is asked, how long, and what may be spent of it.
+/// The credentials, time limits and budget for a service.
 #[derive(Debug, Clone, Args)]
 pub struct ServiceArgs {
-    /// Its region; unless given AWS_REGION or the profile's
+    /// Region of the service; AWS_REGION or the profile's by default
     #[arg(long, value_name = "REGION")]
     pub region: Option<String>,
-    /// The profile of ~/.aws/config whose credentials are used, whatever the environment holds
+    /// Profile of ~/.aws/config to take credentials from, before any in the environment
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Read units a second that may be consumed; requests wait for them
+    /// Read units to consume per second at most; requests wait for them
     #[arg(long, value_name = "UNITS", value_parser = units)]
     max_rcu: Option<f64>,
-    /// Write units a second that may be consumed
+    /// Write units to consume per second at most
     #[arg(long, value_name = "UNITS", value_parser = units)]
     max_wcu: Option<f64>,
-    /// What may be spent in all, such as '2 USD', by the prices of capacity on demand (--prices); then all that costs anything is refused
+    /// Money to spend in all, such as '2 USD', by on-demand prices (--prices); after that every
+    /// request with a cost is refused
     #[arg(long, value_name = "MONEY", value_parser = money)]
     pub budget: Option<f64>,
-    /// How long a request may take with all its repeats [default: 10; of pull, push and diff 30]
+    /// Time for a request with all its retries [default: 10; for pull, push and diff 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds_to_wait)]
     timeout: Option<Duration>,
-    /// What all spend that are opened by these arguments.
+    /// The budget that all services opened by these arguments share.
     #[cfg(feature = "remote")]
     #[arg(skip)]
     purse: Purse,
 }
 
-/// Which service is mounted, and what is shown of it.
+/// The service to mount, and the part of it to show.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "A DynamoDB elsewhere")]
 pub struct RemoteArgs {
-    /// Mount a DynamoDB elsewhere instead of the data directory: read-only, unless -o rw is given
+    /// Mount a remote DynamoDB instead of the data directory: read-only, unless -o rw is given
     #[arg(long, conflicts_with_all = ["throttle", "collection_limit", "collection_warning", "partition_size", "gsi_delay", "index_delay", "table_delay"])]
     remote: bool,
-    /// Its URL; unless given AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's, or AWS's own of the region
+    /// URL of the service; by default AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's,
+    /// or AWS's own for the region
     #[arg(long, value_name = "URL", requires = "remote")]
     endpoint: Option<String>,
     #[command(flatten)]
@@ -60,10 +62,11 @@ pub struct RemoteArgs {
         requires = "remote"
     )]
     tables: Vec<String>,
-    /// Read units that one listing or scan may take; what would cost more is refused [default: 1000]
+    /// Read units that one listing or scan may consume; a more expensive one is refused [default:
+    /// 1000]
     #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
     scan_limit: Option<f64>,
-    /// How long names and attributes are shown again without asking; your own writes show at once [default: 1]
+    /// Time for which names and attributes are cached; your own writes show at once [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "remote")]
     remote_ttl: Option<Duration>,
 }
@@ -75,7 +78,7 @@ fn number(text: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-/// Units a second, or of a scan.
+/// Parses units per second, or of a scan.
 pub fn units(text: &str) -> Result<f64, String> {
     number(text)
         .filter(|units| *units > 0.0)
@@ -108,22 +111,22 @@ fn seconds_to_wait(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// A service that may be asked; it was asked nothing yet.
+/// An opened service, without a request so far.
 #[cfg(feature = "remote")]
 pub struct Service {
     pub meter: Arc<Meter>,
-    /// `http://127.0.0.1:8000`
+    /// For instance `http://127.0.0.1:8000`.
     pub endpoint: String,
     region: String,
 }
 
 #[cfg(feature = "remote")]
 impl ServiceArgs {
-    /// The service at `endpoint`, or that of the AWS configuration. A request takes `timeout` at most where nothing else was said, and
-    /// waits for units as long, or `patience`.
+    /// Opens the service at `endpoint`, or that of the AWS configuration. A request takes at most
+    /// `timeout` unless the options say otherwise, and waits for units as long, or for `patience`.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// A sentence that says what is missing, and what to do.
     pub fn open(
         &self,
         endpoint: Option<&str>,
@@ -166,24 +169,24 @@ impl ServiceArgs {
     }
 }
 
-/// What was opened, and how it is named.
+/// An opened remote database, and its name in messages.
 pub struct Opened {
     pub database: Arc<dyn Browse>,
-    /// `http://127.0.0.1:8000 (us-east-1)`.
+    /// For instance `http://127.0.0.1:8000 (us-east-1)`.
     pub name: String,
 }
 
 impl RemoteArgs {
-    /// Is it a service elsewhere that is to be mounted?
+    /// True if a remote service is to be mounted.
     pub fn is_wanted(&self) -> bool {
         self.remote
     }
 }
 
-/// Connects to the service, and asks it for a name: who is refused hears of it now.
+/// Connects to the service and lists a table, so that a refusal is reported now.
 ///
 /// # Errors
-/// What is missing or wrong, and what to do.
+/// A sentence that says what is missing or wrong, and what to do.
 #[cfg(not(feature = "remote"))]
 pub fn open(
     _args: &RemoteArgs,
@@ -193,7 +196,7 @@ pub fn open(
     Err(CliError::Message(WITHOUT.to_owned()))
 }
 
-/// The same.
+/// Connects to the service and lists a table, so that a refusal is reported now.
 #[cfg(feature = "remote")]
 pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result<Opened, CliError> {
     use crate::database::remote::aws::TIMEOUT;
@@ -224,7 +227,7 @@ pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result
     })
 }
 
-/// Asks the service for a name.
+/// Lists one table of the service.
 #[cfg(feature = "remote")]
 fn check(service: &dyn crate::database::Database, name: &str) -> Result<(), CliError> {
     use crate::model::Error;
@@ -235,7 +238,7 @@ fn check(service: &dyn crate::database::Database, name: &str) -> Result<(), CliE
         limit: Some(1),
     }) {
         Ok(_) => Ok(()),
-        // Some may read their tables and not list all.
+        // Some users may read their tables but not list all.
         Err(Error::Remote(error)) if error.exception == "AccessDeniedException" => {
             log::warn!("{name} does not let you list tables: {error}");
             Ok(())

@@ -10,7 +10,7 @@ use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
 
-/// Where the HTTP API listens unless told otherwise; DynamoDB Local's address.
+/// The default address of the HTTP API, which is DynamoDB Local's.
 const HTTP_ADDRESS: &str = "127.0.0.1:8000";
 
 #[derive(Debug, Args)]
@@ -28,25 +28,27 @@ pub struct ServeArgs {
     data: DataArgs,
 }
 
-/// How wide the HTTP API opens.
+/// The access options of the HTTP API.
 #[derive(Debug, Clone, Args)]
 pub struct HttpArgs {
-    /// Allow an address other hosts can reach; without --auth there is no access control
+    /// Allow an address that other hosts can reach; without --auth there is no access control
     #[arg(long)]
     http_allow_remote: bool,
-    /// Serve processes of every user of this machine; otherwise, without --auth, only your own and root's
+    /// Serve processes of every user of this machine; otherwise, without --auth, only your own and
+    /// root's
     #[arg(long)]
     pub http_allow_users: bool,
-    /// Accept this Host header beside the loopback names (repeatable)
+    /// Accept this Host header besides the loopback names (repeatable)
     #[arg(long, value_name = "HOST")]
     http_allow_host: Vec<String>,
     /// Accept browser requests from this Origin (repeatable)
     #[arg(long, value_name = "ORIGIN")]
     http_allow_origin: Vec<String>,
-    /// Leave out the `1 validation error detected: ` that DynamoDB puts before more texts since 2026
+    /// Omit the `1 validation error detected: ` that DynamoDB puts before more error messages since
+    /// 2026
     #[arg(long)]
     http_bare_texts: bool,
-    /// Accept only requests signed with this key (SigV4); without it any signature is taken
+    /// Accept only requests signed with this key (SigV4); without it any signature is accepted
     #[arg(
         long,
         value_name = "ACCESS_KEY:SECRET",
@@ -59,7 +61,8 @@ pub struct HttpArgs {
 }
 
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
-    // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the server as soon as it runs.
+    // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the
+    // server as soon as it runs.
     let signals = Signals::new()?;
     let opened = data_dir::open_with(
         &args.data,
@@ -103,18 +106,18 @@ pub fn start(
         .map_err(CliError::io(format!("cannot serve HTTP on {address}")))
 }
 
-/// SIGINT, SIGTERM and SIGHUP, caught from [`Signals::new`] on.
+/// A handler of SIGINT, SIGTERM and SIGHUP, from [`Signals::new`] on.
 pub struct Signals(Mutex<signal_hook::iterator::Signals>);
 
 impl Signals {
-    /// Starts catching.
+    /// Starts catching the signals.
     pub fn new() -> Result<Self, CliError> {
         let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(CliError::io("cannot catch signals"))?;
         Ok(Self(Mutex::new(signals)))
     }
 
-    /// Blocks until one arrives.
+    /// Waits for a signal.
     pub fn wait(&self) {
         self.0.lock().forever().next();
     }

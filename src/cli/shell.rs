@@ -1,12 +1,15 @@
-//! `ddbfs shell`: what an interactive shell takes in with `eval`: failures told after each command, completions of commands, tables
-//! and query paths. The scripts are in `shell/`; they ask this command for what is to be told and completed, and never touch a mount
-//! in the shell's own process, which could not be ended while it waits for one.
+//! `ddbfs shell`: a script for an interactive shell's `eval`: reports failures after each command,
+//! and completes commands, tables and query paths. The scripts are in `shell/`; they call this
+//! command for reports and completions, and never access a mount in the shell's own process, which
+//! could not be interrupted while it waits for one.
 //!
-//! Told is what `.ddb/errors/last` of each mount says after a command, once. A mount that does not answer is left to the process that asked
-//! it, and is not asked again before that has ended: it costs one prompt a moment, and the others nothing.
+//! A report is `.ddb/errors/last` of each mount after a command, once. A mount that does not answer
+//! is left to the process that reads it, and is not read again before that has ended: it delays one
+//! prompt by a moment, and later prompts not at all.
 //!
-//! Completed are names in a mount that `ls` does not show. A directory is of a mount by the list of mounts alone, and the mount is read by a
-//! process that can be left.
+//! Completions are names in a mount that `ls` does not show. Whether a directory is in a mount is
+//! known from the list of mounts alone; the mount itself is read by a process that can be
+//! abandoned.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -39,19 +42,19 @@ In ~/.bashrc, ~/.zshrc, or ~/.config/fish/config.fish:
   eval \"$(ddbfs shell bash)\"
   eval \"$(ddbfs shell zsh)\"
   ddbfs shell fish | source
-It reads .ddb/errors/last of each mount after each command, tells what is new there, and completes names in a mount that ls does not
-show: query/, clauses, key values, results; and tables for ddbfs dump and its like.")]
+It reads .ddb/errors/last of each mount after each command, reports new failures, and completes names in a mount that ls does not
+show: query/, clauses, key values, results; and tables for ddbfs dump and similar commands.")]
 pub struct ShellArgs {
-    /// For which shell
+    /// The shell
     #[arg(required_unless_present_any = ["complete", "line", "told", "tables"])]
     shell: Option<Interactive>,
-    /// What a word may become that names a file in a mount
+    /// Complete this word as a file name in a mount
     #[arg(long, value_name = "WORD", hide = true, allow_hyphen_values = true)]
     complete: Option<String>,
-    /// What the last word of a bash's line may become, from where readline completes it
+    /// Complete the last word of this bash line, from where readline completes it
     #[arg(long, value_name = "LINE", hide = true, allow_hyphen_values = true)]
     line: Option<String>,
-    /// Where readline begins words
+    /// The characters at which readline begins words
     #[arg(
         long,
         value_name = "CHARACTERS",
@@ -60,13 +63,13 @@ pub struct ShellArgs {
         default_value = ""
     )]
     breaks: String,
-    /// Tell what failed since this was printed
+    /// Report failures since this state was printed
     #[arg(long, value_name = "TOLD", hide = true)]
     told: Option<String>,
     /// The status of the command that has ended
     #[arg(long, value_name = "STATUS", hide = true)]
     status: Option<i32>,
-    /// Tell nothing
+    /// Report nothing
     #[arg(long, hide = true, conflicts_with = "status")]
     quiet: bool,
     /// The names of the tables
@@ -76,7 +79,7 @@ pub struct ShellArgs {
     data: DataArgs,
 }
 
-/// `program`: the definition of the commands, for what completes them.
+/// Runs the command. `program` is the definition of all commands, for their completions.
 pub fn run(args: &ShellArgs, program: clap::Command) -> Result<Outcome, CliError> {
     if let Some(told) = &args.told {
         return tell_failures(told, args.status.filter(|_| !args.quiet));
@@ -118,8 +121,8 @@ fn script(shell: Interactive, mut program: clap::Command) -> String {
     }
 }
 
-/// Prints what a word may become, a line each: `directory`, and of the names behind it what comes after the bytes that are kept. Fails when
-/// the mount does not answer.
+/// Prints the completions of a word, a line each: `directory`, then the name without its first
+/// `kept` bytes. Fails if the mount does not answer.
 fn offer(word: &str, directory: &str, kept: usize) -> Result<Outcome, CliError> {
     let names = match names(word) {
         Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Outcome::Failed),
@@ -132,24 +135,25 @@ fn offer(word: &str, directory: &str, kept: usize) -> Result<Outcome, CliError> 
     Ok(Outcome::Done)
 }
 
-/// A line for each.
+/// Returns a line for each table name.
 fn table_names(data: &DataArgs) -> Result<String, CliError> {
     let names = data_dir::open(data)?.database.table_names()?;
     Ok(names.iter().map(|name| format!("{name}\n")).collect())
 }
 
-/// How long all mounts together may take.
+/// The time limit of all mounts together.
 const TELL_PATIENCE: Duration = Duration::from_millis(300);
 const LAST: &str = ".ddb/errors/last";
-/// Before the id of a process that still waits.
+/// The prefix of the id of a process that still waits.
 const WAITING: &str = "@";
-/// After that id: a command failed of which nothing could be heard.
+/// The suffix of that id: a command failed meanwhile, and its report could not be read.
 const FAILED: &str = "x";
-/// Calls that are told of also when the command succeeded: a write that was refused is never part of what a program only tries.
+/// Calls that are reported even if the command succeeded: a refused write is never a mere attempt.
 const WRITES: [&str; 3] = ["write ", "close ", "fsync "];
 
-/// Tells on standard error what is new since `told`, what this printed the time before, and prints what is known now. `status` is that of
-/// the command; `None` tells nothing, as what is looked for while a command is typed is no failure of it.
+/// Prints to standard error the failures since `told`, the state that the last call printed, and
+/// prints the new state. `status` is that of the command; `None` reports nothing, as failed lookups
+/// while a command is typed are not its failures.
 fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
     let before: HashMap<&str, &str> = told
         .split(' ')
@@ -172,7 +176,7 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
             last => asked.extend(ask(mount.path).map(|reader| (name, last, reader))),
         }
     }
-    // All were asked at once.
+    // All were asked at once, so they share the time limit.
     let until = Instant::now() + TELL_PATIENCE;
     for (name, last, reader) in asked {
         match reader.answer(until.saturating_duration_since(Instant::now())) {
@@ -191,7 +195,7 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
                     not_heard(last, status, Some(reader.leave()))
                 ));
             }
-            // A dead mount, or none any more.
+            // A dead mount, or no longer a mount.
             Err(_) => {}
         }
     }
@@ -199,13 +203,14 @@ fn tell_failures(told: &str, status: Option<i32>) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
-/// The process that waits, and whether a command failed meanwhile.
+/// Returns the id of the process that waits, and true if a command failed meanwhile.
 fn waiting(state: &str) -> Option<(&str, bool)> {
     let id = state.strip_prefix(WAITING)?;
     Some(id.strip_suffix(FAILED).map_or((id, false), |id| (id, true)))
 }
 
-/// The state of a mount that has not answered: who waits for it now, if another than before.
+/// Returns the state of a mount that has not answered: the waiting process, `process` if it is a
+/// new one.
 fn not_heard(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> String {
     let (before, has_failed) = last.and_then(waiting).unwrap_or_default();
     let failed = if has_failed || status.is_some_and(|status| status != 0) {
@@ -217,8 +222,9 @@ fn not_heard(last: Option<&str>, status: Option<i32>, process: Option<u32>) -> S
     format!("{WAITING}{process}{failed}")
 }
 
-/// The state of a mount that has answered, and whether its failure is told. What could not be heard after the command that failed is told
-/// after the next, whose own end does not matter then.
+/// Returns the state of a mount that has answered, and true if its failure is to be reported. A
+/// failure that could not be read after its own command is reported after the next one, whatever
+/// that one's status.
 fn heard(last: Option<&str>, status: Option<i32>, failure: &str, id: String) -> (String, bool) {
     let (waited, Some(status)) = (last.and_then(waiting), status) else {
         return (
@@ -241,7 +247,8 @@ fn ask(mountpoint: PathBuf) -> Option<Reader> {
     Some(reader)
 }
 
-/// The lines of a failure without the last, which has its time, and what tells the failure from others: all but the age, which moves.
+/// Splits a report into its lines without the last one, which has its time, and an id that tells it
+/// from other reports: a hash of all but the age, which changes.
 fn without_age(text: &str) -> (&str, String) {
     let timed = text.rsplit_once(',').map_or(text, |(timed, _)| timed);
     (
@@ -250,9 +257,9 @@ fn without_age(text: &str) -> (&str, String) {
     )
 }
 
-/// How long a mount may take for one file or directory.
+/// The time limit of a mount for one file or directory.
 const COMPLETE_PATIENCE: Duration = Duration::from_secs(2);
-/// Names that hold further names.
+/// Names of directories.
 const DIRECTORIES: [&str; 8] = [
     "items",
     "gsi",
@@ -263,14 +270,15 @@ const DIRECTORIES: [&str; 8] = [
     "scan",
     "batch",
 ];
-/// Beside what names are made of: a clause's value and several of them, a directory, what is no character of its own.
+/// Characters allowed besides those of names: a clause's value and a list of values, a directory,
+/// an escaped character.
 const MARKS: [char; 4] = ['=', ',', '/', '%'];
 
-/// The names that the part of `word` behind its last slash may become; none where `ls` shows all there is. No shell finds anything in
-/// them but letters.
+/// Returns the completions of the part of `word` after its last slash; none if `ls` shows all there
+/// is. They contain only characters that no shell treats specially.
 ///
 /// # Errors
-/// `TimedOut`: the mount does not answer. Others of reading it.
+/// `TimedOut` if the mount does not answer; any error of reading it.
 pub fn names(word: &str) -> io::Result<Vec<String>> {
     let (directory, start) = word
         .rsplit_once('/')
@@ -288,7 +296,7 @@ pub fn names(word: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What may stand in a directory of a mount.
+/// Returns the names that a directory of a mount may have.
 fn names_in(
     root: &Path,
     directory: &Path,
@@ -319,7 +327,8 @@ fn directory_names(names: impl Iterator<Item = &'static str>) -> Vec<String> {
     names.map(|name| format!("{name}{}", slash(name))).collect()
 }
 
-/// The clauses and results that the help of a query's directory tells, and the values of a partition key once its clause is begun.
+/// Returns the clauses and results in the help of a query's directory, or, once a clause of the
+/// partition key is begun, its values.
 fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<String>> {
     let mut reader = Reader::start()?;
     let text = reader.read(&directory.join(HELP_NAME), COMPLETE_PATIENCE)?;
@@ -327,7 +336,7 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
     let told = text
         .lines()
         .take_while(|line| !line.starts_with("Examples"));
-    // A name begins at the third character; what belongs to it is indented further.
+    // A name begins at the third character; its description is indented further.
     let words = told.filter_map(|line| {
         line.strip_prefix("  ")
             .filter(|rest| !rest.starts_with(' '))
@@ -356,7 +365,7 @@ fn clauses(directory: &Path, source: &Path, start: &str) -> io::Result<Vec<Strin
         .collect())
 }
 
-/// The names in a line of the help: up to what is to be filled in.
+/// Returns the names in a line of the help, up to their placeholders.
 fn of_help(line: &str) -> Vec<String> {
     let names = line
         .split("  ")
@@ -368,7 +377,7 @@ fn of_help(line: &str) -> Vec<String> {
         Some((clause, _)) => format!("{}=", clause.split('[').next().unwrap_or_default()),
         None => name.to_owned(),
     });
-    // A path of the person's own follows.
+    // The user's own path follows.
     let names = names.map(|name| name.split('<').next().unwrap_or_default().to_owned());
     let names = names.filter(|name| !name.is_empty() && name != "ls" && name != "…");
     names
@@ -385,15 +394,15 @@ fn of_help(line: &str) -> Vec<String> {
 /// A word, as far as it is typed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Typed {
-    /// Without quotes and backslashes.
+    /// The word without quotes and backslashes.
     pub text: String,
-    /// As it was typed, from where readline completes it up to its last slash.
+    /// The typed text, from where readline completes it up to its last slash.
     pub directory: String,
-    /// Bytes of `text` behind its last slash that readline keeps.
+    /// Bytes of `text` after its last slash that readline keeps.
     pub kept: usize,
 }
 
-/// Where readline's own word begins.
+/// The beginning of readline's own word.
 #[derive(Debug, Default, Clone, Copy)]
 struct Start {
     raw: usize,
@@ -407,10 +416,12 @@ enum Quote {
     Double,
 }
 
-/// The last word of a line. `breaks`: the characters at which readline begins another one, `COMP_WORDBREAKS`.
+/// Returns the last word of a line. `breaks` are the characters at which readline begins a new
+/// word, `COMP_WORDBREAKS`.
 fn last_word(line: &str, breaks: &str) -> Typed {
     let (mut text, mut quote) = (String::new(), Quote::None);
-    // Of the word, of the part behind its last slash, and of what readline completes, now and outside of the open quote.
+    // The begin of the part after the last slash, of the part that readline completes, and of that
+    // outside the open quote.
     let (mut slash, mut start, mut outside) =
         (Start::default(), Start::default(), Start::default());
     let mut characters = line.char_indices();

@@ -8,13 +8,13 @@ use super::watchdog::{self, Answer};
 use crate::cli::prelude::*;
 use crate::fuse;
 
-/// Below a mountpoint: ends reads that wait.
+/// A control file below a mountpoint, and the command in it that ends waiting reads.
 const RELEASE: (&str, &str) = (".ddb/ctl", "release");
-/// Below a mountpoint: its scratch files.
+/// The list of scratch files, below a mountpoint.
 const SCRATCH: &str = ".ddb/scratch.ndjson";
-/// Dropped files that are named.
+/// The most dropped files that are named.
 const NAMED_MAX: usize = 10;
-/// How long programs may take to close what they read.
+/// The time that programs may take to close their files.
 const PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -33,7 +33,7 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
             .map_or_else(Vec::new, fuse::Connection::copies)
     };
     let before = copies();
-    // Before the unmount, after which nobody knows them.
+    // Before the unmount, after which the list is gone.
     match watchdog::ask(mountpoint, SCRATCH)? {
         Answer::Dead => fuse::detach(mountpoint).map_err(failed)?,
         Answer::Silent(silence) => {
@@ -50,7 +50,8 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
             if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
                 warn(sentence);
             }
-            // Those that were there before: the numbers of what is mounted meanwhile may be the same as those that are free now.
+            // Only copies that existed before: a new mount may get a device number that is free
+            // now.
             if let Some(copy) = copies()
                 .into_iter()
                 .find(|copy| before.iter().any(|other| other.id == copy.id))
@@ -62,7 +63,7 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
-/// What goes with the mount: files that were in memory only.
+/// Returns a sentence about files that were in memory only and are gone with the mount.
 fn dropped_sentence(lines: &str) -> Option<String> {
     let files = lines
         .lines()
@@ -98,7 +99,8 @@ fn dropped_sentence(lines: &str) -> Option<String> {
     ))
 }
 
-/// A container or a sandbox that was started meanwhile has a copy of what was mounted, which ends with it.
+/// Returns the error for a copy of the mount in a container or a sandbox that was started
+/// meanwhile; the copy ends with it.
 fn goes_on(mountpoint: &Path, copy: &fuse::MountCopy) -> String {
     let name = std::fs::read_to_string(format!("/proc/{}/comm", copy.process)).unwrap_or_default();
     let (shown, process, name, at) = (
@@ -124,13 +126,13 @@ fn refused(mountpoint: &Path, error: io::Error) -> CliError {
     }
 }
 
-/// A program that waits for changes does not hold the mount.
+/// Unmounts; ends reads that wait for changes, which would keep the mount busy.
 fn unmount(mountpoint: &Path) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match fuse::unmount(mountpoint) {
             Err(error) if is_busy(&error) && Instant::now() < deadline => {
-                // Only a live mount of ours is busy; one that is read-only has no such file to write.
+                // Only a live mount of ours is busy; a read-only one has no such file to write.
                 let _ = std::fs::write(mountpoint.join(RELEASE.0), RELEASE.1);
                 std::thread::sleep(POLL);
             }
@@ -139,7 +141,7 @@ fn unmount(mountpoint: &Path) -> io::Result<()> {
     }
 }
 
-/// umount(2) says so by its number, fusermount3 in words.
+/// True if the mount is busy: umount(2) says so by its errno, fusermount3 in words.
 fn is_busy(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EBUSY) || error.to_string().contains("busy")
 }

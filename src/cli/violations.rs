@@ -1,5 +1,6 @@
-//! `ddbfs violations TABLE INDEX`: items that an index cannot hold, found, deleted or corrected through a CSV table. The configuration file
-//! is that of the service's Violation Detector: `name = value` lines, `#` begins a comment.
+//! `ddbfs violations TABLE INDEX`: finds, deletes or corrects items that an index cannot hold,
+//! through a CSV table. The configuration file is that of the service's Violation Detector: `name =
+//! value` lines, `#` begins a comment.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -15,8 +16,8 @@ use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
 
 const AFTER_HELP: &str = "\
 Examples:
-  ddbfs violations ProductCatalog PriceIndex                    list what the index cannot hold
-  ddbfs violations ProductCatalog --hash-key Price:N            the same before there is an index
+  ddbfs violations ProductCatalog PriceIndex                    list items that the index cannot hold
+  ddbfs violations ProductCatalog --hash-key Price:N            the same for a planned index
   edit violation_detection.csv: fill in 'Update Value(FOR USER)', or Y in the last column to remove the attribute
   ddbfs violations ProductCatalog PriceIndex --correct update   write the new values
 
@@ -27,25 +28,26 @@ Exit code 1: violations were found and kept, or corrections failed.";
 pub struct ViolationsArgs {
     #[command(flatten)]
     settings: Settings,
-    /// Settings in the file of the service's Violation Detector: `tableName = …`, `gsiHashKeyName = …`
+    /// File with settings of the service's Violation Detector: `tableName = …`, `gsiHashKeyName =
+    /// …`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
     data: DataArgs,
 }
 
-/// What is looked for, where, and what is written.
+/// The settings of a run, from the command line or the configuration file.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 struct Settings {
-    /// The table; or in --config
+    /// The table; may be given in --config instead
     #[arg(required_unless_present = "config")]
     table: Option<String>,
-    /// A global index of the table; leave it out for one that is not made yet, and give --hash-key
+    /// A global index of the table; for a planned index, omit it and give --hash-key
     index: Option<String>,
-    /// The partition key of an index that is not made yet, with its type S, N or B
+    /// Partition key of a planned index, with its type S, N or B
     #[arg(long, value_name = "NAME:TYPE", conflicts_with = "index")]
     hash_key: Option<String>,
-    /// Its sort key
+    /// Sort key of a planned index
     #[arg(long, value_name = "NAME:TYPE", requires = "hash_key")]
     range_key: Option<String>,
     /// Find violations; keep or delete their items [default: keep]
@@ -54,13 +56,14 @@ struct Settings {
     /// Read the filled-in table; update or delete the items it lists
     #[arg(long, value_name = "WHAT")]
     correct: Option<CorrectMode>,
-    /// Where the table of violations is written [default: violation_detection.csv; - is standard output]
+    /// File to write the table of violations to [default: violation_detection.csv; - is standard
+    /// output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The filled-in table to correct by [default: violation_detection.csv]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Where rows that could not be corrected are written [default: violation_update_errors.csv]
+    /// File to write rows to that could not be corrected [default: violation_update_errors.csv]
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
     /// Stop after this many violations
@@ -72,7 +75,7 @@ struct Settings {
     /// Count only, write no table
     #[arg(long)]
     no_details: bool,
-    /// Leave the values found out of the table
+    /// Omit the values found from the table
     #[arg(long)]
     no_values: bool,
 }
@@ -110,9 +113,9 @@ pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
 }
 
 impl Settings {
-    /// These before those of a configuration file.
+    /// Merges these settings with those of a configuration file; these take precedence.
     fn or(self, file: Self) -> Self {
-        // A key belongs together.
+        // Both attributes of a key come from the same source.
         let is_named = self.index.is_some() || self.hash_key.is_some();
         let (hash_key, range_key) = if is_named {
             (self.hash_key, self.range_key)
@@ -237,7 +240,7 @@ impl<'a> Run<'a> {
         } else {
             String::new()
         };
-        // Beside the table, which may be on standard output.
+        // To standard error, as the table may be on standard output.
         warn(format_args!(
             "{} items read, {} violations{listed}{removed}",
             tally.items, tally.violations
@@ -317,7 +320,7 @@ fn planned(hash: &str, range: Option<&str>) -> Result<IndexKey, CliError> {
     Ok(IndexKey { attributes })
 }
 
-/// `Price:N`.
+/// Parses `Price:N`.
 fn attribute(text: &str) -> Result<KeyAttribute, CliError> {
     // The last colon: an attribute's name may have colons too.
     let parsed = text.rsplit_once(':').and_then(|(name, letter)| {
@@ -351,7 +354,7 @@ fn cannot_write(path: &Path, error: &csv::Error) -> CliError {
     CliError::Message(format!("{}: {error}", path.display()))
 }
 
-/// What a configuration file says.
+/// Reads a configuration file.
 fn read_config(path: &Path) -> Result<Settings, CliError> {
     let text = std::fs::read_to_string(path).map_err(CliError::at(path))?;
     parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", path.display())))
@@ -362,7 +365,7 @@ fn parse(text: &str) -> Result<Settings, String> {
     let (mut hash, mut range) = ((None, None), (None, None));
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
-        // As a Java properties file has it: `!` begins a comment too, and `:` may stand for `=`.
+        // As in a Java properties file, where `!` begins a comment too, and `:` may stand for `=`.
         if line.is_empty() || line.starts_with(['#', '!']) {
             continue;
         }
@@ -396,26 +399,30 @@ fn parse(text: &str) -> Result<Settings, String> {
             }
             "numOfSegments" => within(value, 1..=4096).ok_or_else(|| wrong("1 to 4096"))?,
             "readWriteIOPSPercent" => within(value, 1..=100).ok_or_else(|| wrong("1 to 100"))?,
-            // Of the service's account: there is none here.
+            // Settings of the service's account: there is none here.
             "awsCredentialsFile" | "dynamoDBRegion" => {}
             _ => return Err(format!("line {number}: there is no setting {name:?}")),
         }
     }
-    config.hash_key = key("gsiHashKey", hash)?;
-    config.range_key = key("gsiRangeKey", range)?;
+    config.hash_key = key("gsiHashKey", hash.0, hash.1)?;
+    config.range_key = key("gsiRangeKey", range.0, range.1)?;
     Ok(config)
 }
 
-/// Name and type belong together.
-fn key(what: &str, said: (Option<String>, Option<String>)) -> Result<Option<String>, String> {
-    match said {
+/// Joins a name and a type, which are given together.
+fn key(
+    what: &str,
+    name: Option<String>,
+    attribute_type: Option<String>,
+) -> Result<Option<String>, String> {
+    match (name, attribute_type) {
         (Some(name), Some(attribute_type)) => Ok(Some(format!("{name}:{attribute_type}"))),
         (None, None) => Ok(None),
         _ => Err(format!("{what}Name and {what}Type are given together")),
     }
 }
 
-/// A count; -1 is all.
+/// Parses a count; -1 is all.
 fn count(value: &str) -> Option<Option<u64>> {
     if value == "-1" {
         Some(None)
@@ -424,7 +431,8 @@ fn count(value: &str) -> Option<Option<u64>> {
     }
 }
 
-/// Checked for whoever moves the file to the service; one process reads the whole table here, at its own pace.
+/// Checks a setting that has no effect here, for users that move the file to the service: one
+/// process reads the whole table here, at its own pace.
 fn within(value: &str, range: std::ops::RangeInclusive<u32>) -> Option<()> {
     value
         .parse()

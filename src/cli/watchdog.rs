@@ -1,11 +1,15 @@
-//! A process beside the one that mounts, which ends the mount's connection to the kernel when that one is killed.
+//! A process beside the mounting one that ends the mount's connection to the kernel when that one
+//! is killed.
 //!
-//! The kernel does so by itself when the last descriptor of the connection is closed, which a killed process's are when its last thread has
-//! ended. But a thread that tells the kernel of a change may be waiting, not to be killed, for a directory, and the directory for the answer
-//! to a call that nobody gives any more: then the thread never ends, nor does anything that looks at the mount.
+//! The kernel does so by itself when the last descriptor of the connection is closed, which happens
+//! when the last thread of the killed process has ended. But a thread that notifies the kernel of a
+//! change may be waiting uninterruptibly for a directory, and the directory for the answer to a
+//! call that is never answered any more: then the thread never ends, nor does anything that
+//! accesses the mount.
 //!
-//! Nothing else can free it: whoever tells the kernel holds a descriptor of the connection until it has told. If both are killed at once,
-//! [`ask`] does the same when somebody unmounts or mounts there. So that this is rare, each is there without the other for a moment only.
+//! Nothing else can free it: the notifying thread holds a descriptor of the connection until it is
+//! done. If both processes are killed at once, [`ask`] does the same at the next unmount or mount
+//! there. So that this is rare, each process exists without the other for a moment only.
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -20,11 +24,11 @@ use super::reader::{is_dead, read_within};
 use crate::fuse::{self, Connection};
 use crate::store::lmdb::user_of;
 
-/// The command that is such a process; of no use to people.
+/// The internal command of such a process.
 pub const COMMAND: &str = "watch-mount";
-/// What it is called among processes.
+/// The watchdog's name among processes.
 const NAME: &str = "mount-watchdog";
-/// How long a process takes to be seen dead, and how often is looked.
+/// The time that a process may take to be seen dead, and the time between two looks.
 const DYING: Duration = Duration::from_secs(1);
 const DYING_LOOK: Duration = Duration::from_millis(10);
 
@@ -35,23 +39,25 @@ pub struct WatchdogArgs {
     mountpoint: PathBuf,
 }
 
-/// What it reads when it is not needed any more. The bare end of what it reads is that of the process too, also of a killed one.
+/// The message that ends the watchdog when it is no longer needed. The bare end of its input is
+/// also that of a killed process.
 const ENOUGH: &[u8] = b"enough";
 
-/// The process; ended with this.
+/// The watchdog process; ends with this value.
 pub struct Watchdog {
     life: Option<ChildStdin>,
 }
 
 impl Watchdog {
-    /// Starts it, and calls back if it is killed: then there should be another. Call on the thread that began the process: its end is what
-    /// the watchdog hears of.
+    /// Starts the watchdog, and calls `killed` if it is killed, so that another can be started.
+    /// Called on the main thread of the process: the watchdog observes the end of that thread.
     pub fn start(
         mountpoint: &Path,
         killed: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        // Who kills all of a name or of a group of processes means the mount, not who clears up after it.
+        // A kill of all processes of a name or of a process group means the mount, not the watchdog
+        // that cleans up after it.
         command.arg0(NAME).process_group(0);
         command
             .arg(COMMAND)
@@ -77,7 +83,7 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         if let Some(life) = &mut self.life {
-            // A killed one does not read.
+            // A killed watchdog does not read.
             let _ = life.write_all(ENOUGH);
         }
     }
@@ -86,7 +92,7 @@ impl Drop for Watchdog {
 /// Waits for the end of the process.
 pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     hold_nothing();
-    // Else it has the name of the file, as the mount.
+    // Otherwise it has the name of the executable, as the mount does.
     let _ = std::fs::write("/proc/self/comm", NAME);
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(CliError::io("cannot catch signals"))?;
@@ -101,7 +107,8 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
             std::process::exit(0);
         }
     });
-    // A signal may be somebody else's, and the parent's comes a moment before its end can be seen.
+    // A signal may come from another process, and the parent's comes a moment before its end can be
+    // seen.
     let mut signals = signals.forever();
     let mut is_watched = is_alive(args.pid);
     while is_watched && signals.next().is_some() {
@@ -113,21 +120,22 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
-/// Closes what may be the parent's: what it has open must end with it. To be called before anything is opened here.
+/// Closes inherited descriptors: the parent's open files must end with it. Called before anything
+/// is opened here.
 #[allow(unsafe_code)]
 fn hold_nothing() {
     // SAFETY: a system call without pointers; no descriptor above standard error is used so far.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
 }
 
-/// Lets SIGHUP come when the parent's first thread ends.
+/// Requests SIGHUP for the end of the parent's main thread (PR_SET_PDEATHSIG of prctl(2)).
 #[allow(unsafe_code)]
 fn hear_of_parent() {
     // SAFETY: a system call without pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, SIGHUP) };
 }
 
-/// Looks for as long as that.
+/// True if the process is still alive after this time.
 fn is_alive_for(pid: u32, long: Duration) -> bool {
     let until = Instant::now() + long;
     while is_alive(pid) {
@@ -139,7 +147,8 @@ fn is_alive_for(pid: u32, long: Duration) -> bool {
     false
 }
 
-/// A process whose first thread has ended is a zombie, however many others have not.
+/// True if the process is alive. With its main thread ended it is a zombie, even if other threads
+/// run.
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The state follows the command's name in parentheses, proc(5).
@@ -147,22 +156,22 @@ fn is_alive(pid: u32) -> bool {
         .is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
-/// How long a mount may take to answer before it is asked who serves it.
+/// The time that a mount may take to answer before its process is looked for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a mount says.
+/// The answer of a mount.
 pub enum Answer {
-    /// What the file holds; nothing where no ddbfs is mounted, or where the file cannot be read.
+    /// The content of the file; empty if no ddbfs is mounted, or if the file cannot be read.
     Live(Vec<u8>),
-    /// Its process is gone; what waited for it has got an error.
+    /// The process is gone; programs that waited for it have got an error.
     Dead,
-    /// Its process is there, or may be; the words say what to do.
+    /// The process exists, or may exist; the text says what to do.
     Silent(String),
 }
 
-/// Reads a file of the mount at a path, and ends the connection of one that nobody serves any more.
+/// Reads a file of the mount at a path; ends the connection of a mount without a process.
 pub fn ask(mountpoint: &Path, file: &str) -> Result<Answer, CliError> {
-    // A path that is none is for who mounts or unmounts there.
+    // An invalid path is reported by the mount or unmount that follows.
     let Ok(Some(connection)) = fuse::connection(mountpoint) else {
         return Ok(Answer::Live(Vec::new()));
     };
@@ -183,7 +192,7 @@ fn silent(connection: &Connection) -> Result<Answer, CliError> {
             "{silence}: process {pid}, which has its data open, may be stopped or busy; let it go on (`kill -CONT {pid}`) or end it \
              (`kill -9 {pid}`), and run this again"
         ))),
-        // Nobody, or what is left of a process.
+        // No process, or the rest of one that is dying.
         Some(Ok(None | Some(1..))) => {
             let failed = CliError::io(format!(
                 "{shown} is dead, and its connection cannot be ended (`umount -f {shown}` as root may)"

@@ -1,10 +1,11 @@
-//! The memory of the process, shared out before it is used: what one kind of use holds keeps another from ending the process.
+//! The memory of the process, divided into budgets before it is used, so that one kind of use
+//! cannot take the memory of another and end the process.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | what is freed is the allocator's still, not the system's | a large [`Permit`] ends when the heap has given its memory back ([`heap::after_burst_then`]); who finds no room has that done at once |
-//! | one who waits for much would hold up those who need little | who waits takes no turn: whatever fits goes first, and who waited too long is refused |
-//! | who is slow holds what others wait for | [`Budget::is_wanted`]: HTTP then bears with nobody who is slow |
+//! | freed memory still belongs to the allocator, not to the system | a large [`Permit`] ends when the heap has returned its memory ([`heap::after_burst_then`]); a request that finds no room has that done at once |
+//! | a request that waits for much memory would hold up small ones | there is no queue: whatever fits goes first, and a request that waits too long is refused |
+//! | a slow client holds memory that others wait for | [`Budget::is_wanted`]: HTTP then drops slow clients |
 
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -18,37 +19,39 @@ use super::heap::{self, BURST_BYTES};
 use super::memory_limit::{LIMIT_BYTES_MIN, memory_limit};
 
 const MIB: u64 = 1024 * 1024;
-/// Parts of the limit are counted in these.
+/// The unit in which shares of the limit are given.
 const SIXTEENTHS: u64 = 16;
-/// How long a budget is wanted after somebody found no room in it.
+/// The time for which a budget counts as wanted after a request for memory was refused.
 const WANTED: Duration = Duration::from_secs(10);
-/// How long a request waits for memory.
+/// The time that a request waits for memory.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// Who waits looks again after this time.
+/// The longest time between two attempts of a request that waits.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Where [`Count::wanted_until`] is counted from.
+/// The origin of [`Count::wanted_until`].
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 static OF_PROCESS: LazyLock<Memory> = LazyLock::new(|| Memory::new(memory_limit()));
 
-/// What the process may hold, by what it holds it for. The rest of the limit is for the program itself, what 1,024 connections have read
-/// ahead, what is kept to be of use (`part_of_limit`), and the pages of a commit.
+/// The budgets of the process, by use. The rest of the limit is for the program itself, the bytes
+/// that 1,024 connections have read ahead, caches (`part_of_limit`), and the pages of a commit.
 #[derive(Debug, Clone)]
 pub struct Memory {
-    /// Open files and directories of a mount: what readers see, what writers have written, answers that wait.
+    /// Open files and directories of a mount: rendered content, written bytes, waiting answers.
     pub open_files: Budget,
-    /// Bodies of HTTP requests, from their first byte until they are answered.
+    /// Bodies of HTTP requests, from their first byte to the answer.
     pub bodies: Budget,
-    /// Requests that are large or read much: what is made of them and of what they read, and their answers until they are sent.
+    /// Requests that are large or read much: their parsed forms, the items they read, and their
+    /// answers until they are sent.
     pub requests: Budget,
-    /// Answers of other requests until they are sent.
+    /// Answers of all other requests until they are sent.
     pub answers: Budget,
-    /// Those requests while they run. Of nothing else: they go on whatever the others hold.
+    /// The other requests while they run. A separate budget: they go on however full the others
+    /// are.
     pub short_reads: Budget,
 }
 
 impl Memory {
-    /// Shares out so many bytes, [`LIMIT_BYTES_MIN`] at least.
+    /// Divides `limit_bytes`, or [`LIMIT_BYTES_MIN`] if that is more.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
         let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SIXTEENTHS;
@@ -65,18 +68,18 @@ impl Memory {
         }
     }
 
-    /// That of this process, as its limit was when it was first asked for.
+    /// Returns the budgets of this process, by its memory limit at the first call.
     #[must_use]
     pub fn of_process() -> Self {
         OF_PROCESS.clone()
     }
 }
 
-/// There is no room.
+/// The error of a budget that has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// Bytes that are held of so many. Clones count as one.
+/// A count of bytes with a limit. Clones share the count.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Count>);
 
@@ -84,16 +87,16 @@ pub struct Budget(Arc<Count>);
 struct Count {
     held: AtomicUsize,
     bytes_max: usize,
-    /// What this is a part of: what is held here is held there too.
+    /// The budget that this one is a part of. Bytes held here count there too.
     whole: Option<Budget>,
-    /// Of the whole alone: those who wait for room in any part, and what wakes them.
+    /// Waiting requests of all parts, and their wakeup. Used in the whole budget only.
     waiting: AtomicUsize,
     freed: Notify,
-    /// Of the whole alone: milliseconds after [`START`].
+    /// Milliseconds after [`START`]. Used in the whole budget only.
     wanted_until: AtomicU64,
 }
 
-/// Bytes counted in a [`Budget`], given back when it goes. A new one counts none.
+/// Bytes counted in a [`Budget`], returned on drop. The default permit counts none.
 #[derive(Debug, Default)]
 pub struct Permit {
     of: Option<Budget>,
@@ -110,7 +113,7 @@ impl Budget {
         Self::within(bytes_max, None)
     }
 
-    /// A part of this one, of so many bytes at most.
+    /// Returns a part of this budget, of at most `bytes_max` bytes.
     #[must_use]
     pub fn part(&self, bytes_max: usize) -> Self {
         Self::within(bytes_max, Some(self.clone()))
@@ -133,13 +136,13 @@ impl Budget {
         self.0.whole.as_ref().map_or(&self.0, |whole| &whole.0)
     }
 
-    /// How many are held.
+    /// Returns the bytes held.
     #[must_use]
     pub fn held(&self) -> usize {
         self.0.held.load(Ordering::SeqCst)
     }
 
-    /// How many more there is room for.
+    /// Returns the bytes that are free here and in the whole.
     #[must_use]
     pub fn free(&self) -> usize {
         let here = self.0.bytes_max.saturating_sub(self.held());
@@ -149,17 +152,18 @@ impl Budget {
             .map_or(here, |whole| here.min(whole.free()))
     }
 
-    /// Did somebody find no room of late, in this or in another part of the whole?
+    /// True if a request for memory of this budget or of another part of the whole was refused
+    /// lately.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         let until = self.whole().wanted_until.load(Ordering::Relaxed);
         until > 0 && now_ms() < until
     }
 
-    /// A permit for so many bytes.
+    /// Returns a permit for `bytes`.
     ///
     /// # Errors
-    /// [`Full`].
+    /// [`Full`] if there is no room.
     pub fn permit(&self, bytes: usize) -> Result<Permit, Full> {
         let mut permit = Permit::default();
         if bytes > 0 {
@@ -168,16 +172,16 @@ impl Budget {
         Ok(permit)
     }
 
-    /// A permit is for `bytes` from now on.
+    /// Changes a permit to `bytes`. A smaller size always succeeds.
     ///
     /// # Errors
-    /// [`Full`]; then it is for as many as before. Never of fewer.
+    /// [`Full`]; the permit then keeps its size.
     pub fn resize(&self, permit: &mut Permit, bytes: usize) -> Result<(), Full> {
         let Some(more) = bytes.checked_sub(permit.bytes) else {
             self.count(permit, bytes);
             return Ok(());
         };
-        // What was freed of late may only have to be given back.
+        // The allocator may still hold memory that was freed lately.
         let is_taken = self.take(more) || {
             heap::give_back();
             self.take(more)
@@ -191,17 +195,17 @@ impl Budget {
         Ok(())
     }
 
-    /// As [`Budget::permit`]; waits for room. Of what is more than there can be, all there can be.
+    /// Returns a permit for `bytes`, or for the whole budget if that is less; waits for room.
     ///
     /// # Errors
-    /// [`Full`] after that time.
+    /// [`Full`] if there was no room until `patience` had passed.
     pub async fn wait(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
         let whole = self.whole();
         let bytes = bytes.min(self.0.bytes_max).min(whole.bytes_max);
         if let Ok(permit) = self.permit(bytes) {
             return Ok(permit);
         }
-        // Apart, so that those who need not wait carry nothing of it.
+        // Boxed, so that the future of a request that need not wait stays small.
         Box::pin(self.wait_for_room(bytes, patience)).await
     }
 
@@ -212,21 +216,21 @@ impl Budget {
         loop {
             let freed = whole.freed.notified();
             let mut freed = std::pin::pin!(freed);
-            // Before it is looked: what is freed after that wakes.
+            // Registered before the attempt: memory freed after the attempt then wakes this task.
             freed.as_mut().enable();
             match self.permit(bytes) {
                 Err(Full) if begun.elapsed() < patience => {}
                 other => return other,
             }
-            // Late or not, it is looked again.
+            // A timeout is no failure: the loop tries again.
             let _ = timeout(LOOK_AGAIN, freed).await;
         }
     }
 
-    /// As [`Budget::wait`], on a thread that may block.
+    /// Returns a permit as [`Budget::wait`] does, on a thread that may block.
     ///
     /// # Errors
-    /// [`Full`] after that time, also where the system has no descriptor to wait with.
+    /// [`Full`] after `patience`, also if the system has no descriptor to wait with.
     pub fn wait_blocking(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
         let waiting = self.wait(bytes, patience);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -235,7 +239,8 @@ impl Budget {
         runtime.map_err(|_| Full)?.block_on(waiting)
     }
 
-    /// A permit is for what is held by now, be it too much: the next one who asks hears of it.
+    /// Sets a permit to `bytes` that are held already, even above the limit; the next request is
+    /// refused then.
     pub fn count(&self, permit: &mut Permit, bytes: usize) {
         if bytes >= permit.bytes {
             self.each(|count| _ = count.held.fetch_add(bytes - permit.bytes, Ordering::SeqCst));
@@ -273,7 +278,10 @@ impl Budget {
     }
 
     fn give(&self, bytes: usize) {
-        self.each(|count| _ = count.held.fetch_sub(bytes, Ordering::SeqCst));
+        self.each(|count| {
+            let held = count.held.fetch_sub(bytes, Ordering::SeqCst);
+            debug_assert!(held >= bytes, "{bytes} bytes are given back of {held}");
+        });
         let whole = self.whole();
         if whole.waiting.load(Ordering::SeqCst) > 0 {
             whole.freed.notify_waiters();
@@ -281,7 +289,7 @@ impl Budget {
     }
 }
 
-/// One who waits for room.
+/// A request that waits for room; counted until dropped.
 struct Waiting<'c>(&'c Count);
 
 impl<'c> Waiting<'c> {
@@ -298,13 +306,13 @@ impl Drop for Waiting<'_> {
 }
 
 impl Permit {
-    /// How many it is for.
+    /// Returns the bytes that the permit is for.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// It is for so many at most from now on.
+    /// Lowers the permit to at most `bytes`.
     pub fn shrink(&mut self, bytes: usize) {
         let Some(of) = self.of.as_ref().filter(|_| bytes < self.bytes) else {
             return;
@@ -325,7 +333,7 @@ impl Drop for Permit {
         }
         let held = of.held();
         of.give(bytes);
-        // Many closed together free much, each of them little.
+        // Many permits that end together free much memory, each of them little.
         if held / BURST_BYTES > held.saturating_sub(bytes) / BURST_BYTES {
             heap::after_burst();
         }
@@ -399,7 +407,7 @@ mod tests {
             assert!(timeout(Duration::ZERO, large.as_mut()).await.is_err());
             drop(other.wait(40, LONG).await.unwrap());
             drop(held);
-            // As much as there can be.
+            // The whole budget, as more was asked for.
             assert_eq!(large.await.unwrap().bytes(), 100);
             let _all = one.permit(100).unwrap();
             assert_eq!(other.wait(1, Duration::ZERO).await.unwrap_err(), Full);
@@ -410,7 +418,7 @@ mod tests {
     fn large_memory_that_was_freed_is_there_for_who_needs_it() {
         let budget = Budget::new(4 * BURST_BYTES);
         drop(budget.permit(4 * BURST_BYTES).unwrap());
-        // Be it given back by now, or for this.
+        // The heap has returned the memory by now, or does so for this call.
         assert!(budget.permit(4 * BURST_BYTES).is_ok());
     }
 

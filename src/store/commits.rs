@@ -1,10 +1,10 @@
-//! Lets threads sleep until something is committed.
+//! A condition variable on which threads wait for the next commit.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// The sleepers of one store.
+/// The threads that wait for a commit of one store.
 #[derive(Debug, Default)]
 pub(super) struct Commits {
     lock: Mutex<()>,
@@ -12,14 +12,15 @@ pub(super) struct Commits {
 }
 
 impl Commits {
-    /// Wakes every sleeper; to be called after the commit is visible.
+    /// Wakes every waiting thread. Called after the commit is visible.
     pub fn announce(&self) {
-        // Taken so that no sleeper is between its look at the commit id and its sleep.
+        // Taken so that no thread is between its check of the commit id and its sleep.
         drop(self.lock.lock());
         self.woken.notify_all();
     }
 
-    /// Sleeps until `current` is another than `after`, at most for `timeout`; what `current` is then.
+    /// Waits until `current` differs from `after`, at most for `timeout`, and returns the current
+    /// value.
     pub fn wait(&self, current: impl Fn() -> u64, after: u64, timeout: Duration) -> u64 {
         let deadline = Instant::now().checked_add(timeout);
         let mut guard = self.lock.lock();

@@ -1,42 +1,46 @@
-//! The process's heap: memory that a burst needed goes back to the system when it is over.
+//! The process's heap: returns memory that a burst needed to the system.
 //!
-//! The allocator keeps what is freed for itself. That is right for the many small pieces of usual work and wrong for what one large
-//! request, a thousand open files or a scan of everything needed once. So large blocks are always the system's own and go back when
-//! they are freed, and whoever frees much otherwise says so with [`after_burst`].
+//! The allocator keeps freed memory for itself. That is right for the many small allocations of
+//! usual work, and wrong for memory that one large request, a thousand open files or a full scan
+//! needed once. Large blocks are therefore mapped on their own and return to the system when they
+//! are freed; code that frees much memory in small blocks calls [`after_burst`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// Freed together, this is a burst: less is soon used again.
+/// The least freed memory that counts as a burst. Less is soon used again.
 pub const BURST_BYTES: usize = 8 * 1024 * 1024;
-/// From the end of a burst until its memory goes back: the next one may begin at once, and what it held is freed by then.
+/// The time from the end of a burst until its memory is returned: the next burst may begin at once,
+/// and all memory of the first is freed by then.
 const QUIET: Duration = Duration::from_millis(500);
-/// Larger blocks are mapped for themselves.
+/// Blocks of at least this size are mapped on their own.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED_BYTES_MIN: libc::c_int = 4 * 1024 * 1024;
-/// Free bytes at the heap's end that are kept.
+/// Free bytes at the heap's end that the allocator keeps.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: libc::c_int = 16 * 1024 * 1024;
-/// Heaps that threads may have: each keeps what is freed in it.
+/// The most arenas of the allocator: each keeps the memory freed in it.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS_MAX: libc::c_int = 8;
 
-/// A thread waits to give memory back.
+/// True if a thread waits to return memory.
 static WAITS: AtomicBool = AtomicBool::new(false);
-/// What is run when it has gone back. Never held for long: who frees memory asks for it.
+/// Callbacks to run once the memory is returned. Held briefly: every thread that frees memory takes
+/// it.
 static LATER: Mutex<Vec<Later>> = Mutex::new(Vec::new());
-/// Held while memory goes back and what waits for that runs; before [`LATER`].
+/// Held while memory is returned and the callbacks run. Taken before [`LATER`].
 static GIVES_BACK: Mutex<()> = Mutex::new(());
 
 type Later = Box<dyn FnOnce() + Send>;
 
-/// Sets how the allocator keeps memory. Once, before there are threads.
+/// Sets how the allocator keeps memory. Called once, before there are threads.
 pub fn tune() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, value) in
-        // Left alone, glibc raises the first with every large block that is freed, up to 32 MiB, and keeps ever larger ones.
+        // By default glibc raises the first parameter with every large block that is freed, up to
+        // 32 MiB, and keeps ever larger blocks.
         [
             (libc::M_MMAP_THRESHOLD, MAPPED_BYTES_MIN),
             (libc::M_TRIM_THRESHOLD, KEPT_BYTES),
@@ -54,18 +58,19 @@ pub fn tune() {
     }
 }
 
-/// Gives free memory back to the system soon, on a thread of its own. Returns at once; one of many calls does it for all.
+/// Returns free memory to the system soon, on a thread of its own. Does not block; one thread
+/// serves many calls.
 pub fn after_burst() {
     if WAITS.swap(true, Ordering::AcqRel) {
         return;
     }
     let give_back = || {
         std::thread::sleep(QUIET);
-        // What is freed from here on is another burst's.
+        // Memory freed from here on belongs to the next burst.
         WAITS.store(false, Ordering::Release);
         give_back_if(|_| true);
     };
-    // Without a thread the memory stays, until the next burst asks again.
+    // Without a thread the memory stays with the allocator until the next burst.
     if std::thread::Builder::new()
         .name("heap".to_owned())
         .spawn(give_back)
@@ -75,13 +80,13 @@ pub fn after_burst() {
     }
 }
 
-/// The same; `then` runs when it has gone back, on any thread.
+/// Calls [`after_burst`], and runs `then` on any thread once the memory is returned.
 pub fn after_burst_then(then: Later) {
     LATER.lock().push(then);
     after_burst();
 }
 
-/// Gives free memory back at once, if that of a burst waits for it; what is given back already is waited for.
+/// Returns free memory at once if a burst waits for it; waits for a return under way.
 pub fn give_back() {
     give_back_if(|later| !later.is_empty());
 }

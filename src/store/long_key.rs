@@ -1,8 +1,8 @@
-//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store whose keys are 1 to 511 bytes.
+//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store with keys of 1 to 511 bytes.
 //!
-//! Two difficulties: byte order must hold across long keys that share any prefix, and thousands that share their first 500 bytes
-//! must not cost a scan of each other. `Context` solves both: a place in the raw key space with its own prefix and its own
-//! length budget.
+//! Two difficulties: byte order must hold across long keys that share any prefix, and thousands of
+//! keys that share their first 500 bytes must not cost a scan of each other. `Context` solves both:
+//! a part of the raw key space with its own prefix and its own length budget.
 //!
 //! ```text
 //! context      raw prefix                 chunk bytes
@@ -15,11 +15,12 @@
 //!                                codec::digest(prefix ++ first chunk)
 //! ```
 //!
-//! A raw key of 511 bytes is always a pointer, since entries have at most 510. A pointer sorts right after the entry `prefix ++
-//! chunk` and before everything else that is greater, which is just where the long keys that begin with the chunk belong: a walk
-//! meets the pointer and goes through the overflow context in its place. Contexts follow from the key alone, so `get` and `put`
-//! go straight to the entry. The input of a digest is always 510 bytes and begins with 0xFF only below an overflow context, so no
-//! two contexts share it.
+//! A raw key of 511 bytes is always a pointer, since entries have at most 510. A pointer sorts
+//! right after the entry `prefix ++ chunk` and before every greater key, which is the position of
+//! the long keys that begin with the chunk: a walk meets the pointer and visits the overflow
+//! context in its place. Contexts follow from the key alone, so `get` and `put` go straight to the
+//! entry. The input of a digest is always 510 bytes and begins with 0xFF only below an overflow
+//! context, so no two contexts share it.
 //!
 //! Logical keys must not begin with [`OVERFLOW`]. Never change this layout: data files hold it.
 
@@ -33,33 +34,34 @@ use crate::codec::digest::{Digest, digest};
 /// The longest key of the raw store, LMDB's default.
 pub(super) const RAW_KEY_BYTES_MAX: usize = 511;
 
-/// First byte of every raw key outside the root context; no logical key begins with it.
+/// The first byte of every raw key outside the root context. No logical key begins with it.
 pub const OVERFLOW: u8 = 0xFF;
 
-/// The longest raw key of an entry; one byte more is a pointer.
+/// The longest raw key of an entry. A key that is one byte longer is a pointer.
 const ENTRY_BYTES_MAX: usize = RAW_KEY_BYTES_MAX - 1;
 
-/// What a changed entry takes in memory beside its own bytes: the page that it is in.
+/// The memory that a changed entry takes besides its own bytes: its page.
 const PAGE_BYTES: usize = 4096;
 
-/// The marker and the digest.
+/// Bytes of the marker and the digest.
 const PREFIX_BYTES: usize = 1 + size_of::<Digest>();
 
-/// Contexts below each other: what the longest key needs.
+/// The most nested contexts, as the longest key needs.
 const DEPTH_MAX: usize = KEY_BYTES_MAX / (ENTRY_BYTES_MAX - PREFIX_BYTES) + 1;
 
-/// Called with each raw key and value; an error ends the walk as well.
+/// A callback for each raw key and value. An error ends the walk too.
 pub(super) type RawVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
 
 /// A view of a raw store. Calls may nest.
 pub(super) trait RawRead {
-    /// The value of a key of 1 to 511 bytes.
+    /// Returns the value of a key of 1 to 511 bytes.
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError>;
 
-    /// Number of the commit that a snapshot shows.
+    /// Returns the number of the commit that a snapshot shows.
     fn raw_commit_id(&self) -> u64;
 
-    /// Visits the entries between the bounds, which may be in the wrong order (nothing is between them then).
+    /// Visits the entries between the bounds. Bounds in the wrong order have no entries between
+    /// them.
     fn raw_walk(
         &self,
         range: RawRange<'_>,
@@ -72,11 +74,11 @@ pub(super) trait RawRead {
 pub(super) trait RawWrite: RawRead {
     fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError>;
 
-    /// Removes a key; whether it was there.
+    /// Removes a key; returns true if it was there.
     fn raw_delete(&mut self, key: &[u8]) -> Result<bool, StoreError>;
 }
 
-/// Bounds of a raw walk.
+/// The bounds of a raw walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawRange<'a> {
     pub lower: Bound<&'a [u8]>,
@@ -84,7 +86,7 @@ pub(super) struct RawRange<'a> {
 }
 
 impl RawRange<'_> {
-    /// Whether no key can be between the bounds.
+    /// True if no key can be between the bounds.
     pub fn is_empty(&self) -> bool {
         match (self.lower, self.upper) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
@@ -97,12 +99,12 @@ impl RawRange<'_> {
     }
 }
 
-/// A raw view or transaction seen through logical keys.
+/// A raw view or transaction, used through logical keys.
 #[derive(Debug)]
 pub(super) struct LongKeys<T> {
     raw: T,
     written_bytes: usize,
-    /// Entries put and deleted so far.
+    /// The number of entries put and deleted so far.
     entries: usize,
     is_removal: bool,
 }
@@ -117,12 +119,12 @@ impl<T> LongKeys<T> {
         }
     }
 
-    /// What [`Self::set_removal`] said last.
+    /// True if the last call of [`Self::set_removal`] said so.
     pub fn is_removal(&self) -> bool {
         self.is_removal
     }
 
-    /// Bytes of keys and values put so far.
+    /// Returns the bytes of keys and values put so far.
     pub fn written_bytes(&self) -> usize {
         self.written_bytes
     }
@@ -139,7 +141,7 @@ impl<T> LongKeys<T> {
 impl<T: RawRead> Read for LongKeys<T> {
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         if !is_key(key) {
-            // Nothing to refuse: what cannot be put is not there.
+            // No error: a key that cannot be put is absent.
             return Ok(None);
         }
         self.raw.raw_get(&locate(key, |_| ()))
@@ -166,7 +168,7 @@ impl<T: RawRead> Read for LongKeys<T> {
             lower: as_slice(&range.lower),
             upper: as_slice(&range.upper),
         };
-        // Whether the visitor broke off or the range ended is the same to the caller.
+        // A visitor that breaks off and the end of the range are the same to the caller.
         walk.context(Context::ROOT, range).map(drop)
     }
 }
@@ -191,7 +193,7 @@ impl<T: RawWrite> Write for LongKeys<T> {
         let entry = locate(key, |pointer| pointers.push(pointer));
         self.raw.raw_put(&entry, value)?;
         for pointer in pointers.iter().rev() {
-            // Where a pointer is, those above it are.
+            // If a pointer exists, so do those above it.
             if self.raw.raw_get(pointer)?.is_some() {
                 break;
             }
@@ -211,7 +213,8 @@ impl<T: RawWrite> Write for LongKeys<T> {
         }
         self.entries += 1;
         for pointer in pointers.iter().rev() {
-            // From the inside out: a context that held nothing but the pointer to the next one is empty only once that is gone.
+            // Innermost first: a context that holds only the pointer to the next one is empty once
+            // that is removed.
             if !Context::of_pointer(pointer).is_empty(&self.raw)? {
                 break;
             }
@@ -229,12 +232,13 @@ impl<T: RawWrite> Write for LongKeys<T> {
     }
 }
 
-/// Whether a key can be in the store.
+/// True if the store can hold the key.
 fn is_key(key: &[u8]) -> bool {
     key.len() <= KEY_BYTES_MAX && key.first().is_some_and(|&first| first != OVERFLOW)
 }
 
-/// The raw key of a logical key's entry; `on_pointer` hears of the pointers to it, outermost first.
+/// Returns the raw key of a logical key's entry; calls `on_pointer` with the pointers to it,
+/// outermost first.
 fn locate(key: &[u8], mut on_pointer: impl FnMut(Vec<u8>)) -> Cow<'_, [u8]> {
     let mut context = Context::ROOT;
     let mut rest = key;
@@ -245,15 +249,15 @@ fn locate(key: &[u8], mut on_pointer: impl FnMut(Vec<u8>)) -> Cow<'_, [u8]> {
         rest = tail;
         on_pointer(pointer);
     }
-    // Borrowed where the key is short, as most are.
+    // Borrowed if the key is short, as most are.
     context.entry(rest)
 }
 
-/// A place in the raw key space: the root or one overflow.
+/// A part of the raw key space: the root or one overflow context.
 #[derive(Debug, Clone, Copy)]
 struct Context {
     prefix: [u8; PREFIX_BYTES],
-    /// 0 at the root, else all of `prefix`.
+    /// 0 in the root, else the length of `prefix`.
     prefix_bytes: usize,
 }
 
@@ -263,7 +267,7 @@ impl Context {
         prefix_bytes: 0,
     };
 
-    /// Where the keys behind a pointer go on.
+    /// Returns the context of the keys behind a pointer.
     fn of_pointer(pointer: &[u8]) -> Self {
         let mut prefix = [OVERFLOW; PREFIX_BYTES];
         prefix[1..].copy_from_slice(&digest(&pointer[..ENTRY_BYTES_MAX.min(pointer.len())]));
@@ -277,7 +281,7 @@ impl Context {
         &self.prefix[..self.prefix_bytes]
     }
 
-    /// How much of a key fits an entry here.
+    /// Returns the most bytes of a key that fit an entry here.
     fn chunk_bytes(&self) -> usize {
         ENTRY_BYTES_MAX - self.prefix_bytes
     }
@@ -294,8 +298,8 @@ impl Context {
         [self.prefix(), chunk, &[0]].concat()
     }
 
-    /// A bound of this context as a raw key. A long one becomes the pointer, included: what is behind it gets the rest of the
-    /// bound.
+    /// Converts a bound of this context to a raw key. A long bound becomes the pointer, included:
+    /// the keys behind it are compared with the rest of the bound.
     fn raw_bound<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
         match bound {
             Bound::Included(key) | Bound::Excluded(key) if key.len() > self.chunk_bytes() => {
@@ -319,7 +323,8 @@ impl Context {
             Bound::Unbounded if self.prefix_bytes == 0 => {
                 Bound::Excluded(Cow::Borrowed(&[OVERFLOW]))
             }
-            // Such a bound is above all logical keys; what is stored from the marker on are the overflow contexts.
+            // Such a bound is above all logical keys; raw keys from the marker on are overflow
+            // contexts.
             Bound::Included(key) | Bound::Excluded(key)
                 if self.prefix_bytes == 0 && key.first() == Some(&OVERFLOW) =>
             {
@@ -331,7 +336,7 @@ impl Context {
         }
     }
 
-    /// Whether an overflow context has no entry.
+    /// True if an overflow context has no entry.
     fn is_empty<R: RawRead>(&self, raw: &R) -> Result<bool, StoreError> {
         let (lower, upper) = (
             self.raw_lower(Bound::Unbounded),
@@ -352,7 +357,8 @@ fn as_slice<T: AsRef<[u8]>>(bound: &Bound<T>) -> Bound<&[u8]> {
     bound.as_ref().map(AsRef::as_ref)
 }
 
-/// What a bound leaves to the keys that begin with `chunk`, of which at least one is between the bounds.
+/// Returns the bound for the rests of keys that begin with `chunk`, at least one of which is
+/// between the bounds.
 fn behind<'a>(bound: Bound<&'a [u8]>, chunk: &[u8]) -> Bound<&'a [u8]> {
     let rest = |key: &'a [u8]| key.strip_prefix(chunk).filter(|rest| !rest.is_empty());
     match bound {
@@ -362,18 +368,18 @@ fn behind<'a>(bound: Bound<&'a [u8]>, chunk: &[u8]) -> Bound<&'a [u8]> {
     }
 }
 
-/// A walk under way.
+/// A walk in progress.
 struct Walk<'w, 'v, R> {
     raw: &'w R,
     direction: Direction,
     depth: usize,
-    /// The logical key up to the context being walked.
+    /// The logical key up to the current context.
     begun: Vec<u8>,
     visit: &'w mut Visit<'v>,
 }
 
 impl<R: RawRead> Walk<'_, '_, R> {
-    /// Visits the entries of a context; bounds are rests of logical keys.
+    /// Visits the entries of a context. The bounds are rests of logical keys.
     fn context(
         &mut self,
         context: Context,
@@ -434,7 +440,7 @@ impl<R: RawRead> Walk<'_, '_, R> {
 mod tests {
     use super::*;
 
-    /// The raw keys of a logical key: its pointers, then its entry.
+    /// Checks the raw keys of a logical key: its pointers, then its entry.
     fn check(key: &[u8], expected: &[Vec<u8>]) {
         let mut found = Vec::new();
         let entry = locate(key, |pointer| found.push(pointer)).into_owned();
@@ -444,7 +450,8 @@ mod tests {
 
     #[test]
     fn raw_keys_have_these_exact_bytes() {
-        // First 16 bytes of the BLAKE3 of 510 times "k", and of 0xFF, those, 493 times "k".
+        // The first 16 bytes of the BLAKE3 of 510 times "k"; then of 0xFF, that digest and 493
+        // times "k".
         let first = 0x7ddc_f400_7e5f_f818_0809_b95e_a69f_222c_u128.to_be_bytes();
         let second = 0x322c_0739_6737_39fd_e224_8d0c_784f_16d8_u128.to_be_bytes();
         let k = |count: usize| vec![b'k'; count];

@@ -1,4 +1,5 @@
-//! A store in memory, for tests: the same keys, snapshots and writer as [`super::lmdb`], nothing durable.
+//! A store in memory, for tests: the same keys, snapshots and writer as [`super::lmdb`], but not
+//! durable.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store; fails only when the system has no thread for its writer.
+    /// Makes an empty store. Fails only if the system has no thread for its writer.
     pub fn new() -> Result<Self, StoreError> {
         let data = Arc::new(Data::default());
         let writer = Writer::start(Arc::clone(&data) as Arc<dyn Backend>)?;
@@ -41,7 +42,7 @@ impl Drop for MemoryStore {
 impl Store for MemoryStore {
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError> {
         let committed = self.data.committed.read();
-        // Under the lock: a commit changes both.
+        // Under the lock, as a commit changes both.
         let commit_id = self.commit_id();
         Ok(Box::new(LongKeys::new(View {
             entries: Arc::clone(&committed),
@@ -89,11 +90,12 @@ impl Store for MemoryStore {
     }
 }
 
-/// What a store without a disk says is free.
+/// The free space that a store without a disk reports.
 const FREE_BYTES: u64 = 1 << 30;
 
-/// What was committed, and the writer's own copy. The copy lets a transaction run without holding up snapshots, and a
-/// commit touch only what changed unless a snapshot of the last state is still open.
+/// The committed entries, and the writer's own copy. With the copy a transaction does not hold up
+/// snapshots, and a commit touches only the changed keys unless a snapshot of the last state is
+/// open.
 #[derive(Debug, Default)]
 struct Data {
     committed: RwLock<Arc<Entries>>,
@@ -137,7 +139,7 @@ impl Backend for Data {
         let changed = batch.into_raw().changed;
         match result {
             Ok(()) => self.commit(&working, &changed),
-            // Back to what is committed, at the keys that were touched.
+            // Restores the committed values of the touched keys.
             Err(_) => copy_changed(&changed, &self.committed.read(), &mut working),
         }
         result
@@ -150,11 +152,11 @@ impl Backend for Data {
     }
 }
 
-/// The entries of a snapshot, or those that a transaction writes to.
+/// The entries of a snapshot, or the ones that a transaction writes to.
 #[derive(Debug)]
 struct View<E> {
     entries: E,
-    /// Keys that a transaction has written.
+    /// The keys that a transaction has written.
     changed: BTreeSet<Arc<[u8]>>,
     commit_id: u64,
 }
@@ -201,7 +203,7 @@ fn walk(
     direction: Direction,
     visit: &mut RawVisit<'_>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    // BTreeMap::range panics on bounds in the wrong order.
+    // `BTreeMap::range` panics on bounds in the wrong order.
     if range.is_empty() {
         return Ok(ControlFlow::Continue(()));
     }

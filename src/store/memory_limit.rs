@@ -1,26 +1,26 @@
-//! How much memory this process may have: its control groups' limit, of either version of the interface, what it was told, or what the
-//! machine has.
+//! The memory limit of this process: the least of its control groups' limit (of either version of
+//! the interface), the limit it was given, and the machine's memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, OnceLock};
 
 const GROUPS: &str = "/sys/fs/cgroup";
-/// With less than this the bounds do not hold.
+/// The least limit for which the budgets hold.
 pub const LIMIT_BYTES_MIN: u64 = 256 * 1024 * 1024;
-/// Taken where nothing tells.
+/// The limit if there is no source.
 const UNKNOWN_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
 static TOLD: OnceLock<u64> = OnceLock::new();
 static LIMIT: LazyLock<u64> = LazyLock::new(|| memory_limit().max(LIMIT_BYTES_MIN));
 
-/// Tells the process that it may have so many bytes. Once, before it looks.
+/// Sets a limit for this process. Called once, before the first use of the limit.
 pub fn tell_memory_limit(bytes: u64) {
-    // Told twice, the first one counts.
+    // The first call counts.
     let _ = TOLD.set(bytes);
 }
 
-/// Bytes: the least of all that are told.
+/// Returns the least of all known limits, in bytes.
 #[must_use]
 pub fn memory_limit() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -33,7 +33,8 @@ pub fn memory_limit() -> u64 {
         .unwrap_or(UNKNOWN_BYTES)
 }
 
-/// What something may hold that no budget counts: `bytes_max`, or less where that is more than one of so many parts of the limit.
+/// Returns the size of something that no budget counts: `bytes_max`, or the `parts`-th part of the
+/// limit if that is less.
 #[must_use]
 pub fn part_of_limit<T: TryFrom<u64> + Ord>(bytes_max: T, parts: u64) -> T {
     match T::try_from(*LIMIT / parts) {
@@ -42,7 +43,8 @@ pub fn part_of_limit<T: TryFrom<u64> + Ord>(bytes_max: T, parts: u64) -> T {
     }
 }
 
-/// The files that may hold a limit, of a group and of those around it. A line is `4:memory:/path` or, in the newer version, `0::/path`.
+/// Returns the files that may hold a limit, for a group and its ancestors. A line is
+/// `4:memory:/path` or, in the newer version, `0::/path`.
 fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! What both stores promise, tested on both; and long keys against a model.
+//! Tests of the contract of both stores, and of long keys against a model.
 #![allow(clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ type Outcome = Result<(), StoreError>;
 struct Job<R, D> {
     run: R,
     done: D,
-    /// Its thread commits it itself if it may.
+    /// True if its thread may commit it itself.
     is_inline: bool,
 }
 
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// Submits a job; its outcome comes out of the channel.
+/// Submits a job; its result arrives in the channel.
 pub(super) fn submit(
     store: &dyn Store,
     run: impl FnMut(&mut dyn Write) -> Outcome + Send + 'static,
@@ -151,7 +151,8 @@ fn a_job_reads_its_own_writes() {
     });
 }
 
-/// Holds the writer thread in a job until the returned sender is dropped, so that what is submitted meanwhile is one batch.
+/// Holds the writer thread in a job until the returned sender is dropped, so that the jobs
+/// submitted meanwhile are one batch.
 fn hold(store: &dyn Store) -> mpsc::Sender<()> {
     let (release, released) = mpsc::channel::<()>();
     let (started, has_started) = mpsc::channel();
@@ -303,7 +304,8 @@ fn a_closed_store_ends_queued_jobs_and_refuses_further_ones() {
     });
 }
 
-/// Submits inline until the job runs on this thread, or so often; its threads in the end: of the run, and of its end.
+/// Submits inline until the job runs on this thread, at most `tries` times. Returns the threads of
+/// the last run and of its end.
 fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
     let mut last = None;
     for _ in 0..tries {
@@ -329,7 +331,8 @@ fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
         if last == Some((current().id(), current().id())) {
             break;
         }
-        // The writer thread may not sleep yet, or a slow commit may have stopped leading for a while.
+        // The writer thread may not sleep yet, or a slow commit may have stopped inline commits for
+        // a while.
         std::thread::sleep(Duration::from_millis(10));
     }
     last.expect("a try")
@@ -345,7 +348,7 @@ fn who_is_alone_commits_on_its_own_thread() {
             (current().id(), current().id())
         );
         assert_eq!(get(&*store, b"led"), Some(b"1".to_vec()));
-        // Who does not ask for it does not.
+        // A job that does not ask for it is not committed inline.
         let (sender, receiver) = mpsc::channel();
         write(&*store, move |_| {
             sender.send(current().id()).map_err(|_| StoreError::Closed)
@@ -364,7 +367,8 @@ fn who_has_a_snapshot_does_not_commit_on_its_own_thread() {
     assert_ne!(lead_until_led(&store, 3).0, current().id());
 }
 
-/// Leads a job that does `within` when it ends and waits in its run for the sender that is returned; with the thread that leads.
+/// Commits a job inline that runs `within` at its end and waits in its run for the returned sender;
+/// returns the committing thread too.
 fn lead_held(
     store: &Arc<dyn Store>,
     within: impl FnOnce() + Send + 'static,
@@ -392,7 +396,7 @@ fn lead_held(
             done,
             is_inline: true,
         }));
-        // Already so, unless a slow commit has stopped leading for a while.
+        // Already so, unless a slow commit has stopped inline commits for a while.
         has_ended.recv().expect("the job ends");
     });
     has_started.recv().expect("the job starts");
@@ -600,11 +604,12 @@ fn prefix_end_is_after_every_key_of_the_prefix() {
     check(b"\xFF", None);
 }
 
-/// Keys of few different bytes and of lengths at the edges of the chunks, so that they meet.
+/// Generates keys of few different bytes and of lengths at the edges of the chunks, so that they
+/// meet.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let length = prop_oneof![3 => 1..=3usize, 4 => 505..=515usize, 4 => 990..=1010usize, 1 => Just(1500usize), 1 => Just(2100usize)];
     const BYTES: &[u8] = &[0x00, 0x01, 0x61, 0xFF];
-    // Mostly one byte, with a few others near the end and anywhere: shared prefixes are the point.
+    // Mostly one byte, with a few others near the end and anywhere, so that prefixes are shared.
     let changes = prop::collection::vec((0..40usize, prop::sample::select(BYTES)), 0..4);
     (
         length,
@@ -640,7 +645,7 @@ fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
 enum Operation {
     Put(Vec<u8>, u8),
     Delete(Vec<u8>),
-    /// Deletes the stored key at this place, modulo.
+    /// Deletes the stored key at this index, modulo the count.
     DeleteStored(usize),
 }
 

@@ -1,10 +1,10 @@
-//! A thread of the store, which ends with what started it.
+//! A thread of the store that ends with its owner.
 
 use std::thread::JoinHandle;
 
 use super::StoreError;
 
-/// A thread. It is waited for when this is dropped.
+/// A thread, joined on drop.
 #[derive(Debug)]
 pub(super) struct Worker {
     what: &'static str,
@@ -12,10 +12,10 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// `what` it is in messages: "watcher thread".
+    /// Starts a thread. `what` names it in messages: "watcher thread".
     ///
     /// # Errors
-    /// `Io`: the system has no thread.
+    /// `Io` if the system has no thread.
     pub fn start(
         name: &str,
         what: &'static str,
@@ -28,7 +28,7 @@ impl Worker {
         })
     }
 
-    /// Lets it end by itself.
+    /// Lets the thread end by itself.
     pub fn detach(mut self) {
         self.thread = None;
     }
@@ -36,7 +36,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // What it runs may drop the last handle of the store; a thread cannot wait for itself.
+        // The thread may itself drop the last handle of the store; a thread cannot join itself.
         if let Some(thread) = self
             .thread
             .take()

@@ -1,14 +1,16 @@
-//! The one writer thread of a store: group commit, and the failure of one job kept from the others.
+//! The one writer thread of a store: group commit, with failures isolated per job.
 //!
-//! The thread takes the queued jobs, runs them in one transaction, commits, and tells each job. While it commits, new jobs queue
-//! up and share the next commit. When a batch of several jobs fails, each runs again in a transaction of its own, so only the
-//! guilty one fails.
+//! The thread takes the queued jobs, runs them in one transaction, commits, and completes each job.
+//! While it commits, new jobs queue up and share the next commit. If a batch of several jobs fails,
+//! each runs again in a transaction of its own, so only the faulty one fails.
 //!
-//! A writer that is alone is its own committer: while nobody else writes, a thread that waits for its write anyway ([`WriteJob::commit_inline`]) runs and
-//! commits it itself, which saves two changes of threads. What comes meanwhile is queued for the thread, as ever.
+//! A writer that is alone commits inline: while there is no other writer, a thread that waits for
+//! its write anyway ([`WriteJob::commit_inline`]) runs and commits it itself, which saves two
+//! thread switches. Jobs submitted meanwhile are queued for the writer thread as usual.
 //!
-//! One thread, and not each writer for itself, as LMDB lets one write at a time: writers that commit themselves sync once each, however
-//! many they are. Measured with 16 of them, 3,000 durable puts a second; queued to one thread, 12,000 to 15,000.
+//! One thread, and not each writer for itself, since LMDB allows one write transaction at a time:
+//! writers that commit themselves sync once each, however many they are. Measured with 16 of them,
+//! 3,000 durable puts a second; queued to one thread, 12,000 to 15,000.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,48 +26,51 @@ use super::worker::Worker;
 use super::{BatchHook, StoreError, Write, WriteJob};
 use crate::model::api::CommitInline;
 
-/// Jobs of one transaction. Measured, puts a second in commits of 10, 100 and 1,000: 17,600, 38,000, 57,000. The first waits for the last.
+/// The most jobs of one transaction. Measured puts a second in commits of 10, 100 and 1,000:
+/// 17,600, 38,000, 57,000. The first job waits for the last.
 const BATCH_JOBS_MAX: usize = 2048;
 
-/// A transaction that holds this much takes no further job, or less where memory is short: its pages and its record are in memory until
-/// they are written.
+/// A transaction that holds this much takes no further job; less if memory is short. Its pages and
+/// its record are in memory until they are written.
 const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Of the memory limit that is the most.
+/// The part of the memory limit that a transaction may hold.
 const LIMIT_PARTS: u64 = 32;
 
-/// How long the start of a batch waits for the submitters of the last batch, who were all told at once and come back one after the other,
-/// beside those who queued meanwhile: without the second, eight writers settle into two groups of four that take turns, with twice the
+/// The longest wait of a batch's start for the submitters of the last batch, which were all
+/// completed at once and return one after the other, and for as many jobs as were queued meanwhile.
+/// Without the latter, eight writers settle into two groups of four that take turns, with twice the
 /// commits. Well below the time of a sync, and never waited for a single writer.
 const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
 
-/// After a commit on its submitter's thread that took longer, there is none for a while. The disk is slow, and two changes of threads are
-/// nothing to it; or the processors are busy, and this thread, which may have a real-time priority, gets there first: with 20 others at
-/// work, about twice as many puts a second in single runs.
+/// The longest inline commit: after a longer one there is none for a while. Either the disk is slow, and
+/// two thread switches do not matter; or the processors are busy, and the writer thread, which may
+/// have a real-time priority, is scheduled first: with 20 other busy threads, about twice as many
+/// puts a second in single runs.
 const LEAD_TIME_MAX: Duration = Duration::from_millis(1);
 const LEAD_PAUSE: Duration = Duration::from_millis(200);
 
-/// A write transaction that can be told what it is.
+/// A write transaction that can be marked as a removal.
 pub(super) trait Transaction: Write {
-    /// Whether all that is done in it are removals, see [`WriteJob::is_removal`].
+    /// Sets whether the transaction consists of removals only, see [`WriteJob::is_removal`].
     fn set_removal(&mut self, is_removal: bool);
 }
 
-/// What runs inside a transaction; may run several times, each time in a fresh one.
+/// The body of a transaction; may run several times, each time in a fresh one.
 pub(super) type Body<'a> = dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError> + 'a;
 
-/// A store as its writer thread sees it.
+/// The interface of a store to its writer thread.
 pub(super) trait Backend: Send + Sync + 'static {
-    /// Runs `body` in a transaction and commits it. On an error nothing has changed.
+    /// Runs `body` in a transaction and commits it. After an error nothing has changed.
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError>;
 
-    /// Called on the writer thread before anything else.
+    /// Prepares the writer thread. Called on it before anything else.
     fn on_thread_start(&self);
 
-    /// Whether this thread holds nothing that a transaction on it would wait for.
+    /// True if this thread holds nothing that a transaction on it would wait for.
     fn is_free_here(&self) -> bool;
 }
 
-/// The queue and its thread.
+/// The job queue and its thread.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     backend: Arc<dyn Backend>,
@@ -92,7 +97,8 @@ impl Writer {
         })
     }
 
-    /// Queues a job; or runs it, see [`WriteJob::commit_inline`]. After [`Writer::close`] the job fails at once, on the calling thread.
+    /// Queues a job, or runs it, see [`WriteJob::commit_inline`]. After [`Writer::close`] the job
+    /// fails at once, on the calling thread.
     pub fn submit(&self, job: Box<dyn WriteJob>) {
         let mut queue = self.shared.queue.lock();
         if queue.closed {
@@ -109,7 +115,7 @@ impl Writer {
             drop(queue);
             let _leader = Leader(&self.shared, Instant::now());
             let mut jobs = VecDeque::from([job]);
-            // What the job's end submits is queued, as there is a leader: no recursion.
+            // Jobs that this job's end submits are queued, since there is a leader: no recursion.
             return match inline {
                 CommitInline::Here => self.shared.commit_all(&*self.backend, jobs),
                 CommitInline::Within(run) => run(&mut || {
@@ -119,20 +125,20 @@ impl Writer {
             };
         }
         queue.jobs.push_back(job);
-        // Equal, not more: one call wakes the thread, the submitters after it are spared theirs.
+        // Equal, not more: one call wakes the thread, and later submitters are spared theirs.
         if queue.jobs.len() == queue.wake_at {
             self.shared.ready.notify_one();
         }
     }
 
-    /// Only the first hook counts.
+    /// Sets the hook. Only the first call counts.
     pub fn set_hook(&self, hook: Arc<dyn BatchHook>) {
         if self.shared.hook.set(hook).is_err() {
             log::error!("the store has a hook already; the second one is not used");
         }
     }
 
-    /// Lets queued jobs end, ends the thread.
+    /// Runs the queued jobs and ends the thread.
     pub fn close(&self) {
         let is_leader = {
             let mut queue = self.shared.queue.lock();
@@ -141,7 +147,8 @@ impl Writer {
             queue.leader == Some(std::thread::current().id())
         };
         let thread = self.thread.lock().take();
-        // A job that drops the last handle of the store closes it from the thread that commits, which cannot wait for itself.
+        // A job that drops the last handle of the store closes it from the committing thread, which
+        // cannot join itself.
         if is_leader {
             thread.into_iter().for_each(Worker::detach);
         }
@@ -159,27 +166,29 @@ struct Shared {
 struct Queue {
     jobs: VecDeque<Box<dyn WriteJob>>,
     closed: bool,
-    /// The thread sleeps and wants to be woken when so many jobs are queued; 0 while it is awake, or another leads.
+    /// The number of queued jobs at which the sleeping thread is to be woken; 0 while it is awake,
+    /// or while another thread commits inline.
     wake_at: usize,
-    /// Who commits in its place.
+    /// The thread that commits inline.
     leader: Option<ThreadId>,
-    /// Jobs of the last batch.
+    /// The number of jobs of the last batch.
     last_batch: usize,
-    /// Jobs that were queued when it was committed, before its submitters were told.
+    /// The number of jobs queued at the last commit, before its submitters were completed.
     waited: usize,
-    /// Nobody leads before.
+    /// The time before which there is no inline commit.
     lead_after: Option<Instant>,
 }
 
 impl Queue {
-    /// Whether nobody commits, nobody is expected to share a commit with, as after a batch of several, and leading is quick.
+    /// True if no thread commits, no other writer is expected to share the commit (as after a batch
+    /// of several), and inline commits are quick.
     fn is_idle(&self) -> bool {
         let is_pause = self.lead_after.is_some_and(|after| Instant::now() < after);
         self.wake_at == 1 && self.last_batch <= 1 && self.jobs.is_empty() && !is_pause
     }
 }
 
-/// The end of a thread's time as the leader.
+/// A guard for the time of an inline commit.
 struct Leader<'s>(&'s Shared, Instant);
 
 impl Drop for Leader<'_> {
@@ -191,7 +200,7 @@ impl Drop for Leader<'_> {
         if now - *begun > LEAD_TIME_MAX {
             queue.lead_after = Some(now + LEAD_PAUSE);
         }
-        // What came meanwhile is the thread's.
+        // Jobs queued meanwhile belong to the writer thread.
         if queue.closed || !queue.jobs.is_empty() {
             shared.ready.notify_one();
         } else {
@@ -208,11 +217,11 @@ impl Shared {
         }
     }
 
-    /// Waits for jobs; `None` when there will be no more.
+    /// Waits for jobs; returns `None` if there will be no more.
     fn next_batch(&self) -> Option<VecDeque<Box<dyn WriteJob>>> {
         let mut queue = self.queue.lock();
         while queue.jobs.is_empty() || queue.leader.is_some() {
-            // Asked only when the queue is empty: what was queued before the end still runs.
+            // Checked only if the queue is empty: jobs queued before the end still run.
             if queue.closed && queue.leader.is_none() {
                 return None;
             }
@@ -226,8 +235,8 @@ impl Shared {
         Some(queue.jobs.drain(..count).collect())
     }
 
-    /// Gives the submitters of the last batch a moment to come back. Asleep, not yielding: this thread may have a real-time priority,
-    /// and would keep them from their CPU.
+    /// Waits a moment for the submitters of the last batch. Sleeps instead of yielding: this thread
+    /// may have a real-time priority and would keep them from their CPU.
     fn gather(&self, queue: &mut MutexGuard<'_, Queue>) {
         let wanted = queue.last_batch + queue.waited;
         let deadline = Instant::now() + GATHER_TIME_MAX;
@@ -250,8 +259,11 @@ impl Shared {
                 queue.waited = queue.jobs.len();
             }
             match outcome {
-                // One at least, or this loop would never end.
-                Ok(()) => jobs.drain(..ran.max(1)).for_each(|job| tell(job, Ok(()))),
+                Ok(()) => {
+                    // A job that did not run must never be acknowledged.
+                    assert!(ran > 0, "a transaction without a job");
+                    jobs.drain(..ran).for_each(|job| tell(job, Ok(())));
+                }
                 Err(error) if jobs.len() == 1 => {
                     jobs.drain(..).for_each(|job| tell(job, Err(error.clone())))
                 }
@@ -270,7 +282,7 @@ impl Shared {
         }
     }
 
-    /// One transaction of as many of the first jobs as fit; `ran` is how many.
+    /// Runs as many of the first jobs as fit in one transaction; `ran` is their count.
     fn transact(
         &self,
         backend: &dyn Backend,
@@ -279,7 +291,7 @@ impl Shared {
     ) -> Result<(), StoreError> {
         let hook = self.hook.get();
         backend.transact(&mut |batch| {
-            // The body runs again on a larger map; what was counted before is void.
+            // The body runs again on a larger map, so the earlier count is void.
             *ran = 0;
             if let Some(hook) = hook {
                 guarded(|| {
@@ -290,26 +302,27 @@ impl Shared {
             for job in jobs.iter_mut() {
                 guarded(|| job.run(batch))?;
                 *ran += 1;
-                // Asked after the job, not before: one that is larger than a whole batch has to run too.
+                // Checked after the job, not before: a job that is larger than a whole batch has to
+                // run too.
                 if batch.held_bytes() > part_of_limit(BATCH_BYTES_MAX, LIMIT_PARTS) {
                     break;
                 }
             }
-            // The allocator keeps what a large commit frees.
+            // The allocator keeps the memory that a large commit frees.
             if batch.held_bytes() > BURST_BYTES {
                 heap::after_burst();
             }
-            // One job that adds makes it all an addition. On a full disk that is refused; each job runs alone then, and the
-            // removals go through.
+            // One job that adds makes the whole batch an addition. A full disk refuses that; each
+            // job then runs alone, and the removals succeed.
             batch.set_removal(jobs.iter().take(*ran).all(|job| job.is_removal()));
             hook.map_or(Ok(()), |hook| guarded(|| hook.finish(batch)))
         })
     }
 }
 
-/// Makes a panic in `call` an error: the writer thread must outlive a faulty job.
+/// Turns a panic in `call` into an error: the writer thread must outlive a faulty job.
 fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
-    // What it left half done is in its transaction, which is abandoned.
+    // Its half-done changes are in the transaction, which is abandoned.
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|_| Err(StoreError::Io("a write panicked".to_owned())))
 }

@@ -1,7 +1,7 @@
 
-# Failures of the session, told after the command: those too that close() alone heard of, which no shell looks at.
-# A mount is asked by another process: it may be stopped. So this one does not look for the program either, for which bash asks the working
-# directory.
+# Reports the session's failures after each command, also those that only close() returned, which no shell checks.
+# Another process reads the mounts, as one may be stopped. For the same reason the program's path is looked up once: bash would search the
+# working directory.
 __ddbfs_program=$(type -P ddbfs) __ddbfs_told=
 
 __ddbfs_tell() {
@@ -13,7 +13,7 @@ __ddbfs_tell() {
   return "$status"
 }
 
-# Names of tables for the commands that take one.
+# Completes table names for the commands that take one.
 __ddbfs_command() {
   _ddbfs "$@"
   local at=2
@@ -28,14 +28,15 @@ __ddbfs_command() {
 }
 complete -F __ddbfs_command -o nosort -o bashdefault -o default ddbfs
 
-# What no listing shows: query/ and its like, clauses, values, results. What is not of a mount is for what completed it before.
+# Completes names that no listing shows: query/ and similar directories, clauses, values, results. Outside of mounts the previous completion
+# function is used.
 declare -gA __ddbfs_before
 
 __ddbfs_path() {
   local found program=${1##*/} spec
   COMPREPLY=()
   found=$("$__ddbfs_program" shell --line "${COMP_LINE:0:COMP_POINT}" --breaks "$COMP_WORDBREAKS" 2> /dev/null)
-  # A mount that does not answer: nobody else is to look there.
+  # The mount does not answer: no other completion may access it.
   [[ $? -eq 1 ]] && compopt +o bashdefault +o default && return
   if [[ -n $found ]]; then
     mapfile -t COMPREPLY <<< "$found"
@@ -44,7 +45,7 @@ __ddbfs_path() {
     return 0
   fi
   if [[ ${__ddbfs_before[$program]-none} == none ]]; then
-    # bash-completion reads what it knows of a program when that is first asked for.
+    # bash-completion loads a program's completions at its first use.
     __ddbfs_before[$program]=
     spec=$(complete -p -D 2> /dev/null)
     if [[ $spec == *' -F '* ]]; then
@@ -56,7 +57,7 @@ __ddbfs_path() {
   [[ -n ${__ddbfs_before[$program]} ]] && "${__ddbfs_before[$program]}" "$@"
 }
 
-# Has a program's words completed as those of a mount first.
+# Completes a program's words as names in a mount first.
 __ddbfs_complete() {
   local spec function
   spec=$(complete -p -- "$1" 2> /dev/null)
@@ -72,7 +73,7 @@ __ddbfs_complete() {
   esac
 }
 
-# Once, at the first prompt: whatever else the shell begins with has set its completions by then.
+# Once, at the first prompt: all other startup files have set their completions by then.
 __ddbfs_begin() {
   local status=$? program
   for program in cat ls jq head tail less more wc grep sort cut diff cd find vi vim nano; do

@@ -1,6 +1,6 @@
 
-# Failures of the session, told after the command: those too that close() alone heard of, which no shell looks at.
-# A mount is asked by another process: it may be stopped.
+# Reports the session's failures after each command, also those that only close() returned, which no shell checks.
+# Another process reads the mounts, as one may be stopped.
 typeset -g __ddbfs_told=
 
 __ddbfs_tell() {
@@ -10,24 +10,24 @@ __ddbfs_tell() {
   fi
   return $code
 }
-# What is looked for while a command is typed is no failure of it.
+# Failed lookups while a command is typed are not its failures.
 __ddbfs_begin() { __ddbfs_tell --quiet }
 
 __ddbfs_tell --quiet
 (( ${precmd_functions[(I)__ddbfs_tell]} )) || precmd_functions=(__ddbfs_tell $precmd_functions)
 (( ${preexec_functions[(I)__ddbfs_begin]} )) || preexec_functions=($preexec_functions __ddbfs_begin)
 
-# Names of tables for the commands that take one.
+# Completes table names for the commands that take one.
 __ddbfs_tables() {
   local -a names=(${(f)"$(ddbfs shell --tables 2> /dev/null)"})
   compadd -a names
 }
 
-# What no listing shows: query/ and its like, clauses, values, results. Before every other way to complete a word.
+# Completes names that no listing shows: query/ and similar directories, clauses, values, results. Before all other completions.
 __ddbfs_path() {
   local found
   found=$(ddbfs shell --complete "${(Q)IPREFIX}${(Q)PREFIX}" 2> /dev/null)
-  # A mount that does not answer: nobody else is to look there.
+  # The mount does not answer: no other completion may access it.
   (( $? == 1 )) && return 0
   [[ -n $found ]] || return 1
   local -a names=(${(f)found})

@@ -1,4 +1,4 @@
-//! Which mount is looked at, and whether anybody answers there.
+//! The choice of the mount, and the check that it answers.
 
 use std::io::{self, ErrorKind};
 
@@ -6,14 +6,14 @@ use crate::cli::prelude::*;
 use crate::cli::reader::{Reader, VERSION, is_dead, read_within, user};
 use crate::fuse::{self, Listed};
 
-/// How long a mount may take to say its version.
+/// The time that a mount may take to return its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A mount's files.
 pub struct Files {
     pub root: PathBuf,
     reader: Reader,
-    /// For ever, when the mount does not answer.
+    /// True to wait forever if the mount does not answer.
     pub waits: bool,
 }
 
@@ -29,15 +29,15 @@ impl Files {
         })
     }
 
-    /// The text of a file, or the names of the directories in a directory, a line each.
+    /// Returns the text of a file, or the names of the directories in a directory, a line each.
     ///
     /// # Errors
-    /// `TimedOut` when the mount does not answer; those of reading.
+    /// `TimedOut` if the mount does not answer; any error of the read.
     pub fn text(&mut self, path: &str) -> io::Result<String> {
         self.reader.ask(&self.root.join(path))?;
         loop {
             match self.reader.answer(PATIENCE) {
-                // What takes long is another thing than a mount that does not answer.
+                // A slow read is not the same as a mount that does not answer.
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
                     if !self.waits {
                         self.answers()?;
@@ -48,13 +48,13 @@ impl Files {
         }
     }
 
-    /// Asked by another process, as the reader waits for something else.
+    /// Checks that the mount answers, by another process, as the reader waits for its file.
     fn answers(&self) -> io::Result<()> {
         read_within(&self.root.join(VERSION), PATIENCE).map(drop)
     }
 }
 
-/// The mount at or above `wanted`, else the only one of this user.
+/// Returns the mount at or above `wanted`, or the only one of this user.
 pub fn mount(wanted: Option<&Path>) -> Result<Files, CliError> {
     let listed = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let found = match wanted {
@@ -74,7 +74,8 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
             .map(Path::to_path_buf)
     };
     let plain = std::path::absolute(path).ok();
-    // Following symlinks may wait for a mount that does not answer; a mount's own path need not be followed.
+    // Resolving symlinks may wait for a mount that does not answer; a mount's own path needs no
+    // resolving.
     if let Some(found) = plain.as_deref().and_then(above) {
         return Ok(found);
     }
@@ -95,7 +96,7 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
     }
 }
 
-/// The one mount that this user made or may enter.
+/// Returns the only mount that this user made or may enter.
 fn only(listed: &[Listed], user: u32) -> Result<PathBuf, CliError> {
     let open: Vec<&Listed> = listed
         .iter()
@@ -125,7 +126,7 @@ fn hint(mounts: &[&Listed]) -> String {
     format!("; choose one of:{}", lines.concat())
 }
 
-/// What a person is told of a mount that cannot be read.
+/// Returns the message for a mount that cannot be read.
 pub fn refused(root: &Path, error: io::Error) -> CliError {
     let shown = root.display();
     if is_dead(&error) {

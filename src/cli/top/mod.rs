@@ -1,5 +1,5 @@
-//! `ddbfs top`: a live look at a mount from its own files, in a terminal or once as text. A thread reads the mount, which may take as long as
-//! it likes; this one draws and hears of keys at once.
+//! `ddbfs top`: a live view of a mount from its own files, in a terminal or once as text. A thread
+//! reads the mount, which may take any time; the main thread draws and handles keys at once.
 //!
 //! ```text
 //! find.rs     which mount, and does it answer      state.rs   rows, order, filter, choice; what keys do
@@ -34,25 +34,25 @@ use state::{Sort, State, Then};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Keys: q or Ctrl-C leaves; up and down, or k and j, choose; u r w t l n sort; / filters, Enter keeps the filter and Esc takes it away;
-m takes the last minute, hour or day for partitions and keys.
+Keys: q or Ctrl-C quits; up and down, or k and j, choose; u r w t l n sort; / filters, Enter keeps the filter and Esc clears it;
+m switches partitions and keys between the last minute, hour and day.
 
-Reading is free: nothing that is looked at is charged, throttled or counted.
+Its reads are free: they are neither charged, throttled nor counted.
 
 Examples:
   ddbfs top
   ddbfs top mnt --interval 0.5 --sort throttles
-  ddbfs top mnt --once | awk '$1 == \"key\"'      hot keys of every table and index that was asked for anything")]
+  ddbfs top mnt --once | awk '$1 == \"key\"'      hot keys of every table and index with requests")]
 pub struct TopArgs {
-    /// The mount, or a path in it; left out: the only one of this user
+    /// The mount, or a path in it; by default the only one of this user
     mount: Option<PathBuf>,
-    /// Seconds between two looks
+    /// Seconds between two updates
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     interval: Duration,
-    /// Print one look at the window as aligned text, and end; also when standard output is no terminal
+    /// Print the window once as aligned text and exit; also if standard output is not a terminal
     #[arg(long)]
     once: bool,
-    /// What is shown first
+    /// The order of the rows
     #[arg(long, value_enum, default_value_t)]
     sort: Sort,
     /// Only tables and indexes with this in their paths
@@ -100,7 +100,7 @@ fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
     state.see(read::all(&mut files).map_err(failed)?, None);
     let shown = state.shown();
     let mut details: Vec<Details> = Vec::new();
-    // Those of a local index are its table's.
+    // The details of a local index are its table's.
     let asked = shown.iter().filter(|row| {
         row.reading.kind != read::Kind::Local && row.reading.since_start != Units::default()
     });
@@ -116,26 +116,28 @@ fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
     }
 }
 
-/// How long a key may wait to be heard, at most.
+/// The longest time until a key is handled.
 const POLL: Duration = Duration::from_millis(50);
-/// How often is looked whether the terminal still is one.
+/// The time between two checks that the terminal is still open.
 const WATCH: Duration = Duration::from_millis(500);
-/// Without anything new for so many intervals, the mount is said not to answer.
+/// The number of intervals without an update after which the screen says that the mount does not
+/// answer.
 const INTERVALS_SILENT: u32 = 3;
-/// Of the time that passes, reading takes a fifth at most: the partitions of a large table are counted for it.
+/// The pause after a read, in multiples of its duration: reading takes at most a fifth of the time,
+/// as the mount counts the partitions of a large table for it.
 const PAUSE_OF_READING: u32 = 4;
 
-/// What the reading thread sends.
+/// A message of the reading thread.
 enum Seen {
     Tables(Readings, Instant),
     Details(Details),
     Failed(String),
 }
 
-/// Of which table or index details are wanted, if of any.
+/// The table or index to read details of, if any.
 type Wanted = Option<(String, Window)>;
 
-/// Shows a mount until it is left.
+/// Shows a mount until the user quits.
 pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outcome, CliError> {
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -144,7 +146,7 @@ pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outco
     }
     let (ask, wanted) = channel();
     let (send, seen) = channel();
-    // Silence is told of, and left to the person.
+    // A silent mount is shown as such; the user decides whether to quit.
     files.waits = true;
     std::thread::spawn(move || read_on(&mut files, interval, &wanted, &send));
     std::thread::spawn(end_with_terminal);
@@ -163,7 +165,8 @@ pub fn watch(mut files: Files, state: State, interval: Duration) -> Result<Outco
     ended.map(|()| Outcome::Done)
 }
 
-/// Waiting for a key never ends on a terminal that was closed, and takes all of a processor.
+/// Ends the process with its terminal. On a closed terminal the wait for a key never ends, and
+/// takes all of a processor.
 fn end_with_terminal() {
     loop {
         end_if_closed();
@@ -171,14 +174,14 @@ fn end_with_terminal() {
     }
 }
 
-/// A terminal that was closed can neither be given back nor told anything; trying to is a panic.
+/// Ends the process if its terminal is closed: restoring it or printing to it would panic.
 fn end_if_closed() {
     if !io::stdout().is_terminal() {
         std::process::exit(1);
     }
 }
 
-/// The terminal while it is ours; given back when dropped. A panic gives it back too.
+/// The terminal in raw mode; restored on drop. A panic restores it too.
 struct Screen(DefaultTerminal);
 
 impl Screen {
@@ -200,9 +203,9 @@ struct Live {
     ask: Sender<Wanted>,
     asked: Wanted,
     seen: Receiver<Seen>,
-    /// When the tables that are shown were read.
+    /// The time at which the shown tables were read.
     last: Option<Instant>,
-    /// When anything came.
+    /// The time of the last message.
     newest: Instant,
     interval: Duration,
 }
@@ -237,7 +240,7 @@ impl Live {
         }
     }
 
-    /// Takes what was read meanwhile; is there anything new to show?
+    /// Takes the messages of the reading thread; returns true if there is anything new to show.
     fn take(&mut self) -> Result<bool, CliError> {
         let mut is_new = false;
         loop {
@@ -267,7 +270,7 @@ impl Live {
         }
     }
 
-    /// Says so, and for how long, when nothing comes.
+    /// Sets the message that the mount is silent, with the time; returns true if it changed.
     fn told_silence(&mut self) -> bool {
         let silence = self.newest.elapsed();
         let told = format!("no answer for {} seconds", silence.as_secs());
@@ -285,14 +288,14 @@ impl Live {
             .chosen()
             .map(|row| (row.reading.path.clone(), self.state.window));
         if wanted != self.asked {
-            // Nobody hears when the thread has ended, which the next take() finds.
+            // A send fails if the thread has ended, which the next `take` reports.
             let _ = self.ask.send(wanted.clone());
             self.asked = wanted;
         }
     }
 }
 
-/// Reads tables each interval, and details also when others are wanted; until nobody listens.
+/// Reads tables at each interval, and details also when others are wanted; ends with the receiver.
 fn read_on(files: &mut Files, interval: Duration, wanted: &Receiver<Wanted>, seen: &Sender<Seen>) {
     let mut of: Wanted = None;
     loop {
@@ -304,7 +307,7 @@ fn read_on(files: &mut Files, interval: Duration, wanted: &Receiver<Wanted>, see
         loop {
             match wanted.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(newest) => {
-                    // Only the last of several that came meanwhile.
+                    // Only the last of several requests.
                     of = wanted.try_iter().last().unwrap_or(newest);
                     let began = Instant::now();
                     if seen_details(files, of.as_ref(), seen).is_err() {
@@ -327,7 +330,7 @@ fn tables(files: &mut Files) -> Seen {
     }
 }
 
-/// An error when nobody listens.
+/// Reads and sends details. Fails if the receiver is gone.
 fn seen_details(
     files: &mut Files,
     of: Option<&(String, Window)>,
@@ -338,7 +341,7 @@ fn seen_details(
     };
     match read::details(files, path, *window) {
         Ok(details) => seen.send(Seen::Details(details)).map_err(drop),
-        // The next look at the tables tells of it.
+        // The next read of the tables reports it.
         Err(_) => Ok(()),
     }
 }

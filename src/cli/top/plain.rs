@@ -1,5 +1,5 @@
-//! Figures as a person reads them; and a look as aligned text, for scripts: a line begins with what it tells of, and has no blanks but
-//! between its columns. Without a figure there is `-`.
+//! Formats of figures for people, and a view as aligned text for scripts: a line begins with its
+//! kind, and has blanks only between its columns. A missing figure is `-`.
 
 use indicatif::BinaryBytes;
 use ratatui::text::Span;
@@ -52,10 +52,11 @@ const OF_SPENT: [&str; 6] = [
     "write_units",
 ];
 
-/// Keys of a table or index that are told of.
+/// The most keys of a table or index that are printed.
 const KEYS_MAX: usize = 10;
 
-/// Tables and indexes, then partitions and hot keys of those that there are details of; at the end what a service elsewhere was paid.
+/// Formats tables and indexes, then partitions and hot keys of those with details, then the
+/// spending on a remote service.
 pub fn text(rows: &[&Row], details: &[Details], spent: Option<&Spending>) -> String {
     let paid = spent.map(|spent| (&OF_SPENT[..], vec![spending(spent)]));
     let tables: [(&[&str], Vec<Vec<String>>); 3] = [
@@ -140,7 +141,8 @@ fn keys(details: &Details) -> impl Iterator<Item = Vec<String>> {
         })
 }
 
-/// Lines below their columns: figures to the right, words to the left, nothing behind the last.
+/// Aligns lines below their column names: figures to the right, words to the left, nothing after
+/// the last.
 fn aligned(columns: &[&str], lines: &[Vec<String>]) -> String {
     let head: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&head).chain(lines).collect();
@@ -161,7 +163,7 @@ fn aligned(columns: &[&str], lines: &[Vec<String>]) -> String {
     out
 }
 
-/// How wide a column is, and whether it holds figures.
+/// Returns the width of a column, and true if it holds figures.
 fn shape(lines: &[&Vec<String>], place: usize) -> (usize, bool) {
     let cells = lines.iter().filter_map(|line| line.get(place));
     let width = cells
@@ -177,10 +179,10 @@ fn shape(lines: &[&Vec<String>], place: usize) -> (usize, bool) {
     )
 }
 
-/// What there is no figure for.
+/// The text of a missing figure.
 pub const NONE: &str = "-";
 
-/// Units a second, milliseconds: three digits or more.
+/// Formats units per second or milliseconds, with at least three digits.
 pub fn rate(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
@@ -190,17 +192,17 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// The same of what may not be known.
+/// Formats a figure that may be unknown.
 pub fn maybe(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), rate)
 }
 
-/// What was given in advance, a whole number.
+/// Formats a configured figure, a whole number.
 pub fn given(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), |value| value.to_string())
 }
 
-/// `1.50 KiB`
+/// Formats bytes as `1.50 KiB`.
 pub fn bytes(count: u64) -> String {
     BinaryBytes(count).to_string()
 }
@@ -208,7 +210,8 @@ pub fn bytes(count: u64) -> String {
 /// Eighths of a cell.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// A bar of so much of `width` cells, in eighths; what is more than all is all, and what is not nothing shows.
+/// Draws a bar that fills `fraction` of `width` cells, in eighths: at most all of them, and at
+/// least an eighth if `fraction` is above 0.
 pub fn bar(fraction: f64, width: u16) -> String {
     let whole = f64::from(width) * 8.0;
     let least = if fraction > 0.0 { 1.0 } else { 0.0 };

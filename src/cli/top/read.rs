@@ -1,5 +1,6 @@
-//! What the files of a mount say of its tables: `T/capacity.json` of each, and of a chosen table or index `partitions/heat.tsv` and
-//! `partitions/hot.tsv`. Columns are found by their names, as others may come. Nothing here is counted or charged by the mount.
+//! Parsers of a mount's files about its tables: `T/capacity.json` of each, and
+//! `partitions/heat.tsv` and `partitions/hot.tsv` of a chosen table or index. Columns are found by
+//! their names, as others may be added. The mount neither counts nor charges these reads.
 
 use std::io::{self, ErrorKind};
 
@@ -10,7 +11,7 @@ use super::find::Files;
 use crate::cli::reader::is_dead;
 use crate::model::layout::Window;
 
-/// What a table or index is.
+/// The kind of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Kind {
     #[serde(rename = "table")]
@@ -22,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As in the mount's files.
+    /// Returns the name in the mount's files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -40,7 +41,7 @@ pub struct Latency {
     pub worst_ms: f64,
 }
 
-/// What was asked for: capacity units, and requests that were throttled.
+/// Requested load: capacity units, and throttled requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 pub struct Units {
     #[serde(rename = "read_units")]
@@ -58,39 +59,40 @@ impl Units {
     }
 }
 
-/// Units read and written a second.
+/// Units read and written per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Provisioned {
     pub read: f64,
     pub write: f64,
 }
 
-/// A table or index at one moment. The load of a table has that of its local indexes, which take its units.
+/// A table or index at one moment. The load of a table includes that of its local indexes, which
+/// consume its units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// Below the mount: `Orders`, `Orders/gsi/by-status`.
+    /// The path below the mount: `Orders`, `Orders/gsi/by-status`.
     pub path: String,
     pub kind: Kind,
-    /// `None` on demand, and of a local index.
+    /// `None` for on-demand billing, and for a local index.
     pub provisioned: Option<Provisioned>,
     pub since_start: Units,
-    /// Of each window, in the order of [`Window::ALL`].
+    /// The load of each window, in the order of [`Window::ALL`].
     windows: [Units; 3],
     pub items: u64,
-    /// With the overhead of each item.
+    /// Bytes with the overhead of each item.
     pub bytes: u64,
-    /// Since the start and of the last two minutes; of tables.
+    /// The latency since the start and over the last two minutes; of tables only.
     pub latency: Option<(Latency, Latency)>,
 }
 
 impl Reading {
-    /// What was asked for over a window.
+    /// Returns the load of a window.
     pub fn within(&self, window: Window) -> Units {
         self.windows[window as usize]
     }
 }
 
-/// The tables of a mount, and the first of those whose file failed, with why.
+/// The tables of a mount, and the first table with an unreadable file and its error.
 #[derive(Debug, Default, PartialEq)]
 pub struct Readings {
     pub sources: Vec<Reading>,
@@ -98,7 +100,7 @@ pub struct Readings {
     pub spent: Option<Spending>,
 }
 
-/// What a mount of a service elsewhere spent, and what it may spend: `.ddb/capacity.json`.
+/// The spending and budget of a remote mount: `.ddb/capacity.json`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Spending {
     pub currency: String,
@@ -116,7 +118,7 @@ pub struct Budget {
 }
 
 impl Spending {
-    /// `spent 0.0125 of 2 USD`
+    /// Formats as `spent 0.0125 of 2 USD`.
     pub fn told(&self) -> String {
         let most = self
             .limits
@@ -127,9 +129,13 @@ impl Spending {
     }
 }
 
-/// From the text of `.ddb/capacity.json`; `None` of a mount that spends nothing.
-pub fn spending(text: &str) -> Option<Spending> {
-    serde_json::from_str(text).ok()
+/// Parses `.ddb/capacity.json`; `None` for a mount that spends nothing.
+pub fn spending(text: &str) -> serde_json::Result<Option<Spending>> {
+    let file: Value = serde_json::from_str(text)?;
+    if file["limits"].is_null() {
+        return Ok(None);
+    }
+    serde_json::from_value(file).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -148,7 +154,7 @@ struct LatencyEntry {
 struct SourceEntry {
     name: String,
     kind: Kind,
-    /// An object where units are given in advance, else words.
+    /// An object for provisioned units, otherwise a text.
     billing: Value,
     items: u64,
     billed_bytes: u64,
@@ -158,7 +164,7 @@ struct SourceEntry {
     last_day: Units,
 }
 
-/// A table and its indexes, from the text of its `capacity.json`.
+/// Parses a table and its indexes from its `capacity.json`.
 pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
     let file: CapacityFile = serde_json::from_str(text)?;
     let mut readings: Vec<Reading> = file
@@ -212,12 +218,12 @@ fn provisioned(billing: &Value) -> Option<Provisioned> {
     })
 }
 
-/// All tables of the mount; those that go meanwhile are left out.
+/// Reads all tables of the mount; those deleted meanwhile are omitted.
 ///
 /// # Errors
 /// The mount itself cannot be read.
 pub fn all(mount: &mut Files) -> io::Result<Readings> {
-    let spent = spending(&mount.text(".ddb/capacity.json")?);
+    let spent = spending(&mount.text(".ddb/capacity.json")?)?;
     let mut out = Readings {
         spent,
         ..Readings::default()
@@ -247,17 +253,17 @@ fn of_table(mount: &mut Files, table: &str) -> io::Result<Vec<Reading>> {
     Ok(capacity(table, &text)?)
 }
 
-/// The table went, or is no table yet.
+/// True if the table was deleted, or is being created.
 fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESTALE)
 }
 
-/// No daemon behind the mount any more, or one that does not answer.
+/// True if the mount's process is gone or does not answer.
 fn is_of_mount(error: &io::Error) -> bool {
     is_dead(error) || error.kind() == ErrorKind::TimedOut
 }
 
-/// `heat.tsv` of the last minute, `heat.hour.tsv`, `heat.day.tsv`.
+/// Returns `heat.tsv` for the last minute, `heat.hour.tsv`, `heat.day.tsv`.
 fn file(stem: &str, window: Window) -> String {
     match window {
         Window::Minute => format!("{stem}.tsv"),
@@ -269,9 +275,9 @@ fn file(stem: &str, window: Window) -> String {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partition {
     pub name: String,
-    /// Of its limits over the window, 100 for all.
+    /// Percent of its limits over the window.
     pub percent: f64,
-    /// The same in the busiest second of the window.
+    /// Percent in the busiest second of the window.
     pub busiest_percent: f64,
     pub read_per_second: f64,
     pub write_per_second: f64,
@@ -280,10 +286,10 @@ pub struct Partition {
     pub bytes: u64,
 }
 
-/// One of the keys asked for most.
+/// A key with high load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotKey {
-    /// Its name below `items/`.
+    /// The name below `items/`.
     pub name: String,
     pub partition: String,
     pub read_per_second: f64,
@@ -291,7 +297,7 @@ pub struct HotKey {
     pub throttles: u64,
 }
 
-/// What lies in a table or index, and what is asked of it, over a window.
+/// The partitions and hot keys of a table or index, over a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Details {
     pub path: String,
@@ -299,11 +305,12 @@ pub struct Details {
     pub partitions: Vec<Partition>,
     /// Hottest first.
     pub keys: Vec<HotKey>,
-    /// What a partition holds at most.
+    /// The most bytes of a partition.
     pub bytes_max: Option<u64>,
 }
 
-/// The details of one of the mount's tables and indexes; none of one that went. A local index lies in its table's partitions.
+/// Reads the details of a table or index; empty if it was deleted. A local index lies in its
+/// table's partitions.
 ///
 /// # Errors
 /// The mount cannot be read.
@@ -331,7 +338,7 @@ pub fn details(mount: &mut Files, path: &str, window: Window) -> io::Result<Deta
     })
 }
 
-/// From the text of `heat.tsv`.
+/// Parses `heat.tsv`.
 pub fn partitions(text: &str) -> Vec<Partition> {
     lines(text)
         .map(|line| Partition {
@@ -347,7 +354,7 @@ pub fn partitions(text: &str) -> Vec<Partition> {
         .collect()
 }
 
-/// From the text of `hot.tsv`.
+/// Parses `hot.tsv`.
 pub fn hot_keys(text: &str, window: Window) -> Vec<HotKey> {
     lines(text)
         .map(|line| HotKey {
@@ -360,13 +367,13 @@ pub fn hot_keys(text: &str, window: Window) -> Vec<HotKey> {
         .collect()
 }
 
-/// A line of values separated by tabs, and the one that names them.
+/// A line of values separated by tabs, and the line with their names.
 struct TsvLine<'t> {
     columns: &'t str,
     line: &'t str,
 }
 
-/// The lines below the last comment that names columns.
+/// Returns the lines below the last comment that names columns.
 fn lines(text: &str) -> impl Iterator<Item = TsvLine<'_>> {
     let columns = text
         .lines()
@@ -378,7 +385,8 @@ fn lines(text: &str) -> impl Iterator<Item = TsvLine<'_>> {
 }
 
 impl<'t> TsvLine<'t> {
-    /// Of the first column whose name begins so, as that of `rcu_per_s` does with `rcu`; empty when there is none.
+    /// Returns the value of the first column with this prefix, as `rcu` for `rcu_per_s`; empty if
+    /// there is none.
     fn text(&self, name: &str) -> &'t str {
         let mut columns = self.columns.trim_start_matches('#').split('\t');
         columns

@@ -1,5 +1,5 @@
-//! The state drawn: tables and indexes above, partitions and hot keys of the chosen one below. What does not fit a narrow terminal is
-//! left out, the least telling first.
+//! Drawing of the state: tables and indexes above, partitions and hot keys of the chosen one below.
+//! On a narrow terminal the least informative columns are omitted first.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -11,25 +11,25 @@ use super::plain::{bar, bytes, given, maybe, rate};
 use super::read::{Details, HotKey, Partition};
 use super::state::{Row, SORTS, Sort, State};
 
-/// Beside each other from this width on.
+/// The width from which on the panes are side by side.
 const PANES_WIDTH: u16 = 110;
-/// Below this height there are no details.
+/// The height below which there are no details.
 const DETAILS_HEIGHT: u16 = 12;
 const NAME_WIDTH: u16 = 20;
-/// Of a partition's name.
+/// The width of a partition's name.
 const NUMBER_WIDTH: u16 = 4;
 const BAR_WIDTH: u16 = 8;
 
-/// The column of what a rate is to be held against.
+/// The title of the column that a rate is compared with.
 const PROVISIONED: &str = "of";
 
 /// A column of figures.
 struct Column<T> {
     title: &'static str,
     width: u16,
-    /// What is told by it, first 0; the last go first where there is no room.
+    /// The importance, 0 first; the last columns are omitted first if there is no room.
     rank: u8,
-    /// By which order it is marked.
+    /// The order for which the column is marked.
     sort: Option<Sort>,
     cell: fn(&T) -> Span<'static>,
 }
@@ -183,7 +183,7 @@ const OF_KEYS: [Column<HotKey>; 4] = [
     },
 ];
 
-/// Those that fit beside `other` columns' width, in their order.
+/// Returns the columns that fit beside `other` cells, in their order.
 fn fitting<T>(columns: &'static [Column<T>], width: u16, other: u16) -> Vec<&'static Column<T>> {
     let mut by_rank: Vec<&Column<T>> = columns.iter().collect();
     by_rank.sort_by_key(|column| column.rank);
@@ -208,7 +208,7 @@ fn throttles(count: u64) -> Span<'static> {
     }
 }
 
-/// The end of a path, which tells more than its beginning.
+/// Returns the end of a path, which tells more than its beginning.
 fn tail(path: &str, width: u16) -> String {
     let width = usize::from(width);
     if Span::raw(path).width() <= width {
@@ -222,7 +222,7 @@ fn tail(path: &str, width: u16) -> String {
     format!("…{end}")
 }
 
-/// What columns leave of a width, with a blank before each.
+/// Returns the width that columns leave, with a blank before each.
 fn beside<T>(columns: &[&Column<T>], width: u16) -> u16 {
     columns
         .iter()
@@ -315,10 +315,12 @@ fn help(state: &State) -> Line<'static> {
     .dim()
 }
 
-/// A table of figures behind what `heads` names; the cells of the heads, what the figures are of, and a style make a line.
+/// Makes a table of figures after the columns `heads`. A line is its cells for the heads, the value
+/// with its figures, and a style.
 fn figures<'t, T: 't>(
     heads: Vec<(Span<'static>, Constraint)>,
-    (columns, sort): (&[&Column<T>], Option<Sort>),
+    columns: &[&Column<T>],
+    sort: Option<Sort>,
     lines: impl Iterator<Item = (Vec<Cell<'static>>, &'t T, Style)>,
 ) -> Table<'static> {
     let titles = columns
@@ -366,7 +368,7 @@ fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
         marked("table or index", state.sort == Sort::Name),
         Constraint::Fill(1),
     );
-    let table = figures(vec![name], (&columns, Some(state.sort)), lines)
+    let table = figures(vec![name], &columns, Some(state.sort), lines)
         .row_highlight_style(Modifier::REVERSED);
     frame.render_stateful_widget(
         table,
@@ -387,7 +389,7 @@ fn right(text: Span<'static>) -> Cell<'static> {
     Cell::from(Line::from(text).right_aligned())
 }
 
-/// A frame with a title, and what is inside.
+/// Draws a frame with a title; returns the area inside.
 fn pane(frame: &mut Frame<'_>, area: Rect, title: String) -> Rect {
     let block = Block::new().borders(Borders::TOP).title(title);
     let inside = block.inner(area);
@@ -395,7 +397,7 @@ fn pane(frame: &mut Frame<'_>, area: Rect, title: String) -> Rect {
     inside
 }
 
-/// The hottest that fit, in the order of their ranges.
+/// Returns the hottest partitions that fit, in the order of their ranges.
 fn hottest(details: &Details, count: usize) -> Vec<&Partition> {
     let mut places: Vec<(usize, &Partition)> = details.partitions.iter().enumerate().collect();
     places.sort_by(|(_, one), (_, other)| {
@@ -445,10 +447,11 @@ fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
     });
     let heads = [("", NUMBER_WIDTH), ("load", width), ("filled", BAR_WIDTH)];
     let heads = heads.map(|(title, width)| (Span::from(title), Constraint::Length(width)));
-    frame.render_widget(figures(heads.into(), (&columns, None), lines), inside);
+    frame.render_widget(figures(heads.into(), &columns, None, lines), inside);
 }
 
-/// Against what the partition gives, and lighter what the busiest second had more: green, from half on yellow, from four fifths on red.
+/// Draws the load relative to the partition's limits, and lighter the excess of the busiest second:
+/// green, from half on yellow, from four fifths on red.
 fn load_bar(partition: &Partition, width: u16) -> Cell<'static> {
     let colour = match partition.percent.max(partition.busiest_percent) {
         percent if percent >= 80.0 => Color::Red,
@@ -484,7 +487,8 @@ fn keys(frame: &mut Frame<'_>, area: Rect, details: &Details) {
     frame.render_widget(
         figures(
             vec![(Span::from("key"), Constraint::Fill(1))],
-            (&columns, None),
+            &columns,
+            None,
             lines,
         ),
         inside,

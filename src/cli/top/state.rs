@@ -1,5 +1,5 @@
-//! What the screen shows and what keys change of it: rows with rates, the order, the filter, the choice. Knows neither a terminal nor
-//! a clock.
+//! The state of the screen, and the effect of keys on it: rows with rates, the order, the filter,
+//! the choice. Knows neither a terminal nor a clock.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::read::{Details, Latency, Reading, Readings, Spending, Units};
 use crate::model::layout::Window;
 
-/// Lines that PageUp and PageDown go.
+/// Lines that PageUp and PageDown move.
 const PAGE: usize = 10;
 
-/// What rows are sorted by.
+/// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Sort {
     /// Units, a write unit as three
@@ -25,7 +25,7 @@ pub enum Sort {
     Name,
 }
 
-/// Each order with the key that chooses it.
+/// Each order with its key.
 pub const SORTS: [(char, Sort); 6] = [
     ('u', Sort::Units),
     ('r', Sort::Reads),
@@ -47,7 +47,7 @@ impl Sort {
         }
     }
 
-    /// Most first, and by name where that is the same.
+    /// Compares rows: most first, then by name.
     fn compare(self, one: &Row, other: &Row) -> Ordering {
         let figure = |row: &Row| match self {
             // As the load of `hot.tsv`.
@@ -68,15 +68,16 @@ impl Sort {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub reading: Reading,
-    /// Units a second since it was looked at before, at first over the window; throttles of the window.
+    /// Units per second since the previous look, at first over the window; throttles of the window.
     pub load: Units,
     pub mean_ms: Option<f64>,
-    /// Of the last two minutes.
+    /// The worst latency of the last two minutes.
     pub worst_ms: Option<f64>,
 }
 
 impl Row {
-    /// The rates between two looks; over the window when there was none, or when counting began anew between them.
+    /// Computes the rates between two looks; over the window if there was no earlier look, or if
+    /// the counters were reset between them.
     fn of(reading: Reading, window: Window, before: Option<(&Reading, f64)>) -> Self {
         let Units {
             read,
@@ -113,7 +114,7 @@ impl Row {
         }
     }
 
-    /// Asked for more than four fifths of what is provisioned.
+    /// True if the load is above four fifths of the provisioned units.
     pub fn is_near_provisioned(&self) -> bool {
         const NEAR: f64 = 0.8;
         let units = self.reading.provisioned;
@@ -128,14 +129,14 @@ fn rates(before: &Units, now: &Units, seconds: f64) -> Option<(f64, f64)> {
     (seconds > 0.0 && read >= 0.0 && write >= 0.0).then(|| (read / seconds, write / seconds))
 }
 
-/// Of the requests between two looks; `None` when there were none.
+/// Returns the mean of the requests between two looks; `None` if there were none.
 fn mean_between(before: &Latency, now: &Latency) -> Option<f64> {
     let total = |latency: &Latency| latency.mean_ms * latency.requests as f64;
     let requests = now.requests - before.requests;
     (requests > 0).then(|| ((total(now) - total(before)) / requests as f64).max(0.0))
 }
 
-/// The next longer window; the shortest after the longest.
+/// Returns the next longer window; the shortest after the longest.
 fn next(window: Window) -> Window {
     Window::ALL
         .into_iter()
@@ -143,7 +144,7 @@ fn next(window: Window) -> Window {
         .unwrap_or(Window::Minute)
 }
 
-/// What is to be done after a key.
+/// The action after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     Stay,
@@ -152,21 +153,21 @@ pub enum Then {
 
 #[derive(Debug, Clone)]
 pub struct State {
-    /// The mount, as it is shown.
+    /// The mount's path, as shown.
     pub mount: String,
     pub sort: Sort,
     pub filter: String,
-    /// Keys go to the filter.
+    /// True if keys go to the filter.
     pub is_typing: bool,
     pub window: Window,
-    /// Of the chosen table or index, once they came.
+    /// The details of the chosen table or index, once they are read.
     pub details: Option<Details>,
-    /// Why there is nothing newer to show.
+    /// The reason why nothing newer is shown.
     pub trouble: Option<String>,
-    /// Of a service elsewhere.
+    /// The spending on a remote service.
     pub spent: Option<Spending>,
     rows: Vec<Row>,
-    /// What was chosen by a key; else it is the first row.
+    /// The row chosen by a key; otherwise it is the first row.
     chosen: Option<String>,
 }
 
@@ -186,7 +187,7 @@ impl State {
         }
     }
 
-    /// Takes what the mount says now, `seconds` after it was looked at before.
+    /// Takes new readings of the mount, `seconds` after the previous ones.
     pub fn see(&mut self, readings: Readings, seconds: Option<f64>) {
         let before: HashMap<String, Reading> = self
             .rows
@@ -202,12 +203,12 @@ impl State {
         self.spent = readings.spent;
     }
 
-    /// Tables and indexes that were found.
+    /// Returns the number of tables and indexes found.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// Those that the filter leaves, in order.
+    /// Returns the rows that pass the filter, in order.
     pub fn shown(&self) -> Vec<&Row> {
         let filter = self.filter.to_lowercase();
         let mut shown: Vec<&Row> = self
@@ -219,7 +220,7 @@ impl State {
         shown
     }
 
-    /// The place among the shown ones of the chosen one; the first when that is gone.
+    /// Returns the index of the chosen row among the shown ones; 0 if it is gone.
     pub fn place(&self) -> usize {
         let chosen = self.chosen.as_deref();
         self.shown()
@@ -228,12 +229,12 @@ impl State {
             .unwrap_or(0)
     }
 
-    /// The chosen table or index.
+    /// Returns the chosen row.
     pub fn chosen(&self) -> Option<&Row> {
         self.shown().get(self.place()).copied()
     }
 
-    /// What is pressed is done.
+    /// Handles a key.
     pub fn press(&mut self, key: KeyEvent) -> Then {
         match key.code {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
@@ -276,7 +277,7 @@ impl State {
         }
     }
 
-    /// Another place, of the one now and the last.
+    /// Chooses another row; `to` gets the current and the last index.
     fn choose(&mut self, to: impl Fn(usize, usize) -> usize) {
         let shown = self.shown();
         let last = shown.len().saturating_sub(1);

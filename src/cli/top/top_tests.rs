@@ -1,4 +1,4 @@
-//! From the texts of files to rows, from keys to states, from states to screens and lines.
+//! Tests from texts of files to rows, from keys to states, from states to screens and lines.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -10,7 +10,8 @@ use super::state::{Sort, State, Then};
 use super::{plain, screen};
 use crate::model::layout::Window;
 
-/// A table's `capacity.json`, with what each of its sources says: kind, name, billing, units read and written in the last minute, throttles.
+/// Makes a table's `capacity.json` from each source's kind, name, billing, units read and written
+/// in the last minute, and throttles.
 fn capacity(sources: &[(&str, &str, Value, f64, f64, u64)], requests: u64) -> String {
     let sources: Vec<Value> = sources
         .iter()
@@ -28,7 +29,7 @@ fn provisioned(read: u64, write: u64) -> Value {
     json!({ "read_units_a_second": read, "write_units_a_second": write })
 }
 
-/// Two tables: one of provisioned units with both kinds of index, one on demand.
+/// Makes readings of two tables: one with provisioned units and both kinds of index, one on demand.
 fn readings(orders: (f64, f64, u64), requests: u64) -> Readings {
     let of_orders = capacity(
         &[
@@ -84,7 +85,7 @@ fn details() -> Details {
     }
 }
 
-/// Paths in the order of the screen.
+/// Returns the paths in the order of the screen.
 fn paths(state: &State) -> Vec<&str> {
     state
         .shown()
@@ -133,7 +134,7 @@ fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
         told,
         expected.map(|(path, read, write, throttles)| (path.to_owned(), read, write, throttles))
     );
-    // Of what cannot be a capacity.json nothing is made up.
+    // Nothing is made up from an invalid capacity.json.
     for text in ["", "{}", "[1]", "{\"sources\":[],\"latency\":7}"] {
         assert!(read::capacity("T", text).is_err(), "{text}");
     }
@@ -196,7 +197,7 @@ fn rates_are_those_between_two_looks() {
     let orders = state.shown()[0].clone();
     assert_eq!((orders.load.write, orders.mean_ms), (15.0, Some(2.0)));
     assert!(orders.is_near_provisioned());
-    // The daemon began anew: over the last minute again.
+    // The daemon restarted: over the last minute again.
     state.see(readings((0.0, 60.0, 0), 1), Some(2.0));
     assert_eq!(
         (state.shown()[0].load.read, state.shown()[0].load.write),
@@ -267,7 +268,7 @@ fn letters_sort_filter_and_choose() {
             ],
             "Logs",
         ),
-        // What was chosen stays so in another order.
+        // The chosen row stays chosen in another order.
         (
             "n↓↓w",
             &[
@@ -315,7 +316,7 @@ fn letters_sort_filter_and_choose() {
     assert_eq!(state.window, Window::Hour);
     press(&mut state, "/none");
     assert!(state.chosen().is_none());
-    // While a filter is typed `q` is a letter; Ctrl-C is not.
+    // While a filter is typed, `q` is a letter; Ctrl-C is not.
     assert_eq!(press(&mut state, "q"), Then::Stay);
     assert_eq!(
         state.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)),
@@ -341,7 +342,7 @@ fn a_chosen_table_that_goes_leaves_the_first() {
     assert!(state.chosen().is_none() && drawn(&state, 80, 24).contains("0 of 0 tables"));
 }
 
-/// The screen as text, lines without blanks at their ends.
+/// Returns the screen as text, without trailing blanks.
 fn drawn(state: &State, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| screen::draw(frame, state)).unwrap();
@@ -426,7 +427,7 @@ fn narrow_and_low_terminals_keep_what_tells_most() {
         low.contains("Orders/gsi/by-status") && !low.contains("hottest"),
         "{low}"
     );
-    // Whatever the size, it is drawn.
+    // Any size is drawn.
     for width in [0, 1, 7, 21, 33, 60, 111] {
         for height in [0, 1, 2, 3, 11, 12, 14] {
             drawn(&state, width, height);
@@ -473,7 +474,7 @@ key    Orders     2  p00              9.00         0.10          0  an%20other
 fn what_a_service_elsewhere_was_paid_is_told() {
     let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0}}"#;
     let mut state = state();
-    state.spent = read::spending(text);
+    state.spent = read::spending(text).unwrap();
     assert!(
         drawn(&state, 120, 24)
             .lines()
@@ -486,9 +487,9 @@ fn what_a_service_elsewhere_was_paid_is_told() {
     let expected = "\n#what   money  budget  currency  read_units  write_units\nspent  0.0125       2  USD              120            0\n";
     let told = plain::text(&[], &[], state.spent.as_ref());
     assert!(told.ends_with(expected), "{told}");
-    // Of a mount of data that is here nothing is said.
+    // A mount of local data shows no spending.
     assert_eq!(
-        read::spending(&text.replace(r#"{"budget":2.0}"#, "null")),
+        read::spending(&text.replace(r#"{"budget":2.0}"#, "null")).unwrap(),
         None
     );
 }

@@ -1,4 +1,5 @@
-//! Threads beside the commits: one makes checkpoints, the other keeps the log in order, which does not wait for a checkpoint.
+//! Background threads of the store: one makes checkpoints, the other syncs the log and writes zeros
+//! ahead of it, which must not wait for a checkpoint.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -7,7 +8,7 @@ use super::environment::LmdbEnvironment;
 use super::journal::Wake;
 use crate::store::StoreError;
 
-/// The threads; end when dropped.
+/// The threads, joined on drop.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     environment: Arc<LmdbEnvironment>,
@@ -28,6 +29,7 @@ impl Checkpointer {
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())
                 .spawn(move || run(&environment));
+            // On an error `started` is dropped, which ends the first thread.
             started.threads.push(
                 thread.map_err(|error| StoreError::Io(format!("no thread {name}: {error}")))?,
             );
@@ -63,7 +65,9 @@ fn make_checkpoints(environment: &LmdbEnvironment) {
         match wake {
             Wake::Closed => return,
             Wake::Due => environment.checkpoint_beside(),
+            // Nothing is left to protect, and the pin may hold up other processes.
             Wake::Tick if !journal.is_logged() => environment.leave(),
+            // No commit for a whole period.
             Wake::Tick if is_quiet => {
                 environment.checkpoint_beside();
                 environment.leave();

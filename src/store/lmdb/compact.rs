@@ -1,9 +1,12 @@
-//! Gives the free pages of a data file back to the disk: copies what is used into a new file and puts that in the old one's place.
+//! Compaction of a data file: copies the used pages into a new file and replaces the old one by it,
+//! so that free pages return to the disk.
 //!
-//! - **Nobody may have the store open:** who has, holds a lock of LMDB's on its lock file; the same lock is taken here for as long as it
-//!   takes, and who wants to open the store meanwhile waits for its end.
-//! - **It may end at any moment:** the old file is whole until the new one, written and synced, takes its name in one step. What is left
-//!   of an interrupted one is removed when the store is opened next.
+//! - **No process may have the store open:** such a process holds a lock of LMDB on its lock file. The
+//! compaction takes the same lock; a process that wants to open the store meanwhile waits for its
+//! end.
+//! - **It may end at any moment:** the old file is whole until the new one, written and synced, takes
+//! its name in one step. The next opening of the store removes the rest of an interrupted
+//! compaction.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -24,30 +27,30 @@ use crate::store::StoreError;
 /// The new data file until it is whole.
 const NEW_FILE: &str = "data.mdb.new";
 
-/// More than the used pages that have to be free.
+/// Bytes that have to be free beyond the used pages.
 const SLACK_BYTES: u64 = 1024 * 1024;
 
-/// A data file that is about to be made smaller; the store is locked.
+/// A compaction about to run; the store is locked.
 #[derive(Debug)]
 pub struct Compaction {
     old: Environment,
-    /// Of the data file now.
+    /// The size of the data file now.
     pub before_bytes: u64,
-    /// Room on the disk that the copy takes until it is the data file.
+    /// The disk space that the copy takes until it is the data file.
     pub needed_bytes: u64,
-    /// Room on the disk that there is.
+    /// The free disk space.
     pub free_bytes: u64,
-    /// Holds the lock until it is closed, after everything else.
+    /// The file that holds the lock until it is closed, after everything else.
     _lock: File,
     _presence: Locks,
     directory: DataDirectory,
 }
 
 impl Compaction {
-    /// Locks a store, and looks what there is to do.
+    /// Locks a store and measures it.
     ///
     /// # Errors
-    /// `Io` when there is no store, or when a process has it open; as for opening a store.
+    /// `Io` if there is no store, or if a process has it open; any error of opening a store.
     pub fn begin(dir: &Path) -> Result<Self, StoreError> {
         if !dir.join(DATA_FILE).exists() {
             return Err(StoreError::Io(format!(
@@ -56,8 +59,9 @@ impl Compaction {
             )));
         }
         let directory = DataDirectory::take(dir)?;
-        // Who opens the store meanwhile waits for its presence. Without a process that has it open it is made a plain file first: a log
-        // must not outlive the file that it belongs to.
+        // A process that opens the store meanwhile waits for the presence lock. With no process in
+        // it, the store is made a plain file first: a log must not outlive the file that it belongs
+        // to.
         let presence =
             Locks::open(&directory).map_err(|error| failed("cannot lock the store", &error))?;
         let is_alone = make_plain(&directory, &presence)?;
@@ -67,7 +71,7 @@ impl Compaction {
                 "a process is about to open or to end it; run this again".to_owned(),
             ));
         }
-        // Under the lock only: before, it might be the file of a run under way.
+        // Under the lock only: before, it might be the file of a run in progress.
         remove_rest(&directory)
             .map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
         check_heads(&directory, true)?;
@@ -88,10 +92,11 @@ impl Compaction {
         })
     }
 
-    /// Does it; the bytes of the data file then.
+    /// Compacts the data file and returns its new size, in bytes.
     ///
     /// # Errors
-    /// `NoSpace` when the disk has no room for the copy; what reading and writing fail with. The data file is as it was then.
+    /// `NoSpace` if the disk has no room for the copy; any error of reading and writing. The data
+    /// file is then as it was.
     pub fn run(self) -> Result<u64, StoreError> {
         if self.free_bytes < self.needed_bytes {
             return Err(StoreError::NoSpace);
@@ -99,7 +104,7 @@ impl Compaction {
         let new = self.directory.path().join(NEW_FILE);
         let outcome = self.copy(&new).and_then(|()| self.swap(&new));
         if outcome.is_err() {
-            // What the next opening finds of it, it removes.
+            // The next opening removes the rest if this fails.
             let _ = fs::remove_file(&new);
         }
         outcome
@@ -115,10 +120,12 @@ impl Compaction {
             .open(path);
         let file = file.map_err(|error| failed("cannot make the new data file", &error))?;
         copy_used_pages(&self.old, &file).map_err(store_error)?;
-        // On disk before it takes the name: after a power cut the name could else stand for a file without its content.
+        // Synced before the rename: after a power cut the name could otherwise stand for a file
+        // without its content.
         file.sync_all()
             .map_err(|error| failed("cannot write the new data file", &error))?;
-        // Opened once as the next start will open it: a copy that LMDB refuses must not replace what it takes.
+        // Opened once as the next start opens it: a copy that LMDB refuses must not replace the
+        // data file.
         let copied = open(path, EnvironmentFlags::NO_SUB_DIR)?;
         let entries = |environment: &Environment| {
             environment
@@ -144,10 +151,10 @@ impl Compaction {
     }
 }
 
-/// Removes what an interrupted compaction left; only while it is sure that none is under way.
+/// Removes the rest of an interrupted compaction. Called only if none can be in progress.
 ///
 /// # Errors
-/// Those of unlink(2), but for a file that is not there.
+/// Any error of unlink(2) but that of a missing file.
 pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
     match fs::remove_file(directory.path().join(NEW_FILE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -155,18 +162,20 @@ pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
     }
 }
 
-/// The process that has LMDB's files open, if one has; to be asked by who has not.
+/// Returns the process that has LMDB's files open, if any. The calling process must not have them
+/// open.
 ///
 /// # Errors
-/// Those of opening and locking LMDB's lock file.
+/// LMDB's lock file cannot be opened or locked.
 pub(super) fn holder(directory: &DataDirectory) -> io::Result<Option<libc::pid_t>> {
     locker(directory.path())
 }
 
-/// A process that has the store in a directory open, which may be all but dead; to be asked by who has not. 0 is one that cannot be seen here.
+/// Returns a process that has the store in a directory open, even one that is nearly dead; 0 for a
+/// process that cannot be seen here. The calling process must not have it open.
 ///
 /// # Errors
-/// As for opening its files.
+/// LMDB's lock file cannot be opened or locked.
 pub fn user_of(dir: &Path) -> io::Result<Option<u32>> {
     locker(dir).map(|pid| pid.map(|pid| u32::try_from(pid).unwrap_or_default()))
 }
@@ -195,7 +204,8 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 
 /// Opens a data file for reading, under a lock of our own.
 fn open(path: &Path, flags: EnvironmentFlags) -> Result<Environment, StoreError> {
-    // Without LMDB's locks: closing its descriptor of the lock file would give up ours, which is the process's.
+    // Without LMDB's locks: closing its descriptor of the lock file would release ours, which
+    // belongs to the process (fcntl(2), advisory record locking).
     let flags =
         flags | EnvironmentFlags::READ_ONLY | EnvironmentFlags::NO_LOCK | EnvironmentFlags::NO_TLS;
     let environment = Environment::new()

@@ -1,4 +1,4 @@
-//! The data directory: ours alone, and open once in this process.
+//! The data directory: private to its user, and open only once in this process.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
@@ -18,19 +18,19 @@ pub(super) const DATA_FILE: &str = "data.mdb";
 /// LMDB's name of the lock file.
 pub(super) const LOCK_FILE: &str = "lock.mdb";
 
-/// The other files of a store, each written by the part that has its name.
+/// The other files of a store.
 const BESIDE: [&str; 5] = [LOCK_FILE, "log.lock", "log.0", "log.1", "checkpoint"];
 
 const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;
 
-/// Permission bits of everybody but the owner.
+/// The permission bits of all users but the owner.
 const OTHERS: u32 = 0o077;
 
-/// Device and inode of the directories that this process has open.
+/// Device and inode of each directory that this process has open.
 static OPEN: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
-/// A checked data directory, taken by one store of this process until dropped.
+/// A checked data directory, used by one store of this process until dropped.
 #[derive(Debug)]
 pub(super) struct DataDirectory {
     path: PathBuf,
@@ -41,6 +41,7 @@ impl DataDirectory {
     /// Creates or checks the directory and the files in it.
     pub fn take(dir: &Path) -> Result<Self, StoreError> {
         let (path, metadata) = prepare(dir)?;
+        // Not by path: two paths may lead to one directory.
         let id = (metadata.dev(), metadata.ino());
         if !OPEN.lock().insert(id) {
             return Err(refused(dir, "is already open in this process"));
@@ -63,10 +64,10 @@ impl Drop for DataDirectory {
     }
 }
 
-/// Creates or checks the directory and the store's files in it; its canonical path, which stays its path whatever the working
-/// directory becomes.
+/// Creates or checks the directory and the store's files in it. Returns its canonical path, which
+/// stays valid whatever the working directory becomes.
 pub(super) fn prepare(dir: &Path) -> Result<(PathBuf, Metadata), StoreError> {
-    // A slash at the end, or a dot, would lead through a symlink.
+    // A trailing slash or dot would follow a symlink.
     let plain: PathBuf = dir.components().collect();
     let failed = |error: io::Error| io_error(dir, &error);
     if let Err(error) = fs::symlink_metadata(&plain) {
@@ -94,18 +95,18 @@ pub(super) fn prepare(dir: &Path) -> Result<(PathBuf, Metadata), StoreError> {
     let has_data = check_files(&plain)?;
     close_to_others(dir, &metadata, has_data)?;
     let path = fs::canonicalize(&plain).map_err(failed)?;
-    // Again, now that nobody else can change them any more.
+    // Checked again, since no other user can change them any more.
     check_files(&path)?;
     Ok((path, metadata))
 }
 
-/// Opens a file beside the store's, to append to, with the same care.
+/// Opens a further file of the directory for appending, with the same checks.
 pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
     let (dir, _) = prepare(dir)?;
     let file = dir.join(name);
     check_file(&file)?;
     let mut options = OpenOptions::new();
-    // Not to wait for a reader, should the file have become a FIFO since it was looked at.
+    // Does not wait for a reader if the file has become a FIFO since the check.
     options
         .create(true)
         .append(true)
@@ -114,7 +115,8 @@ pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
     options.open(&file).map_err(|error| io_error(&file, &error))
 }
 
-/// Opens a file of the store's to read and write, made if need be; never through a symlink.
+/// Opens a file of the store for reading and writing, creates it if needed; never follows a
+/// symlink.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options
@@ -127,7 +129,7 @@ pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Checks the store's files; whether there is data.
+/// Checks the store's files; returns true if there is data.
 fn check_files(dir: &Path) -> Result<bool, StoreError> {
     for name in BESIDE {
         check_file(&dir.join(name))?;
@@ -135,7 +137,8 @@ fn check_files(dir: &Path) -> Result<bool, StoreError> {
     check_file(&dir.join(DATA_FILE))
 }
 
-/// Whether the file is there; it must be a plain file of ours, and is closed to others.
+/// Returns true if the file exists. It must be a regular file of this user; its mode is closed to
+/// others.
 fn check_file(file: &Path) -> Result<bool, StoreError> {
     let metadata = match fs::symlink_metadata(file) {
         Ok(metadata) => metadata,
@@ -159,7 +162,8 @@ fn check_file(file: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Takes a directory from others, unless it is somebody's directory of other things given by mistake.
+/// Closes a directory to other users, unless it holds other files and was probably given by
+/// mistake.
 fn close_to_others(dir: &Path, metadata: &Metadata, has_data: bool) -> Result<(), StoreError> {
     if metadata.mode() & OTHERS == 0 {
         return Ok(());

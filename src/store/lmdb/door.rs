@@ -1,11 +1,15 @@
-//! The door of a store: one process may keep what it reads for others to read again, but only alone.
+//! The exclusive lease of a store: one process may cache what it reads (in the kernel), but only
+//! while no other process has the store open.
 //!
-//! Every process shares a lock on the door's byte for as long as it has the store open; who keeps something holds it alone. A newcomer that
-//! does not get its share *knocks*: it touches the file, which the keeper watches. Knocks may get lost, so it knocks again until it is in.
+//! Every process holds a shared lock on the lease's byte for as long as it has the store open; the
+//! lease holder holds it exclusively. A newcomer that does not get its shared lock asks for it: it
+//! touches the file, which the holder watches. Such an event may get lost, so the newcomer repeats
+//! it until it has the lock.
 //!
-//! While something is kept, the file says so. Who finds that on coming in knows that the keeper was killed: nobody can take back what it
-//! gave out, which ends by itself after [`KEEP`](crate::store::KEEP), or with what the keeper named as its remains. Reading may begin at once, since what was
-//! given out is the truth until something is written; the first write waits.
+//! While something is cached, the file has a mark. A newcomer that gets its lock and finds the mark
+//! knows that the holder was killed. Its caches cannot be invalidated; they end by themselves after
+//! [`KEEP`](crate::store::KEEP), or with the file that the holder named in the mark. Reads may
+//! begin at once, since cached entries are true until something is written; the first write waits.
 
 use std::fs::Permissions;
 use std::io;
@@ -24,36 +28,39 @@ use super::options::{LeaseLimits, LmdbOptions};
 use super::remains::{Remains, read, write};
 use crate::store::StoreError;
 
-/// Between two knocks: soon at first, as a keeper takes less than a millisecond where it has little to take back.
+/// The time between two requests for the lock: short at first, as a holder takes less than a
+/// millisecond if it has little to invalidate.
 const KNOCK_PERIOD_MIN: Duration = Duration::from_micros(500);
 const KNOCK_PERIOD_MAX: Duration = Duration::from_millis(10);
 
-/// The kernel counts from when a reader gets its answer, which on a busy machine is later than it was given.
+/// Added to the cache time: the kernel counts from the moment that a reader gets its answer, which
+/// on a busy machine is later than it was given.
 const SLACK: Duration = Duration::from_millis(500);
 
-/// How often a write that waits looks whether it may go on.
+/// The time between two checks of a write that waits.
 const SETTLE_LOOK: Duration = Duration::from_millis(20);
 
-/// A process's place at the door; its share of the lock ends with the lock file.
+/// The lease as one process sees it. Its shared lock ends with the lock file.
 #[derive(Debug)]
 pub(super) struct Door {
     locks: Arc<Locks>,
     file: PathBuf,
     limits: LeaseLimits,
     place: Mutex<Place>,
-    /// Inside, and nothing is left: the same without the lock.
+    /// True if this process has its lock and nothing is cached: readable without `place`'s lock.
     is_settled: AtomicBool,
 }
 
 #[derive(Debug)]
 enum Place {
     Outside,
-    /// With what a killed keeper left, and when it has ended at last; `None` when there is nothing.
+    /// The lock is held. With the mark of a killed holder and the time at which its caches have
+    /// ended, or `None` if there is no mark.
     Inside(Option<(Remains, Instant)>),
 }
 
 impl Door {
-    /// Comes in, unless this process only looks.
+    /// Takes the shared lock, unless this process only reads.
     ///
     /// # Errors
     /// As for [`Self::enter`].
@@ -78,11 +85,12 @@ impl Door {
         }
     }
 
-    /// Comes in, when nothing is kept any more by a process that lives; nothing is done by who is in.
+    /// Takes the shared lock once no living process caches anything. Does nothing if it is held.
     ///
     /// # Errors
-    /// The keeper does not give way; what locking fails with.
+    /// The holder does not give way, or locking fails.
     fn enter(&self, directory: &DataDirectory) -> Result<(), StoreError> {
+        // Held over the wait: one thread asks, and the others get its result.
         let mut place = self.place.lock();
         if let Place::Inside(_) = *place {
             return Ok(());
@@ -99,6 +107,7 @@ impl Door {
             pause = (pause * 2).min(KNOCK_PERIOD_MAX);
         }
         let keep = self.limits.keep + SLACK;
+        // Read under the lock: a living holder would have removed its mark.
         let left = read(self.locks.file())
             .map_err(failed)?
             .map(|remains| (remains, Instant::now() + keep));
@@ -112,7 +121,8 @@ impl Door {
         Ok(())
     }
 
-    /// Comes in, and returns when nothing is kept any more of what a killed keeper gave out. To be called before each write.
+    /// Takes the shared lock, and returns once the caches of a killed holder have ended. Called
+    /// before each write.
     ///
     /// # Errors
     /// As for [`Self::enter`].
@@ -126,12 +136,12 @@ impl Door {
         Ok(())
     }
 
-    /// Whether this process is in, and nothing is kept of what a killed keeper gave out.
+    /// True if this process has its shared lock and no cache of a killed holder is left.
     pub fn is_settled(&self) -> bool {
         if self.is_settled.load(Ordering::Acquire) {
             return true;
         }
-        // Who comes in may wait for long.
+        // Not a blocking lock: a thread in `enter` may hold it for long.
         let Some(mut place) = self.place.try_lock() else {
             return false;
         };
@@ -144,7 +154,8 @@ impl Door {
         {
             return false;
         }
-        // Once, and before anybody here may keep: a later mark is that of a keeper that lives.
+        // Once, and before this process may become the holder: a later mark is that of a living
+        // holder.
         if left.take().is_some()
             && let Err(error) = self.unmark()
         {
@@ -154,38 +165,40 @@ impl Door {
         true
     }
 
-    /// How long others are waited for.
+    /// Returns the time limits of the lease.
     pub fn limits(&self) -> LeaseLimits {
         self.limits
     }
 
-    /// The file to watch for knocks.
+    /// Returns the file to watch for requests.
     pub fn file(&self) -> &PathBuf {
         &self.file
     }
 
-    /// Keeps all others out, if there are none.
+    /// Takes the exclusive lock if no other process has the store open.
     pub fn lock(&self) -> io::Result<bool> {
         self.locks.be_alone(Byte::Door)
     }
 
-    /// Lets others in.
+    /// Returns to the shared lock.
     pub fn unlock(&self) -> io::Result<()> {
-        // Held alone, it cannot be refused.
+        // From an exclusive lock, this cannot be refused.
         self.locks.try_share(Byte::Door).map(drop)
     }
 
-    /// Notes that something is kept that may outlive its keeper, as long as `remains` are there; while the door is locked.
+    /// Writes the mark that entries are cached, which may outlive the process as long as the file
+    /// `remains` exists. Called with the exclusive lock held.
     pub fn mark(&self, remains: Option<PathBuf>) -> io::Result<()> {
         write(self.locks.file(), Some(&Remains::of(remains)))
     }
 
-    /// Notes that nothing is kept.
+    /// Removes the mark.
     pub fn unmark(&self) -> io::Result<()> {
         write(self.locks.file(), None)
     }
 
-    /// Knocks: changes nothing, but is noticed, a file that gets the mode it has.
+    /// Asks the holder to give way: sets the file's mode to what it is, which changes nothing and
+    /// is observed.
     pub fn knock(&self) -> io::Result<()> {
         self.locks
             .file()
@@ -237,7 +250,7 @@ mod tests {
         assert!(!one.is_settled() && !other.is_settled() && !one.lock().unwrap());
         std::fs::remove_file(&remains).unwrap();
         assert!(one.is_settled() && enter().is_settled());
-        // It takes no mark away that was made since.
+        // It does not remove a mark that was made since.
         drop(one);
         assert!(other.is_settled() && other.lock().unwrap());
         other.mark(None).unwrap();

@@ -1,4 +1,10 @@
 //! The LMDB environment: opening, transactions, growth of the map, failure.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | a commit may fail for a reason that can be removed: a full map, a larger map of another process, no room in the log, a full disk | one transaction is an `Attempt`; `transact_trusted` removes the reason and runs the body again |
+//! | a full disk must still take deletes | `Disk`: a removal gets the reserve; freed pages are turned over so that it can use them |
+//! | after a failed write or sync, the disk's content is unknown | writes are refused until a restart, reads go on in a new environment, and the checkpoint is marked as untrusted |
 
 use std::fs::File;
 use std::io;
@@ -31,36 +37,38 @@ use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body};
 use crate::store::{Read as _, StoreError, StoreInfo};
 
-/// The least a map grows by.
+/// The least that a map grows by.
 const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
 
-/// How often one batch may grow or follow the map: from the smallest map to more than a machine can address.
+/// The most attempts of one batch: enough to grow from the smallest map to more than a machine can
+/// address.
 const RETRIES_MAX: u32 = 48;
 
-/// Stale readers are cleared after this many commits: one pinned 215 MB within 500.
+/// The number of commits between two removals of stale readers. One stale reader pinned 215 MB
+/// within 500 commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
 
-/// How long and how often a removal waits on a full disk for readers to end.
+/// The time and number of waits of a removal for readers to end, on a full disk.
 const READER_WAIT: Duration = Duration::from_millis(25);
 const READER_WAITS_MAX: u32 = 20;
 
-/// What an addition writes besides its own bytes: the pages on the way to them.
+/// Bytes that an addition writes besides its own: the pages on the path to them.
 const ADDITION_SLACK_BYTES: u64 = 256 * 1024;
 
-/// The environment behind its gate.
+/// The environment behind its map lock.
 #[derive(Debug)]
 pub(super) struct LmdbEnvironment {
     gate: Gate<Opened>,
-    /// Nothing may be written any more.
+    /// True once nothing may be written any more.
     read_only: AtomicBool,
-    /// So the checkpoint file says.
+    /// True once the checkpoint file says that the page cache is not to be trusted.
     distrusted: AtomicBool,
     commits: AtomicU64,
     options: LmdbOptions,
     reserve: Reserve,
     pub journal: Journal,
     pub door: Arc<Door>,
-    // Last: the directory is given back after the environment has closed.
+    // Last: the directory is released after the environment has closed.
     pub directory: DataDirectory,
 }
 
@@ -69,15 +77,16 @@ impl LmdbEnvironment {
         let directory = DataDirectory::take(dir)?;
         let locks =
             Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
-        // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
+        // Before everything else, and under no other lock: a lease holder has to give way first.
         let door = Arc::new(Door::open(&directory, Arc::clone(&locks), &options)?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
-        // Until the environment is open: nobody comes or goes, so that who is alone stays so.
+        // Held until the environment is open: no process comes or goes, so that a process that is
+        // alone stays alone.
         let opening = locks.hold(Byte::Opening).map_err(failed)?;
         guard::watch_map(&directory.data_file());
         let is_alone = locks.be_alone(Byte::Presence).map_err(failed)?;
         if is_alone {
-            // One of before the log knows nothing of it: what it wrote would be lost with the next power cut.
+            // A version from before the log ignores it: a power cut would lose its writes.
             if let Some(pid) = holder(&directory).map_err(failed)? {
                 return Err(StoreError::Io(format!(
                     "an older ddbfs, process {pid}, has it open; end that, and run this again"
@@ -86,7 +95,8 @@ impl LmdbEnvironment {
             recover_with_reserve(&directory, &options)?;
         }
         locks.be_present().map_err(failed)?;
-        // Before LMDB maps the file, as it trusts both heads; and the reserve before LMDB opens its lock file, see there.
+        // Before LMDB maps the file, as it trusts both meta pages; the reserve before LMDB opens
+        // its lock file, see [`Reserve::open`].
         check_heads(&directory, is_alone)?;
         let reserve = Reserve::open(&directory);
         let gate = Gate::new(Opened::open(&directory, &options)?);
@@ -110,18 +120,18 @@ impl LmdbEnvironment {
         };
         environment.clear_stale_readers();
         environment.check_pages(Reach::Bounded)?;
-        // LMDB's own lock is held now: nobody compacts.
+        // LMDB's own lock is held now, so no compaction is in progress.
         if let Err(error) = remove_rest(&environment.directory) {
             log::warn!("the rest of an interrupted compaction cannot be removed: {error}");
         }
         Ok(environment)
     }
 
-    /// Looks at the pages of the last commit.
+    /// Checks the pages of the last commit.
     pub fn check_pages(&self, reach: Reach) -> Result<(), StoreError> {
         let failed = |damage: Damage| damaged(&self.directory, &damage);
         let file = File::open(self.directory.data_file()).map_err(|error| failed(error.into()))?;
-        // A commit takes the older head's place: two of them since the snapshot, and its own is gone.
+        // A commit overwrites the older meta page: two commits after the snapshot, its own is gone.
         for _ in 0..HEAD_READS_MAX {
             let snapshot = self.snapshot()?;
             if pages::walk(&file, snapshot.commit_id(), reach)
@@ -134,7 +144,7 @@ impl LmdbEnvironment {
         Err(failed(Damage::Head))
     }
 
-    /// Holds checkpoint, log and data file against each other.
+    /// Compares the checkpoint, the log and the data file.
     pub fn check_log(&self) -> Result<(), StoreError> {
         let checked = self.with_map(|| check_log(self.directory.path(), &self.gate.enter()));
         checked.map_err(|failure| match failure {
@@ -143,7 +153,7 @@ impl LmdbEnvironment {
         })
     }
 
-    /// A read transaction of the last commit.
+    /// Begins a read transaction of the last commit.
     pub fn snapshot(&self) -> Result<LongKeys<Snapshot<'_>>, StoreError> {
         let (mut readers_cleared, mut reopened) = (false, false);
         for _ in 0..RETRIES_MAX {
@@ -154,7 +164,7 @@ impl LmdbEnvironment {
             match error {
                 Error::MapResized => self.follow_map()?,
                 Error::ReadersFull if !readers_cleared => {
-                    // Once: slots that are still taken then are those of processes that live.
+                    // Once: slots that are still taken afterwards belong to living processes.
                     readers_cleared = true;
                     self.clear_stale_readers();
                 }
@@ -168,7 +178,7 @@ impl LmdbEnvironment {
         Err(store_error(Error::MapResized))
     }
 
-    /// Number of the last commit of any process.
+    /// Returns the number of the last commit of any process.
     pub fn commit_id(&self) -> u64 {
         let opened = self.gate.enter();
         // The call itself fails only for missing arguments.
@@ -201,7 +211,8 @@ impl LmdbEnvironment {
             .map_err(store_error)
     }
 
-    /// One transaction. The pass is held throughout: the map stays as it is until the commit is over.
+    /// Runs one transaction. The map lock is held throughout: the map stays as it is until the
+    /// commit is over. The journal's state is taken before LMDB's writer mutex, as everywhere.
     fn attempt(&self, body: &mut Body<'_>, disk: Disk, is_pressed: bool) -> Attempt {
         let opened: Pass<'_, Opened> = self.gate.enter();
         let mut state = self.journal.state();
@@ -219,7 +230,8 @@ impl LmdbEnvironment {
         let operations = self.journal.operations(&mut state);
         let mut batch = LongKeys::new(Batch::new(transaction, opened.database, operations));
         let result = body(&mut batch);
-        // Before the result: a job may have taken this failure for another, and what it did after it is void.
+        // Before the result: a job may have taken this failure for another one, and its later
+        // changes are void.
         if batch.raw().map_full() {
             return Attempt::MapFull;
         }
@@ -227,7 +239,7 @@ impl LmdbEnvironment {
             return Attempt::Ended(Err(error));
         }
         let (written_bytes, is_removal) = (batch.written_bytes() as u64, batch.is_removal());
-        if !self.use_reserve(&opened, disk, (written_bytes, is_removal)) {
+        if !self.use_reserve(&opened, disk, written_bytes, is_removal) {
             return Attempt::DiskFull {
                 room_helps: false,
                 is_removal,
@@ -240,12 +252,13 @@ impl LmdbEnvironment {
                 drop(state);
                 drop(opened);
                 self.void(number);
-                self.commit_failed(error, disk, (written_bytes, is_removal))
+                self.commit_failed(error, disk, written_bytes, is_removal)
             }
         }
     }
 
-    /// The record on disk, then LMDB's commit: what is visible to anybody is on disk. An error is LMDB's, and the record is to be voided.
+    /// Makes the record durable, then commits in LMDB: what is visible to any process is on disk.
+    /// An error is LMDB's, and the record is to be voided.
     fn commit(
         &self,
         opened: &Opened,
@@ -254,7 +267,7 @@ impl LmdbEnvironment {
         mut operations: Operations,
         is_pressed: bool,
     ) -> Result<Attempt, Error> {
-        // Nothing done is no commit to LMDB either.
+        // A transaction without changes is no commit to LMDB either.
         if operations.is_empty() {
             return Ok(Attempt::Ended(Ok(())));
         }
@@ -281,17 +294,19 @@ impl LmdbEnvironment {
         &self,
         error: Error,
         disk: Disk,
-        (written_bytes, is_removal): (u64, bool),
+        written_bytes: u64,
+        is_removal: bool,
     ) -> Attempt {
         match error {
             Error::MapFull => Attempt::MapFull,
-            // A write that ends short is EIO to LMDB.
+            // LMDB reports a short write as EIO.
             Error::Other(libc::EIO) if disk != Disk::Unknown => Attempt::DiskFull {
                 room_helps: true,
                 is_removal,
             },
             error => match self.write_failed(error, written_bytes) {
-                // EFBIG is a bound of the file or of the process: room on the disk does not lift it.
+                // EFBIG is a limit of the file or of the process: more room on the disk does not
+                // lift it.
                 StoreError::NoSpace => Attempt::DiskFull {
                     room_helps: error != Error::Other(libc::EFBIG),
                     is_removal,
@@ -301,10 +316,11 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Takes the record of a commit that failed out of the log, before anybody is told.
+    /// Removes the record of a failed commit from the log, before the failure is reported.
     fn void(&self, number: u64) {
         let mut voided = self.with_map(|| self.journal.void(&self.gate, number));
-        // After a fatal failure no transaction begins in this environment, and without one another process may be writing there.
+        // After a fatal failure no transaction begins in this environment, and without one another
+        // process may be writing to the log.
         if matches!(voided, Err(Failure::Lmdb(_))) {
             voided = self
                 .reopen()
@@ -319,13 +335,13 @@ impl LmdbEnvironment {
         }
     }
 
-    /// A checkpoint of the last commit.
+    /// Makes a checkpoint of the last commit.
     fn checkpoint(&self, haste: Haste) -> Result<(), StoreError> {
         self.with_map(|| self.journal.checkpoint(&self.gate, haste))
             .map_err(|failure| self.failed(failure))
     }
 
-    /// A checkpoint, on a thread beside the writer's.
+    /// Makes a checkpoint, on a thread beside the writer's.
     pub fn checkpoint_beside(&self) {
         let result = if self.read_only.load(Ordering::Acquire) {
             Ok(())
@@ -335,7 +351,7 @@ impl LmdbEnvironment {
         self.after_thread("no checkpoint", result);
     }
 
-    /// Lets go of a pin that holds up other processes.
+    /// Releases a pin that holds up other processes.
     pub fn leave(&self) {
         let result = self
             .journal
@@ -344,7 +360,7 @@ impl LmdbEnvironment {
         self.after_thread("the pin stays", result);
     }
 
-    /// Keeps the log in order.
+    /// Syncs the log where commits do not wait for it, and writes zeros ahead.
     pub fn keep_up(&self) {
         let result = self
             .journal
@@ -360,14 +376,15 @@ impl LmdbEnvironment {
         self.distrust_failed();
     }
 
-    /// After a fatal failure: whoever opens the store next has to recover it. Not to be called inside a transaction.
+    /// Marks the checkpoint as untrusted after a fatal failure, so that the next process to open
+    /// the store recovers it. Not called inside a transaction.
     fn distrust_failed(&self) {
         if self.read_only.load(Ordering::Acquire) && !self.distrusted.swap(true, Ordering::AcqRel) {
             self.journal.distrust();
         }
     }
 
-    /// The end of its use: the last process leaves a plain data file.
+    /// Ends the use of the store: the last process leaves a plain data file.
     pub fn end(&self) {
         let is_sound = !self.read_only.load(Ordering::Acquire);
         if let Err(failure) = self.journal.end(&self.gate, is_sound) {
@@ -379,7 +396,7 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Judges a failure of the log or of a checkpoint.
+    /// Classifies a failure of the log or of a checkpoint.
     fn failed(&self, failure: Failure) -> StoreError {
         match failure {
             Failure::Lmdb(error) => self.write_failed(error, 0),
@@ -390,13 +407,15 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Inside a transaction that is about to commit: a removal that found the disk full gets the reserve; what adds needs a reserve that is
-    /// whole, or as many free pages in the data file as it lacks. Whether the transaction may commit.
+    /// Returns true if the transaction may commit. Called inside a transaction that is about to
+    /// commit: a removal that found the disk full gets the reserve; an addition needs a whole
+    /// reserve, or as many free pages in the data file as the reserve lacks.
     fn use_reserve(
         &self,
         opened: &Opened,
         disk: Disk,
-        (written_bytes, is_removal): (u64, bool),
+        written_bytes: u64,
+        is_removal: bool,
     ) -> bool {
         match disk {
             Disk::Turning => return true,
@@ -418,12 +437,13 @@ impl LmdbEnvironment {
                 >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
     }
 
-    /// After a commit that found the disk full, while no other process writes: the data file gives up what failed commits left behind its
-    /// last page, and the reserve takes what it lacks.
+    /// Takes the reserve back after a commit that found the disk full, while no other process
+    /// writes: the data file loses what failed commits left after its last page, and the reserve
+    /// takes what it lacks.
     fn take_reserve_back(&self) {
         let opened = self.gate.enter();
-        // Without one, whoever writes next takes it back.
-        // Nothing is written in it: it only keeps the writers of other processes off.
+        // The transaction writes nothing: it only keeps the writers of other processes off. Without
+        // one, the next writer takes the reserve back.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
             return;
         };
@@ -434,7 +454,7 @@ impl LmdbEnvironment {
         transaction.abort();
     }
 
-    /// Inside a write transaction.
+    /// Cuts the data file after its last used page. Called inside a write transaction.
     fn cut_data_file(&self, opened: &Opened) -> std::io::Result<()> {
         let used_bytes = opened.used_bytes();
         let file = std::fs::OpenOptions::new()
@@ -447,12 +467,13 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Pages that a commit took and gave back are in the data file's list of free ones without ever having been written: holes, for which a
-    /// full disk has no room. They get it from the reserve; else LMDB, which takes the same page each time, would never commit again
-    /// however many others are free.
+    /// Allocates the holes of the data file from the reserve. Pages that a commit took and freed
+    /// again are on the list of free pages without ever having been written: holes, for which a
+    /// full disk has no room. LMDB takes the same page each time, so it would otherwise never
+    /// commit again, however many other pages are free.
     fn fill_holes(&self) {
         let opened = self.gate.enter();
-        // Nothing is written in it: it only keeps the writers of other processes off.
+        // The transaction writes nothing: it only keeps the writers of other processes off.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else {
             return;
         };
@@ -465,9 +486,10 @@ impl LmdbEnvironment {
         transaction.abort();
     }
 
-    /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
-    /// disk, what was deleted last would never become room when nothing but the refused write is tried. Each time the pin has to follow,
-    /// which holds what was freed since the last checkpoint.
+    /// Commits twice without changing anything. LMDB reuses a page that one commit freed in the
+    /// second commit after it: on a full disk, the pages of the last delete would never become free
+    /// if only the refused write were repeated. Each time the pin has to follow, as it holds the
+    /// pages freed since the last checkpoint.
     fn turn_free_pages(&self) {
         for _ in 0..2 {
             if self.checkpoint(Haste::Anew).is_err()
@@ -484,7 +506,7 @@ impl LmdbEnvironment {
         }
     }
 
-    /// Judges the failure of a transaction's begin or commit, or of a sync.
+    /// Classifies the failure of a transaction's begin or commit, or of a sync.
     pub fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
         let full = || {
             disk_space(self.directory.path()).is_ok_and(|disk| {
@@ -502,7 +524,7 @@ impl LmdbEnvironment {
         store_error(error)
     }
 
-    /// A larger map.
+    /// Doubles the map.
     fn grow_map(&self) -> Result<(), StoreError> {
         self.resize_map(|old_bytes| {
             let new_bytes = old_bytes
@@ -513,12 +535,12 @@ impl LmdbEnvironment {
         })
     }
 
-    /// The size that another process gave the map, which LMDB takes for 0.
+    /// Follows the map size that another process has set; LMDB does so for a size of 0.
     fn follow_map(&self) -> Result<(), StoreError> {
         self.resize_map(|_| 0)
     }
 
-    /// Does something that begins a transaction; again with the map that another process has made larger.
+    /// Runs `run`, which begins a transaction; runs it again if another process has grown the map.
     fn with_map(&self, run: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
         match run() {
             Err(Failure::Lmdb(Error::MapResized)) => self
@@ -536,13 +558,14 @@ impl LmdbEnvironment {
         let Err(error) = environment.set_map_size(new_bytes(old_bytes)) else {
             return Ok(());
         };
-        // The old map is gone, and without one the next access would be a crash.
+        // The old map is gone, and without one the next access would crash.
         log::error!("the map of the store could not change: {error}");
         opened.reopen(&self.directory, &self.options)?;
         Err(store_error(error))
     }
 
-    /// After a fatal failure no transaction begins any more; reads go on in a new environment. Writes stay refused.
+    /// Opens a new environment for reads after a fatal failure, when no transaction begins any
+    /// more. Writes stay refused.
     pub fn reopen(&self) -> Result<(), StoreError> {
         self.read_only.store(true, Ordering::Release);
         self.gate
@@ -551,7 +574,8 @@ impl LmdbEnvironment {
             .reopen(&self.directory, &self.options)
     }
 
-    /// Frees the slots of processes that died inside a read transaction, which would pin old pages for ever.
+    /// Frees the slots of processes that died inside a read transaction, which would pin old pages
+    /// forever.
     fn clear_stale_readers(&self) {
         let opened = self.gate.enter();
         let Ok(environment) = opened.environment() else {
@@ -569,28 +593,29 @@ impl LmdbEnvironment {
     }
 }
 
-/// What is known of the disk before a transaction.
+/// The known state of the disk before a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disk {
     Unknown,
-    /// The attempt before found no room; for the data file at least, more of it on the disk would help.
+    /// The previous attempt found no room. `room_helps` is true if more room on the disk would
+    /// help, at least for the data file.
     Full {
         room_helps: bool,
     },
-    /// So it did; this one only turns free pages.
+    /// The disk is full, and this transaction only turns over free pages.
     Turning,
 }
 
-/// How one transaction ended.
+/// The end of one transaction.
 enum Attempt {
     Ended(Result<(), StoreError>),
     MapFull,
     MapResized,
-    /// There has to be a checkpoint first.
+    /// A checkpoint has to be made first.
     Checkpoint,
-    /// Done, but not in the log: on disk only after a checkpoint.
+    /// Committed, but without a record: durable only after a checkpoint.
     Unlogged,
-    /// There is no room on the disk or none but the reserve, or the file may not grow.
+    /// The disk has no room but the reserve, or the file may not grow.
     DiskFull {
         room_helps: bool,
         is_removal: bool,
@@ -619,7 +644,8 @@ impl Backend for LmdbEnvironment {
 }
 
 impl LmdbEnvironment {
-    /// The checkpoint that a commit waits for. Its file and the log's may have to be made, which a full disk has room for in the reserve.
+    /// Makes the checkpoint that a commit waits for. Its file and the log's may have to be created;
+    /// on a full disk the reserve has room for them.
     fn checkpoint_first(&self) -> Result<(), StoreError> {
         match self.checkpoint(Haste::Needed) {
             Err(StoreError::NoSpace) => {
@@ -644,7 +670,7 @@ impl LmdbEnvironment {
             }
             match attempt {
                 Attempt::Ended(result) => {
-                    // Relaxed: the count sets a rhythm and orders nothing.
+                    // Relaxed: the count sets an interval and orders nothing.
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK
                         == COMMITS_PER_READER_CHECK - 1
                     {
@@ -661,7 +687,8 @@ impl LmdbEnvironment {
                 }
                 Attempt::MapFull => self.grow_map()?,
                 Attempt::MapResized => self.follow_map()?,
-                // What earlier removals freed comes free when the readers end that still look at it.
+                // Pages freed by earlier removals can be reused once the readers that still see
+                // them end.
                 Attempt::DiskFull {
                     room_helps: true,
                     is_removal: true,
@@ -676,7 +703,7 @@ impl LmdbEnvironment {
                 }
                 Attempt::DiskFull { room_helps, .. } => {
                     disk = Disk::Full { room_helps };
-                    // A process that was killed leaves its pin, under which nothing that is freed becomes room.
+                    // A killed process leaves its pin, under which no freed page can be reused.
                     self.clear_stale_readers();
                     self.fill_holes();
                     self.turn_free_pages();

@@ -1,4 +1,4 @@
-//! What an LMDB error means to the store.
+//! The mapping of LMDB's errors to the store's.
 
 use std::{fmt, io};
 
@@ -6,12 +6,12 @@ use lmdb::Error;
 
 use crate::store::StoreError;
 
-/// True if the disk has no room, or its user may have no more.
+/// True if the disk has no room, or its user's quota is used up.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
-/// What has failed on the disk, and why.
+/// Converts a failure of the disk; `what` names the failed action.
 pub(super) fn failed(what: impl fmt::Display, error: &io::Error) -> StoreError {
     if is_full(error) {
         StoreError::NoSpace
@@ -20,7 +20,7 @@ pub(super) fn failed(what: impl fmt::Display, error: &io::Error) -> StoreError {
     }
 }
 
-/// The one mapping from LMDB's errors.
+/// Converts an error of LMDB.
 pub(super) fn store_error(error: Error) -> StoreError {
     match error {
         Error::Other(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => StoreError::NoSpace,
@@ -48,8 +48,10 @@ pub(super) fn store_error(error: Error) -> StoreError {
     }
 }
 
-/// Whether nothing may be written after this failure of a commit: what is on disk is not known, or is damaged.
+/// True if nothing may be written after this failure of a commit: the content of the disk is
+/// unknown or damaged.
 pub(super) fn is_fatal(error: Error) -> bool {
+    // After EIO the kernel may have dropped the dirty pages, so that a later sync would succeed.
     matches!(
         error,
         Error::Panic | Error::Corrupted | Error::PageNotFound | Error::Other(libc::EIO)

@@ -1,8 +1,9 @@
-//! Lets transactions in, and all of them out when the map has to change.
+//! A lock that admits transactions, and excludes all of them while the map changes.
 //!
-//! A thread may be inside several times (a visitor that takes a second snapshot, a job that takes one). A plain read lock would
-//! deadlock then as soon as somebody waits to change the map, and a recursive one never lets that somebody in under steady load.
-//! So a thread's first entry queues fairly, and its further ones do not.
+//! A thread may hold it several times (a visitor that takes a second snapshot, a job that takes
+//! one). A plain read lock would then deadlock as soon as a thread waits to change the map, and a
+//! recursive one never admits that thread under steady load. So a thread's first entry queues
+//! fairly, and its further ones do not.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -10,15 +11,17 @@ use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// How long a change of the map waits for open transactions. They are short; longer means a thread that waits for us.
+/// The longest wait of a map change for open transactions. They are short; a longer one means a
+/// thread that waits for this one.
 const EXCLUSIVE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// Entries of this thread, into any gate. A fact of the thread, as a read lock and a transaction of LMDB are: no call hands it on.
+    /// The number of entries of this thread, into any lock. A property of the thread, as a read
+    /// lock and a transaction of LMDB are: no call hands it on.
     static ENTERED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Guards what transactions need.
+/// A reader-writer lock around what transactions need.
 #[derive(Debug)]
 pub(super) struct Gate<T> {
     lock: RwLock<T>,
@@ -31,10 +34,10 @@ impl<T> Gate<T> {
         }
     }
 
-    /// Waits while somebody changes or is about to change the inner value.
+    /// Enters; waits while a thread changes or is about to change the inner value.
     pub fn enter(&self) -> Pass<'_, T> {
         let entered = ENTERED.get();
-        // `read` queues behind who waits to be alone, `read_recursive` passes him.
+        // `read` queues behind a waiting writer, `read_recursive` passes it.
         let guard = if entered == 0 {
             self.lock.read()
         } else {
@@ -44,13 +47,14 @@ impl<T> Gate<T> {
         Pass { guard }
     }
 
-    /// Whether this thread is inside of any gate.
+    /// True if this thread has entered any lock.
     pub fn is_inside() -> bool {
         ENTERED.get() > 0
     }
 
-    /// Alone inside; `None` when this thread is inside already or others do not leave.
+    /// Enters exclusively; `None` if this thread has entered already or others do not leave.
     pub fn exclusive(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        // With an entry of its own the thread would wait for itself.
         if Self::is_inside() {
             None
         } else {
@@ -59,7 +63,7 @@ impl<T> Gate<T> {
     }
 }
 
-/// Being inside. Stays on its thread, as the guard does.
+/// A shared entry. Stays on its thread, as the guard does.
 #[derive(Debug)]
 pub(super) struct Pass<'g, T> {
     guard: RwLockReadGuard<'g, T>,
@@ -75,6 +79,7 @@ impl<T> Deref for Pass<'_, T> {
 
 impl<T> Drop for Pass<'_, T> {
     fn drop(&mut self) {
+        debug_assert!(ENTERED.get() > 0, "a thread leaves that is not inside");
         ENTERED.set(ENTERED.get().saturating_sub(1));
     }
 }

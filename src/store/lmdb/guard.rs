@@ -1,6 +1,6 @@
-//! The last words about a data file that is damaged while it is in use: a sentence and exit code 1, where LMDB would abort the process
-//! and the system would kill it. Nothing can go on: LMDB does not return from an assertion, and a page that cannot be read
-//! has no content.
+//! The end of the process on damage found while a data file is in use: a sentence and exit code 1,
+//! where LMDB would abort the process or the system would kill it. The process cannot go on: LMDB
+//! does not return from an assertion, and a page that cannot be read has no content.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
@@ -13,13 +13,13 @@ use lmdb::Environment;
 use super::directory::DATA_FILE;
 use super::pages::RESTORE;
 
-/// Exit code of a command that failed.
+/// The exit code of a failed command.
 const FAILED: libc::c_int = 1;
 
-/// What is said at SIGBUS, of the store opened last.
+/// The message for SIGBUS, about the store opened last.
 static LAST_WORDS: AtomicPtr<Vec<u8>> = AtomicPtr::new(ptr::null_mut());
 
-/// Has LMDB's failed assertions told.
+/// Installs the handler of LMDB's failed assertions.
 pub(super) fn watch_assertions(environment: &Environment) {
     // SAFETY: the environment is open; the function has the signature that LMDB calls.
     unsafe { lmdb_sys::mdb_env_set_assert(environment.env(), Some(assertion_failed)) };
@@ -42,7 +42,8 @@ unsafe extern "C" fn assertion_failed(env: *mut lmdb_sys::MDB_env, message: *con
     end_with(format!("ddbfs: \"{dir}/{DATA_FILE}\" is damaged: LMDB found what cannot be ({message}). {RESTORE}\n").as_bytes());
 }
 
-/// Says the last words, to whom can hear them, and ends the process at once; nothing of it may run on with a store in this state.
+/// Writes the message to standard error and ends the process at once; no other thread may go on
+/// with a store in this state.
 fn end_with(words: &[u8]) -> ! {
     // SAFETY: write(2) and _exit(2) are safe in a signal handler and below C, where nothing may panic; the words are whole.
     unsafe {
@@ -51,12 +52,13 @@ fn end_with(words: &[u8]) -> ! {
     }
 }
 
-/// Has SIGBUS told, which is a page of the map that the file does not have any more or that the disk does not give.
+/// Installs the handler of SIGBUS: a page of the map that the file has lost or that the disk cannot
+/// read.
 pub(super) fn watch_map(data_file: &Path) {
     let words = format!(
         "ddbfs: a page of {data_file:?} cannot be read: the file was truncated while it was in use, or its disk fails. {RESTORE}\n"
     );
-    // Never freed: a signal may come at any time. There are as many as stores were opened.
+    // Never freed: a signal may come at any time. One message for each opened store.
     LAST_WORDS.store(
         Box::into_raw(Box::new(words.into_bytes())),
         Ordering::Release,
@@ -72,7 +74,7 @@ pub(super) fn watch_map(data_file: &Path) {
 }
 
 extern "C" fn bus_error(_: libc::c_int) {
-    // SAFETY: the words live for ever.
+    // SAFETY: the message is never freed.
     let words = unsafe { LAST_WORDS.load(Ordering::Acquire).as_ref() };
     end_with(words.map_or(&[], Vec::as_slice));
 }

@@ -1,4 +1,4 @@
-//! The two meta pages at the head of the data file, looked at before LMDB does.
+//! The two meta pages at the start of the data file, checked before LMDB reads them.
 
 use std::fs::File;
 use std::io;
@@ -11,12 +11,14 @@ use super::pages::{self, Damage, RESTORE};
 use super::slots::CHECKPOINT_FILE;
 use crate::store::StoreError;
 
-/// How often a head is read that is damaged or another commit's: it may be being written.
+/// The most reads of a meta page that is damaged or of another commit: it may be being written.
 pub(super) const HEAD_READS_MAX: u32 = 100;
 const HEAD_READ_PAUSE: Duration = Duration::from_millis(10);
 
-/// What LMDB reads first, before it does. Unless this process is alone, another may be about to write it.
+/// Checks the meta pages, which LMDB reads first. Unless this process is alone, another one may be
+/// writing them.
 pub(super) fn check_heads(directory: &DataDirectory, is_alone: bool) -> Result<(), StoreError> {
+    // Alone, one read decides: no other process is writing the page.
     let mut reads = if is_alone { HEAD_READS_MAX - 1 } else { 0 };
     loop {
         let heads = match File::open(directory.data_file()) {
@@ -35,6 +37,7 @@ pub(super) fn check_heads(directory: &DataDirectory, is_alone: bool) -> Result<(
 }
 
 pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError {
+    // A read-only directory is a matter of permissions, not of damage.
     if let Damage::Io(error) = damage
         && let Some(refused) = not_writable(directory, error)
     {
@@ -46,7 +49,7 @@ pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError 
     StoreError::Damaged(format!("{:?} {damage}. {RESTORE}", directory.data_file()))
 }
 
-/// What to do about a directory that this process may not write to; `None` for another error.
+/// Returns the error for a directory that this process may not write to; `None` for other errors.
 fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreError> {
     if !matches!(
         error.raw_os_error(),
@@ -65,7 +68,7 @@ fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreErr
     )))
 }
 
-/// Why the locks of a directory cannot be had.
+/// Returns the error for a directory that cannot be locked.
 pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
     let other = || {
         failed(

@@ -1,37 +1,39 @@
-//! Whether the page cache still is the one that a checkpoint was written through.
+//! The identity of the page cache through which a checkpoint was written.
 //!
-//! While it is, a data file whose process was killed is whole in it, though it was never synced. It is gone when the machine has
-//! stopped, when the file system was unmounted, and it is another's when the files were copied.
+//! As long as it is the same, a data file of a killed process is whole in the page cache, though it
+//! was never synced. The identity changes when the machine has stopped, when the file system was
+//! unmounted, and when the files were copied.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Changes at each start of the machine.
+/// A file of the system that has a new content after each boot.
 const BOOT_ID_FILE: &str = "/proc/sys/kernel/random/boot_id";
 
 pub(super) const IDENTITY_BYTES: usize = 40;
 
-/// A file as one page cache knows it: the boot's id, then device, inode and mount.
+/// A file in one page cache: the boot's id, then device, inode and mount.
 pub(super) type Identity = [u8; IDENTITY_BYTES];
 
-/// Whether both are of one file, whichever boot and mount; a copy is another.
+/// True if both are of one file, whatever the boot and mount. A copy is another file.
 pub(super) fn is_same_file(one: &Identity, other: &Identity) -> bool {
     one[16..32] == other[16..32]
 }
 
-/// Of an open file; `None` where the system cannot tell one mount from a later one (Linux before 6.8), so that it is never the same.
+/// Returns the identity of an open file; `None` if the system cannot tell one mount from a later
+/// one (Linux before 6.8), so that it is never the same.
 pub(super) fn identity(file: &File) -> io::Result<Option<Identity>> {
     let boot: String = std::fs::read_to_string(BOOT_ID_FILE)?
         .chars()
         .filter(char::is_ascii_hexdigit)
         .collect();
     let boot = u128::from_str_radix(&boot, 16).map_err(io::Error::other)?;
-    // SAFETY: of integers alone, for which 0 is a value.
+    // SAFETY: consists of integers, for which 0 is a value.
     let mut status: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_INO | libc::STATX_MNT_ID_UNIQUE;
-    // SAFETY: an open descriptor, an empty path with its end, and room for the answer.
+    // SAFETY: an open descriptor, an empty terminated path, and room for the result.
     if unsafe {
         libc::statx(
             file.as_raw_fd(),

@@ -1,7 +1,9 @@
-//! A store that no process has open, read as its files stand: no byte of the directory is written. What a recovery would write is kept in
-//! memory in its place: what the log's records did last to each key, no more than the log has.
+//! An offline store: read from its files while no process has it open, without writing a byte. The
+//! changes that a recovery would write are kept in memory: the last operation of the log on each
+//! key, no more bytes than the log has.
 //!
-//! While it is open nobody else can open the store, who would have to recover it; they wait.
+//! While it is open, no other process can open the store, since it would have to recover it; it
+//! waits.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -26,7 +28,7 @@ use super::tree::Tree;
 use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit};
 use crate::store::{BatchHook, Direction, Read, Store, StoreError, StoreInfo, WriteJob};
 
-/// What the log's records did last to each key: a value, or a deletion.
+/// The last operation of the log on each key: a value, or a deletion.
 type Behind = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// A store that is only read.
@@ -36,22 +38,23 @@ pub struct InPlace {
     mapped: Mapped,
     head: Head,
     behind: Behind,
-    /// The last commit.
+    /// The number of the last commit.
     number: u64,
-    /// Whether the log has what the data file should have.
+    /// True if there is a log with which the data file can be compared.
     has_log: bool,
-    /// Why nothing can be written.
+    /// The error of each write.
     refusal: StoreError,
-    /// Keeps others from opening it; before the directory, which other stores of this process may take then.
+    /// Locks that keep other processes out. Before the directory, which other stores of this
+    /// process may open as soon as it is dropped.
     _locks: Option<Locks>,
     directory: DataDirectory,
 }
 
 impl InPlace {
-    /// Opens the store in a directory; `None` when a process has it open. Writes will be refused with `refusal`.
+    /// Opens the store in a directory; `None` if a process has it open. Writes fail with `refusal`.
     ///
     /// # Errors
-    /// `Io` when there is no store; `Damaged` with a sentence; those of reading.
+    /// `Io` if there is no store; `Damaged` with a sentence; a failed read.
     pub fn open(dir: &Path, refusal: StoreError) -> Result<Option<Self>, StoreError> {
         if !dir.join(DATA_FILE).exists() {
             return Err(StoreError::Io(format!(
@@ -65,6 +68,7 @@ impl InPlace {
         let locks =
             Locks::open_existing(&directory).map_err(|error| no_locks(&directory, &error))?;
         if let Some(locks) = &locks {
+            // Held to the end: a process that opens the store waits for it.
             locks.hold_for_good(Byte::Opening).map_err(failed)?;
             if !locks.be_alone(Byte::Presence).map_err(failed)? {
                 return Ok(None);
@@ -82,6 +86,7 @@ impl InPlace {
         let newest =
             || pages::heads(&data).map(|heads| heads.into_iter().max_by_key(|head| head.commit));
         let (head, (behind, number)) = match &survey.start {
+            // Both are complete without the log.
             Start::Data | Start::PageCache => (newest(), (Behind::new(), None)),
             Start::Checkpoint(checkpoint) => {
                 let (behind, number) = replayed(directory.path(), checkpoint)?;
@@ -146,7 +151,7 @@ fn replayed(
     Ok((behind, last))
 }
 
-/// A view of it.
+/// A view of the data file with the log's changes.
 struct View<'s>(&'s InPlace);
 
 impl RawRead for View<'_> {
@@ -161,7 +166,7 @@ impl RawRead for View<'_> {
         self.0.number
     }
 
-    /// Both in order; where both have a key, the later counts.
+    /// Merges the data file and the log's changes in order. For a key in both, the log counts.
     fn raw_walk(
         &self,
         range: RawRange<'_>,
@@ -181,6 +186,7 @@ impl RawRead for View<'_> {
         };
         let mut waiting = next();
         let flow = self.0.tree().walk(range, direction, &mut |key, value| {
+            // A change at `key` comes first too: it replaces the file's entry.
             let comes_first = |changed: &[u8]| {
                 if direction == Direction::Forward {
                     changed <= key
@@ -240,7 +246,7 @@ impl Store for InPlace {
     }
 
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
-        // There is none to come.
+        // No further commit is possible.
         if after == self.number {
             std::thread::sleep(timeout);
         }
@@ -251,18 +257,14 @@ impl Store for InPlace {
         pages::walk_from(&self.data, self.head, Reach::Whole)
             .map_err(|damage| damaged(&self.directory, &damage))?;
         let dir = self.directory.path();
-        match Slots::new(dir)
-            .read()
-            .ok()
-            .flatten()
-            .filter(|_| self.has_log)
-        {
-            Some(checkpoint) => {
-                let (_, changes) = Changes::read(dir, &checkpoint, self.number)?;
-                compare(dir, &changes, |key| self.tree().get(key))
-            }
-            None => Ok(()),
+        if !self.has_log {
+            return Ok(());
         }
+        // It was there at the opening, and the locks keep other processes out.
+        let checkpoint = Slots::new(dir).read()?;
+        let checkpoint = checkpoint.ok_or(StoreError::Corrupt("the checkpoint is gone"))?;
+        let (_, changes) = Changes::read(dir, &checkpoint, self.number)?;
+        compare(dir, &changes, |key| self.tree().get(key))
     }
 
     fn close(&self) {}

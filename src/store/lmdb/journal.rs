@@ -1,16 +1,20 @@
-//! What makes a commit survive a power cut: its record in the log, and checkpoints.
+//! The journal: makes a commit survive a power cut, by its record in the write-ahead log and by
+//! checkpoints.
 //!
-//! A commit is a record in the log, synced, before LMDB makes it without a sync: so what is visible is on disk. What LMDB has on disk by
-//! itself may be anything; a checkpoint says which commit is whole there, and where in the log those after it begin. Two
-//! rules make that true:
+//! A commit is a record in the log, synced, before LMDB commits without a sync; so what is visible
+//! is on disk. LMDB's own pages on disk may be of any commit; a checkpoint says which commit is
+//! whole there, and where in the log the later ones begin. Two rules make that true:
 //!
-//! - **A process writes only while it keeps a snapshot that is not newer than the checkpoint on disk** (a pin): LMDB reuses no page
-//!   that was freed since, so no page of the checkpoint's commit. The pins of others count for nothing, as they may be killed. A
-//!   process that has none (it only reads yet, or lost its environment) makes a checkpoint of its own first.
-//! - **The order of a checkpoint:** take the pin, head and log position in one write transaction; sync the data file; write the
-//!   checkpoint; only then let go of the pin before. At any moment one that is whole is on disk, and is protected.
+//! - **A process writes only while it holds a snapshot that is not newer than the checkpoint on disk**
+//! (a pin): LMDB reuses no page that was freed since, so no page of the checkpoint's commit. The
+//! pins of other processes do not count, as those may be killed. A process without a pin (it has
+//! only read so far, or lost its environment) makes a checkpoint of its own first.
+//! - **The order of a checkpoint:** take the pin, meta page and log position in one write transaction;
+//! sync the data file; write the checkpoint; only then release the previous pin. At any moment a
+//! whole checkpoint is on disk and protected.
 //!
-//! Locks, in the order in which they are taken: `turn`, the checkpoint byte of other processes, the gate, `state`, LMDB's writer mutex.
+//! Lock order: `turn`, the checkpoint byte (other processes), the map lock, `state`, LMDB's writer
+//! mutex.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +31,7 @@ use super::directory::DataDirectory;
 use super::gate::Gate;
 use super::identity::{IDENTITY_BYTES, identity};
 use super::locks::{Byte, Locks};
-use super::log::{Log, LogFiles, Operations, Position};
+use super::log::{Log, LogFiles, Operations, Position, is_full};
 use super::opened::Opened;
 use super::options::LmdbOptions;
 use super::pace::{Pace, STEP_BYTES};
@@ -40,65 +44,68 @@ use super::usage::Usage;
 use crate::store::memory_limit::part_of_limit;
 use crate::store::{Durability, StoreError};
 
-/// The least that a small disk leaves to a generation of the log.
+/// The least size of a log generation on a small disk.
 const LIMIT_BYTES_MIN: u64 = 1024 * 1024;
 
-/// A commit whose record would be more than such a part of the memory limit is made without one, as one that is too large for the log.
+/// The part of the memory limit that a record may take. A larger commit is made without a record,
+/// as one that is too large for the log.
 const RECORD_LIMIT_PARTS: u64 = 16;
 
-/// On a small file system, this part of it.
+/// The part of a small file system that a log generation may take.
 const DISK_PART: u64 = 32;
 
-/// A data file that grew by so many times a generation makes a checkpoint due: pages freed since the last one cannot be reused.
+/// A checkpoint is due when the data file has grown by this many generations: pages freed since the
+/// last checkpoint cannot be reused.
 const GROWTH: u64 = 2;
 
-/// Where commits do not wait for the log, a sync of it follows the one before after so long.
+/// The time between two syncs of the log, if commits do not wait for it.
 const SYNC_PAUSE: Duration = Duration::from_millis(50);
 
-/// After so long without a commit there is a checkpoint.
+/// The time without a commit after which a checkpoint is made.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// How often an idle process looks whether its pin holds up others.
+/// The time between two checks of an idle process whether its pin holds up others.
 const IDLE_LOOK: Duration = Duration::from_secs(10);
 
-/// Why a commit or a checkpoint failed.
+/// The reason why a commit or a checkpoint failed.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(super) enum Failure {
     Lmdb(#[from] Error),
-    /// Of the log, the data file or the checkpoint file.
+    /// An error of the log, the data file or the checkpoint file.
     Disk(#[from] io::Error),
     Store(#[from] StoreError),
 }
 
-/// What became of a record.
+/// The result of appending a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Logged {
-    /// In the log, and on disk where that was asked for.
+    /// The record is in the log, and on disk if that was asked for.
     Yes,
-    /// A checkpoint may make room.
+    /// The log is full; a checkpoint may make room.
     NoRoom,
-    /// No checkpoint will.
+    /// The record fits no log.
     TooLarge,
 }
 
-/// How a checkpoint is made.
+/// The urgency of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Haste {
-    /// Beside commits: pages are written out little by little before, so that commits do not wait for the disk.
+    /// Beside commits: pages are written out little by little first, so that commits do not wait
+    /// for the disk.
     Paced,
-    /// Now; not if another thread makes one meanwhile.
+    /// An immediate checkpoint, unless another thread makes one meanwhile.
     Needed,
-    /// Now.
+    /// An immediate checkpoint, and always a new one.
     Anew,
 }
 
-/// What the thread of checkpoints shall do.
+/// The reason why the checkpoint thread wakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
     /// A checkpoint is due.
     Due,
-    /// Some time is over.
+    /// A period has passed.
     Tick,
     Closed,
 }
@@ -112,19 +119,19 @@ pub(super) struct Journal {
     dir: PathBuf,
     limit: u64,
     durability: Durability,
-    /// One checkpoint at a time in this process.
+    /// Allows one checkpoint at a time in this process.
     turn: Mutex<()>,
     state: Mutex<State>,
-    /// Somebody waits for a checkpoint: no pause under way.
+    /// True if a thread waits for a checkpoint: the one in progress must not pause.
     is_urgent: AtomicBool,
-    /// Since the last checkpoint something was logged; enough for the next one.
+    /// True if something was logged since the last checkpoint, so that an idle process makes one.
     is_logged: AtomicBool,
-    /// The log needs a sync or zeros ahead.
+    /// True if the log needs a sync or zeros ahead.
     is_untidy: AtomicBool,
-    /// There is a pin.
+    /// True if there is a pin.
     has_joined: AtomicBool,
     is_due: AtomicBool,
-    /// Commits and checkpoints of this process.
+    /// The numbers of commits and of checkpoints of this process.
     commits: AtomicU64,
     made: AtomicU64,
     pub pace: Pace,
@@ -133,19 +140,20 @@ pub(super) struct Journal {
     changed: Condvar,
 }
 
-/// What commits use.
+/// The part of the journal that commits use.
 #[derive(Debug)]
 pub(super) struct State {
     log: Option<Log>,
-    /// A buffer to use again.
+    /// A buffer to reuse.
     operations: Option<Operations>,
-    /// Where the last checkpoint of this process says that the log goes on, and the bytes of the data file then.
+    /// The log position in this process's last checkpoint, and the size of the data file then.
     checkpoint: Position,
     used_bytes: u64,
 }
 
 impl State {
-    /// Whether the commit `number` may be written to the log now; if not, a checkpoint has to be made first.
+    /// Returns true if the commit `number` may be logged now; otherwise a checkpoint has to be made
+    /// first.
     pub fn is_ready(&mut self, opened: &Opened, number: u64) -> io::Result<bool> {
         match &mut self.log {
             Some(log) if opened.is_pinned() => log.follow(number),
@@ -154,24 +162,24 @@ impl State {
     }
 }
 
-/// What a checkpoint will say, taken in one write transaction.
+/// The content of a checkpoint, taken in one write transaction.
 struct Point {
     checkpoint: Checkpoint,
     files: Arc<LogFiles>,
-    /// The log, where it is another than before.
+    /// The log, if it is another than before.
     log: Option<Log>,
     used_bytes: u64,
 }
 
 impl Journal {
-    /// For a store that this process is about to use; `locks` has its presence.
+    /// Opens the journal of a store that this process is about to use. `locks` holds its presence.
     pub fn open(
         directory: &DataDirectory,
         locks: Arc<Locks>,
         options: &LmdbOptions,
     ) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
-        let disk_bytes = disk_space(&dir).unwrap_or_default().total_bytes;
+        let disk_bytes = disk_space(&dir)?.total_bytes;
         let limit = options
             .log_bytes
             .min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN));
@@ -206,12 +214,12 @@ impl Journal {
         })
     }
 
-    /// To be held from before the begin of a write transaction until its end.
+    /// Locks the state; held from before the begin of a write transaction until its end.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
-    /// A place for what a transaction does.
+    /// Returns an empty buffer for the operations of a transaction.
     pub fn operations(&self, state: &mut State) -> Operations {
         state.operations.take().map_or_else(
             || Operations::new(part_of_limit(self.limit, RECORD_LIMIT_PARTS)),
@@ -222,8 +230,9 @@ impl Journal {
         )
     }
 
-    /// Inside the transaction that is about to commit: its record is in the log, and on disk. When it will be made without one (`is_pressed`,
-    /// or too large), that is noted: what is missing in the log then was not lost.
+    /// Appends the record of the transaction that is about to commit, and syncs it. A commit that
+    /// will be made without a record (`is_pressed`, or too large) is noted in the checkpoint file:
+    /// its absence from the log is then no damage.
     pub fn append(
         &self,
         state: &mut State,
@@ -251,7 +260,8 @@ impl Journal {
         if self.durability == Durability::Power
             && let Err(error) = log.files().sync()
         {
-            // Whether the record is on disk is not known: it must not come back, as its commit is not made.
+            // The record may or may not be on disk: it must not come back, as its commit is not
+            // made.
             let voided = log.void();
             log::debug!("the record of a failed commit is voided: {voided:?}");
             return Err(error);
@@ -259,7 +269,7 @@ impl Journal {
         Ok(Logged::Yes)
     }
 
-    /// The transaction was committed.
+    /// Notes that the transaction was committed.
     pub fn committed(
         &self,
         state: &mut State,
@@ -276,7 +286,7 @@ impl Journal {
         self.pace.set_log_bytes(log_bytes);
         let is_due =
             self.pace.is_due() || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
-        // Only who sets it wakes the thread.
+        // Only the thread that sets a flag wakes the others.
         let wakes = [
             is_due && !self.is_due.swap(true, Ordering::AcqRel),
             !self.is_logged.swap(true, Ordering::AcqRel),
@@ -290,16 +300,17 @@ impl Journal {
     }
 
     fn wake(&self) {
+        // Taken so that no thread is between its check and its wait.
         drop(self.is_closed.lock());
         self.changed.notify_all();
     }
 
-    /// Takes a record out of the log whose commit failed; before anybody is told.
+    /// Removes the record of a failed commit from the log, before the failure is reported.
     pub fn void(&self, gate: &Gate<Opened>, number: u64) -> Result<(), Failure> {
         let opened = gate.enter();
         let mut state = self.state();
         let transaction = opened.environment()?.begin_rw_txn()?;
-        // With another number its place has another process's record meanwhile.
+        // Under another number, another process's record is in its place by now.
         if transaction_id(&transaction) == number
             && let Some(log) = &mut state.log
         {
@@ -316,13 +327,14 @@ impl Journal {
         let _turn = self.turn.lock();
         self.is_urgent.store(false, Ordering::Release);
         self.is_due.store(false, Ordering::Release);
+        // Another thread made one while this one waited for its turn.
         if haste == Haste::Needed && made != self.made.load(Ordering::Acquire) {
             return Ok(());
         }
         let is_logged = self.is_logged();
         let made = self.checkpoint_in_turn(gate, haste);
         if made.is_err() && is_logged {
-            // It still is, and still has to go to disk.
+            // The log still has it, and it still has to reach the disk.
             self.is_logged.store(true, Ordering::Release);
         }
         made
@@ -344,7 +356,11 @@ impl Journal {
             return Err(failure);
         }
         let mut state = self.state();
-        // Not before: until now the checkpoint before counted.
+        debug_assert!(
+            point.checkpoint.position >= state.checkpoint,
+            "the log went back"
+        );
+        // Not earlier: until now the previous checkpoint counted.
         opened.unpin_before(number);
         (state.checkpoint, state.used_bytes) = (point.checkpoint.position, point.used_bytes);
         if let Some(log) = point.log {
@@ -366,13 +382,20 @@ impl Journal {
         Ok(())
     }
 
-    /// First the pages and the log, then who says that they are there.
+    /// Syncs the pages and the log, then writes the checkpoint that refers to them.
     fn write_point(&self, point: &mut Point) -> Result<(), Failure> {
         self.data.sync_data()?;
         point.checkpoint.lengths = point.files.durable_lengths()?;
         self.write_slot(&point.checkpoint)?;
         // Before the first commit that needs the log.
-        if Usage::read(&self.data)? != Some(Usage::InUse) {
+        let usage = Usage::read(&self.data).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                let text = format!("data.mdb in {:?} is damaged: {error}.", self.dir);
+                Failure::Store(StoreError::Damaged(text))
+            }
+            _ => Failure::Disk(error),
+        })?;
+        if usage != Some(Usage::InUse) {
             Usage::InUse.write(&self.data)?;
         }
         Ok(())
@@ -380,19 +403,20 @@ impl Journal {
 
     fn write_slot(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
         self.slots.write(checkpoint).map_err(|error| match error {
-            // Which of the slots is on disk is not known: fatal, as a sync of the data.
+            // It is unknown which slot is on disk: fatal, as a failed sync of the data is.
             StoreError::Io(text) => Failure::Disk(io::Error::other(text)),
             error => error.into(),
         })
     }
 
-    /// What the next checkpoint will say, and the pin that protects it.
+    /// Takes the content of the next checkpoint, and the pin that protects it.
     fn point(&self, gate: &Gate<Opened>) -> Result<Point, Failure> {
         let opened = gate.enter();
         let mut state = self.state();
         self.is_due.store(false, Ordering::Release);
         self.is_logged.store(false, Ordering::Release);
-        // No process commits while it is open; nothing is written in it. Its begin also tidies up behind a process that was killed inside.
+        // No process commits while it is open, and it writes nothing. Its begin also cleans up
+        // after a process that was killed inside a write transaction.
         let transaction = opened.environment()?.begin_rw_txn()?;
         let next = transaction_id(&transaction);
         let head = pages::head_of(&self.data, next - 1)
@@ -432,7 +456,8 @@ impl Journal {
         })
     }
 
-    /// Whether all who write behind the next checkpoint sync each record first. Whoever comes makes a checkpoint of its own before it writes.
+    /// True if every process that writes after the next checkpoint syncs each record before its
+    /// commit. A newcomer makes a checkpoint of its own before it writes.
     fn is_strict(&self) -> Result<bool, Failure> {
         let is_power = self.durability == Durability::Power;
         Ok(is_power
@@ -440,8 +465,9 @@ impl Journal {
                 || self.locks.is_alone()?))
     }
 
-    /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
-    /// one, when there is no checkpoint or a commit was made without a record.
+    /// Returns the log with its tail before the record `next`: at the end of the records since the
+    /// last checkpoint, of any process. Returns a new log if there is no checkpoint, or if a commit
+    /// was made without a record.
     fn find_log(&self, next: u64) -> Result<Log, Failure> {
         let newest = self.slots.read()?;
         if let Some(checkpoint) = &newest {
@@ -457,7 +483,8 @@ impl Journal {
                 return Ok(log);
             }
         }
-        // Of another epoch, as nobody else knows of it: what they have written, or will, is not taken for its records.
+        // A new epoch, as no other process knows of this log: records that others have written or
+        // will write must not be taken for its own.
         let epoch = RandomState::new().hash_one((Instant::now(), next));
         let position = newest.map_or(Position::new(1, 0), |checkpoint| {
             checkpoint.position.next_generation()
@@ -465,8 +492,9 @@ impl Journal {
         Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
     }
 
-    /// After a failed write or sync, nobody knows what is on disk of what the page cache has: whoever opens the store next goes back to the
-    /// last checkpoint and the log.
+    /// Marks the checkpoint as untrusted. After a failed write or sync it is unknown which pages of
+    /// the page cache are on disk: the next process to open the store goes back to the last
+    /// checkpoint and the log.
     pub fn distrust(&self) {
         let distrusted = || -> Result<(), Failure> {
             let _turn = self.turn.lock();
@@ -486,7 +514,8 @@ impl Journal {
         }
     }
 
-    /// The end of this process's use; of the last process's, the store becomes a plain data file on disk, without a log.
+    /// Ends this process's use of the store. The last process makes it a plain data file, without a
+    /// log.
     pub fn end(&self, gate: &Gate<Opened>, is_sound: bool) -> Result<(), Failure> {
         let _turn = self.turn.lock();
         gate.enter().unpin_all();
@@ -510,17 +539,17 @@ impl Journal {
         } else {
             Ok(())
         };
-        // Snapshots may still be open here.
+        // This process may still have open snapshots.
         self.locks.be_present()?;
         ended
     }
 
-    /// Whether a checkpoint is.
+    /// True if a checkpoint is due.
     pub fn is_due(&self) -> bool {
         self.is_due.load(Ordering::Acquire)
     }
 
-    /// For the thread of checkpoints: waits until there is something to do.
+    /// Waits until the checkpoint thread has something to do.
     pub fn wait(&self) -> Wake {
         let mut is_closed = self.is_closed.lock();
         if !*is_closed && !self.is_due() {
@@ -539,37 +568,37 @@ impl Journal {
         }
     }
 
-    /// Ends the thread of checkpoints.
+    /// Ends the background threads.
     pub fn close(&self) {
         *self.is_closed.lock() = true;
         self.changed.notify_all();
     }
 
-    /// Whether something was logged since the last checkpoint.
+    /// True if something was logged since the last checkpoint.
     pub fn is_logged(&self) -> bool {
         self.is_logged.load(Ordering::Acquire)
     }
 
-    /// Commits of this process.
+    /// Returns the number of commits of this process.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// For the thread of the log: waits until it has something to do. False when there will be nothing more.
+    /// Waits until the log thread has something to do; returns false once the journal is closed.
     pub fn wait_for_log(&self) -> bool {
         let mut is_closed = self.is_closed.lock();
         while !*is_closed && !self.is_untidy.load(Ordering::Acquire) {
             self.changed.wait(&mut is_closed);
         }
         if self.durability == Durability::Kill && !*is_closed {
-            // Many commits share a sync.
+            // Waits so that many commits share a sync.
             let until = Instant::now() + SYNC_PAUSE;
             while !*is_closed && !self.changed.wait_until(&mut is_closed, until).timed_out() {}
         }
         !*is_closed
     }
 
-    /// Has what is logged on disk where commits do not wait for that, and then some more zeros ahead in the log.
+    /// Syncs the log if commits do not wait for that, and then writes more zeros ahead in it.
     pub fn keep_up(&self, gate: &Gate<Opened>) -> io::Result<()> {
         self.pace.follow(&gate.enter());
         self.is_untidy.store(false, Ordering::Release);
@@ -584,19 +613,24 @@ impl Journal {
         if self.durability == Durability::Kill {
             files.sync()?;
         }
-        // Twice what was needed so far: a process that writes little has little. A full disk has none, and commits do without.
+        // Twice what was needed so far: a process that writes little has little. A full disk has no
+        // room, and commits do without.
         let wanted_bytes = if offset < STEP_BYTES {
             0
         } else {
             2 * offset + LIMIT_BYTES_MIN
         };
-        if files.zero_ahead(wanted_bytes).unwrap_or(false) {
-            self.is_untidy.store(true, Ordering::Release);
+        match files.zero_ahead(wanted_bytes) {
+            Ok(true) => self.is_untidy.store(true, Ordering::Release),
+            Ok(false) => {}
+            Err(error) if is_full(&error) => {}
+            // Its sync may have been told of a record's failure, which no later sync is told of.
+            Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Lets go of the pin of a process that does not write, where it holds up others.
+    /// Releases the pin of a process that does not write, if it holds up others.
     pub fn leave(&self, gate: &Gate<Opened>) -> Result<(), Failure> {
         let _turn = self.turn.lock();
         let opened = gate.enter();
@@ -608,6 +642,7 @@ impl Journal {
             (Some(log), Ok(info)) => log.last() == info.last_txnid() as u64,
             _ => false,
         };
+        // Another process has committed, or may: its freed pages wait for this pin.
         if !is_last || !self.locks.is_alone()? {
             opened.unpin_all();
             self.has_joined.store(false, Ordering::Release);

@@ -1,4 +1,5 @@
-//! The thread of a process that keeps what it reads while it is alone: takes the door, and gives way when somebody knocks.
+//! The lease thread: takes the exclusive lease while no other process has the store open, and gives
+//! way when one asks for it.
 
 use std::io;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use super::door::Door;
 use crate::store::worker::Worker;
 use crate::store::{Keeper, StoreError};
 
-/// How often it is tried in a row: a process that was stopped meanwhile, or does not get to run, hears nothing for once.
+/// The most failures in a row. A process that was stopped or not scheduled may miss an event once.
 const TRIES_MAX: u32 = 5;
 
-/// The thread; ends when dropped, and nothing is kept then.
+/// The thread. Ends when dropped; nothing is cached then.
 #[derive(Debug)]
 pub(super) struct Keeping {
     is_closed: Arc<AtomicBool>,
@@ -26,8 +27,10 @@ pub(super) struct Keeping {
 }
 
 impl Keeping {
+    /// Starts the thread.
+    ///
     /// # Errors
-    /// The system cannot watch the door, or has no thread.
+    /// The system cannot watch the lock file, or has no thread.
     pub fn start(door: Arc<Door>, keeper: Arc<dyn Keeper>) -> Result<Self, StoreError> {
         let failed = |error: notify::Error| {
             StoreError::Io(format!(
@@ -35,12 +38,12 @@ impl Keeping {
                 door.file().display()
             ))
         };
-        // One waiting call is enough: it says "look up".
+        // One queued event is enough: it says "look", not more.
         let (call, calls) = sync_channel(1);
         let on_knock = call.clone();
         let mut files = notify::recommended_watcher(move |event| {
             if is_knock(&event) {
-                // Full: it is called already.
+                // A full queue holds such an event already.
                 let _ = on_knock.try_send(());
             }
         })
@@ -72,12 +75,12 @@ impl Drop for Keeping {
     }
 }
 
-/// A touch; or anything else by which knocks may be lost.
+/// True for a touch of the file, and for any event after which touches may be lost.
 fn is_knock(event: &notify::Result<Event>) -> bool {
     match event {
         Ok(event) => match event.kind {
             EventKind::Access(_) => event.need_rescan(),
-            // The mark.
+            // Written by the mark.
             EventKind::Modify(ModifyKind::Data(_)) => false,
             _ => true,
         },
@@ -116,7 +119,7 @@ impl Guard {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Sleeps until it is time to look again. Knocks mean nothing while the door is open.
+    /// Sleeps until the next look. Events mean nothing while the lease is not held.
     fn rest(&self) {
         let until = Instant::now() + self.door.limits().look_period;
         while !self.is_closed()
@@ -127,7 +130,7 @@ impl Guard {
         {}
     }
 
-    /// Keeps until somebody knocks, if nobody else is there.
+    /// Holds the lease until another process asks for it, if there is none yet.
     fn keep(&self) -> io::Result<()> {
         if !self.door.lock()? {
             return Ok(());
@@ -138,7 +141,8 @@ impl Guard {
     }
 
     fn keep_locked(&self) -> io::Result<()> {
-        // Each time, as the file may have been removed: who cannot hear must not begin.
+        // Tested each time, as the file may have been removed: a process that cannot observe
+        // requests must not take the lease.
         while self.calls.try_recv().is_ok() {}
         self.door.knock()?;
         if self.calls.recv_timeout(self.door.limits().hearing).is_err() {

@@ -1,7 +1,8 @@
 //! Locks between the processes that have a data directory open, on bytes of a file beside the data.
 //!
-//! They belong to the open file, not to the process as LMDB's do: they end with it whatever else closes the file, and hold in every
-//! container that sees the directory.
+//! They are open file description locks (fcntl(2), `F_OFD_SETLK`): they belong to the open file,
+//! not to the process as LMDB's do. They end with that file whatever else closes it, and hold in
+//! every container that sees the directory.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -14,7 +15,7 @@ use super::directory::{DataDirectory, open_to_write};
 /// The name of the file.
 pub(super) const LOCKS_FILE: &str = "log.lock";
 
-/// What a byte of the file stands for.
+/// The bytes of the file, each a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub(super) enum Byte {
@@ -24,7 +25,8 @@ pub(super) enum Byte {
     Presence = 1,
     /// Held over a checkpoint. Taken before LMDB's writer mutex, never under it.
     Checkpoint = 2,
-    /// Shared by every process that has the store open, and held alone by one that keeps what it read, see `door`. Before all others.
+    /// The lease: shared by every process that has the store open, and held alone by one that
+    /// caches what it reads, see `lease`. Taken before all others.
     Door = 3,
 }
 
@@ -32,7 +34,7 @@ pub(super) enum Byte {
 #[derive(Debug)]
 pub(super) struct Locks(File);
 
-/// A byte held alone, until dropped.
+/// A byte held exclusively, until dropped.
 #[derive(Debug)]
 pub(super) struct Held<'l>(&'l Locks, Byte);
 
@@ -41,7 +43,7 @@ impl Locks {
         open_to_write(&directory.path().join(LOCKS_FILE)).map(Self)
     }
 
-    /// As they are, without making the file; `None` when there is none.
+    /// Opens the file without creating it; `None` if there is none.
     pub fn open_existing(directory: &DataDirectory) -> io::Result<Option<Self>> {
         let file = File::options()
             .read(true)
@@ -54,23 +56,25 @@ impl Locks {
         }
     }
 
-    /// Waits until a byte is free, and holds it until the file is closed.
+    /// Waits for an exclusive lock on a byte, and holds it until the file is closed.
     pub fn hold_for_good(&self, byte: Byte) -> io::Result<()> {
         self.set(byte, libc::F_WRLCK, libc::F_OFD_SETLKW)
     }
 
-    /// Waits until a byte is free, and holds it.
+    /// Waits for an exclusive lock on a byte, and holds it until the guard is dropped.
     pub fn hold(&self, byte: Byte) -> io::Result<Held<'_>> {
         self.hold_for_good(byte)?;
         Ok(Held(self, byte))
     }
 
-    /// Takes a byte alone; false when another process shares it. Kept as it is then.
+    /// Takes an exclusive lock on a byte; returns false, and changes nothing, if another process
+    /// shares it.
     pub fn be_alone(&self, byte: Byte) -> io::Result<bool> {
         self.attempt(byte, libc::F_WRLCK)
     }
 
-    /// Shares a byte, also after having held it alone; false when another process holds it alone.
+    /// Takes a shared lock on a byte, also from an exclusive one; returns false if another process
+    /// holds it exclusively.
     pub fn try_share(&self, byte: Byte) -> io::Result<bool> {
         self.attempt(byte, libc::F_RDLCK)
     }
@@ -85,7 +89,7 @@ impl Locks {
         }
     }
 
-    /// Whether no other process has the store open. One may be about to.
+    /// True if no other process has the store open. One may be about to.
     pub fn is_alone(&self) -> io::Result<bool> {
         let mut lock = lock_of(Byte::Presence, libc::F_WRLCK);
         // SAFETY: a descriptor that is open for the call; the lock lives through it.
@@ -100,7 +104,7 @@ impl Locks {
         self.set(Byte::Presence, libc::F_RDLCK, libc::F_OFD_SETLKW)
     }
 
-    /// For what stands in the file.
+    /// Returns the file, for the mark that it holds.
     pub fn file(&self) -> &File {
         &self.0
     }
@@ -113,6 +117,7 @@ impl Locks {
                 return Ok(());
             }
             let error = io::Error::last_os_error();
+            // A signal interrupts the waiting command.
             if error.kind() != io::ErrorKind::Interrupted {
                 return Err(error);
             }
@@ -125,7 +130,7 @@ impl Locks {
     reason = "constants, wider in C than the fields that they are for"
 )]
 fn lock_of(byte: Byte, kind: libc::c_int) -> libc::flock {
-    // SAFETY: of integers alone, for which 0 is a value.
+    // SAFETY: consists of integers, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     (lock.l_type, lock.l_whence, lock.l_len) =
         (kind as libc::c_short, libc::SEEK_SET as libc::c_short, 1);

@@ -1,4 +1,4 @@
-//! Whether checkpoint, log and data file fit each other, beside processes that use them.
+//! The check that checkpoint, log and data file fit each other, beside processes that use them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,10 +17,11 @@ use super::survey::survey;
 use super::transaction::transaction_id;
 use crate::store::StoreError;
 
-/// Looks at the checkpoint and at every record behind it: what they did last to a key is what the data file has. Nobody writes meanwhile.
+/// Checks the checkpoint and every record after it: the last operation on each key must be what the
+/// data file has. Holds a write transaction, so that no process writes meanwhile.
 ///
 /// # Errors
-/// `Damaged` with a sentence; those of reading.
+/// `Damaged` with a sentence, or a failed read.
 pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
     let transaction = opened.environment()?.begin_rw_txn()?;
     let survey = survey(dir, &File::open(dir.join(DATA_FILE))?)?;
@@ -32,7 +33,8 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
     };
     let last_commit = transaction_id(&transaction) - 1;
     let (last_record, changes) = Changes::read(dir, &checkpoint, last_commit)?;
-    // A commit without a record is followed by a checkpoint that is not there yet: newer values cannot be told from wrong ones.
+    // A commit without a record precedes a checkpoint that is not there yet: newer values cannot be
+    // told from wrong ones.
     if last_record < last_commit {
         return Ok(());
     }
@@ -45,14 +47,14 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
     })?)
 }
 
-/// What the records of a log did last to each key: hashes of values, `None` of a deletion.
+/// The last operation of a log's records on each key: the value's hash, or `None` for a deletion.
 pub(super) struct Changes {
     hashes: RandomState,
     after: BTreeMap<Vec<u8>, Option<u64>>,
 }
 
 impl Changes {
-    /// Reads those up to a commit; with the number of the last record.
+    /// Reads the records up to a commit; returns the number of the last record too.
     pub fn read(
         dir: &Path,
         checkpoint: &Checkpoint,
@@ -68,7 +70,7 @@ impl Changes {
         } = *checkpoint;
         let (_, last_record) =
             Reader::open(dir)?.replay(position, epoch, number, &mut |number, mut payload| {
-                // The next one may be of a process that was killed before its commit.
+                // The next record may be of a process that was killed before its commit.
                 payload
                     .by_ref()
                     .filter(|_| number <= last_commit)
@@ -85,10 +87,10 @@ impl Changes {
     }
 }
 
-/// Whether the data file has what the records did.
+/// Checks that the data file has the changes of the records.
 ///
 /// # Errors
-/// `Damaged` with a sentence when it has not; those of `get`.
+/// `Damaged` with a sentence if it does not; any error of `get`.
 pub(super) fn compare<'v>(
     dir: &Path,
     changes: &Changes,

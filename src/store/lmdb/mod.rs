@@ -1,20 +1,26 @@
 //! The store on LMDB; the only user of the lmdb crates.
 //!
-//! LMDB's sharp edges, and what answers each:
+//! LMDB's sharp edges, and the module that solves each:
 //!
-//! - The map has a fixed size, and no transaction may be open in the process while it changes: `gate` lets every transaction in
-//!   and holds all of them off while `environment` grows the map. A batch that filled the map runs again.
-//! - Another process may grow the file: the next transaction here is told `MapResized`, and the map follows.
-//! - A second environment of one file in one process breaks its locks: `directory` keeps a register of what is open.
-//! - Readers have slots; a killed process keeps its slots and pins old pages: stale ones are cleared at open and every now and
-//!   then.
-//! - Cursors and iterators may outlive their transaction in the crate's types: `transaction` keeps cursors inside one function.
-//! - After a failed write of the meta page every transaction fails: writes are refused from then on, and the environment is
-//!   opened again for reads.
-//! - It trusts its pages: `pages` looks at them before LMDB does, and `guard` has the last word where damage is met later.
+//! - The map has a fixed size, and no transaction may be open in the process while it changes:
+//! `map_lock` admits every transaction and excludes all of them while `environment` grows the map.
+//! A batch that filled the map runs again.
+//! - Another process may grow the file: the next transaction here fails with `MapResized`, and the map
+//! follows.
+//! - A second environment of one file in one process breaks its locks: `directory` keeps a register of
+//! open directories.
+//! - Readers have slots; a killed process keeps its slots and pins old pages: stale ones are cleared at
+//! open and every now and then.
+//! - Cursors and iterators may outlive their transaction in the crate's types: `transaction` keeps
+//! cursors inside one function.
+//! - After a failed write of the meta page every transaction fails: writes are refused from then on, and
+//! the environment is opened again for reads.
+//! - It trusts its pages: `pages` checks them before LMDB reads them, and `sigbus` ends the process on
+//! damage that is found later.
 //! - A delete needs free pages before it frees any: `reserve` keeps room for it on a disk that gets full.
-//! - Two syncs of scattered pages a commit are slow, and NOSYNC alone may leave a file that does not open after a power cut: NOSYNC is used
-//!   behind a log, see `journal`, and `recovery` for the opening after a power cut.
+//! - Two syncs of scattered pages a commit are slow, and NOSYNC alone may leave a file that does not
+//! open after a power cut: NOSYNC is used behind a write-ahead log, see `journal`, and `recovery`
+//! for the opening after a power cut.
 //! - WRITEMAP turns a full disk into SIGBUS: it is not used.
 
 mod checkpointer;
@@ -70,18 +76,20 @@ use super::commits::Commits;
 use super::writer::{Backend, Writer};
 use super::{BatchHook, Keeper, Read, Store, StoreError, StoreInfo, WriteJob};
 
-/// How often a snapshot is asked whether it shows a commit that is on its way.
+/// The time and number of polls until a snapshot shows a commit that was announced.
 const READABLE_POLL: Duration = Duration::from_millis(1);
 const READABLE_POLLS_MAX: u32 = 100;
 
-/// A [`Store`] in a directory. Other processes may open the same directory at the same time; this process only once.
+/// A [`Store`] in a directory. Other processes may open the same directory at the same time; this
+/// process only once.
 ///
-/// Do not open it before a `fork` and use it after. A thread must not wait for a write while it holds a snapshot: if the map has
-/// to grow for the write, each would wait for the other until the write fails.
+/// Do not open it before a `fork` and use it after. A thread must not wait for a write while it
+/// holds a snapshot: if the map has to grow for the write, each would wait for the other until the
+/// write fails.
 #[derive(Debug)]
 pub struct LmdbStore {
     writer: Writer,
-    /// Started by the first who waits: nobody else needs its thread.
+    /// Started by the first wait: most stores need no such thread.
     watcher: Mutex<Option<Watcher>>,
     commits: Arc<Commits>,
     checkpointer: Mutex<Option<Checkpointer>>,
@@ -90,10 +98,10 @@ pub struct LmdbStore {
 }
 
 impl LmdbStore {
-    /// Opens the store in `dir`, which is created if need be, with mode 0700.
+    /// Opens the store in `dir`, which is created if needed, with mode 0700.
     ///
-    /// Fails when the directory or a file in it is a symlink or belongs to another user, when this process has it open already,
-    /// and when the files are not a store.
+    /// Fails if the directory or a file in it is a symlink or belongs to another user, if this
+    /// process has it open already, and if the files are not a store.
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
         let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
@@ -108,35 +116,35 @@ impl LmdbStore {
         })
     }
 
-    /// Looks at every page in use. Opening looks at the first of them, and at all of a small store.
+    /// Checks every page in use. Opening checks the first of them, and all of a small store.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`], or the snapshot's.
+    /// [`StoreError::Damaged`], or a failed snapshot.
     pub fn check_pages(&self) -> Result<(), StoreError> {
         self.environment.check_pages(Reach::Whole)
     }
 
-    /// Looks at the checkpoint and the log behind it, and whether the data file has what they say.
+    /// Checks the checkpoint and the log after it, and that the data file has their changes.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`], or those of reading.
+    /// [`StoreError::Damaged`], or a failed read.
     pub fn check_log(&self) -> Result<(), StoreError> {
         self.environment.check_log()
     }
 }
 
-/// Opens a file of the data directory beside the store's own, to append to: mode 0600, never through a symlink. The directory is made
-/// or checked as by [`LmdbStore::open`].
+/// Opens a further file of the data directory for appending: mode 0600, never through a symlink.
+/// The directory is created or checked as by [`LmdbStore::open`].
 ///
 /// # Errors
-/// The directory or the file is refused, or the system does not give it.
+/// The directory or the file is refused, or the system cannot open it.
 pub fn open_beside(dir: &Path, name: &str) -> Result<std::fs::File, StoreError> {
     directory::open_file(dir, name)
 }
 
 #[cfg(test)]
 impl LmdbStore {
-    /// Entries of LMDB's database, pointers included.
+    /// Returns the number of entries of LMDB's database, pointers included.
     pub(super) fn raw_entries(&self) -> Result<usize, StoreError> {
         self.environment.raw_entries()
     }
@@ -174,10 +182,11 @@ impl Store for LmdbStore {
                 Box::new(move || commits.announce()),
             )?);
         }
-        // Let go before the wait, which may be long: `close` wants it.
+        // Released before the wait, which may be long: `close` takes it.
         drop(watcher);
         let id = self.commits.wait(|| self.commit_id(), after, timeout);
-        // LMDB tells a commit's number a moment before a snapshot shows it; a writer killed in that moment leaves it so.
+        // LMDB publishes a commit's number a moment before a snapshot shows it; a writer killed in
+        // that moment leaves it so.
         for _ in 0..READABLE_POLLS_MAX {
             if id == after || self.snapshot()?.commit_id() >= id {
                 break;
@@ -196,11 +205,11 @@ impl Store for LmdbStore {
 
     fn stop_keeping(&self) {
         let keeping = self.keeping.lock().take();
-        // Outside the lock, as it waits for its thread.
+        // Outside the lock, as it joins its thread.
         drop(keeping);
     }
 
-    /// The pages first: whoever reads the entries trusts them.
+    /// Checks the pages first: the check of the entries trusts them.
     fn check(&self) -> Result<(), StoreError> {
         self.check_pages().and_then(|()| self.check_log())
     }
@@ -213,7 +222,7 @@ impl Store for LmdbStore {
             self.environment.end();
         }
         let watcher = self.watcher.lock().take();
-        // Outside the lock, as it waits for the thread of the watch.
+        // Outside the lock, as it joins the watcher's thread.
         drop(watcher);
     }
 }

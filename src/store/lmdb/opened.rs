@@ -13,27 +13,29 @@ use crate::store::StoreError;
 /// Slots for read transactions of all processes (LMDB's default is 126).
 const READERS_MAX: u32 = 2048;
 
-/// Maps are sized in steps of this, a multiple of every page size.
+/// The step of map sizes, a multiple of every page size.
 pub(super) const MAP_STEP_BYTES: usize = 1024 * 1024;
 
-/// What the gate guards: the environment and its one database, LMDB's unnamed one.
+/// The value behind the map lock: the environment and its one database, LMDB's unnamed one.
 #[derive(Debug)]
 pub(super) struct Opened {
-    /// The snapshots that are kept from being overwritten, oldest first; end before the environment.
+    /// The snapshots with pages that must not be overwritten, oldest first. They end before the
+    /// environment.
     pins: Mutex<Vec<Pin>>,
-    /// `None` after it was lost and could not be opened again.
+    /// `None` once it was lost and could not be opened again.
     environment: Option<Environment>,
     pub database: Database,
 }
 
 impl Opened {
     pub fn open(directory: &DataDirectory, options: &LmdbOptions) -> Result<Self, StoreError> {
-        // A thread may hold two snapshots, a visitor's and the walk's; with a reader slot a thread the second would be BadRslot.
-        // Without syncs: the log has each commit on disk before it is made, and checkpoints sync the data file.
+        // NOTLS: a thread may hold two snapshots, a visitor's and the walk's; with a reader slot a
+        // thread, the second would be BadRslot. NOSYNC: the log has each commit on disk before it
+        // is made, and checkpoints sync the data file.
         let flags = EnvironmentFlags::NO_TLS | EnvironmentFlags::NO_SYNC;
         let stored_bytes =
             std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
-        // Room for as much again, so that opening is not followed by growing.
+        // Room for as much again, so that the map need not grow right after the opening.
         let map_bytes = options
             .map_bytes
             .max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
@@ -44,7 +46,8 @@ impl Opened {
             .open_with_permissions(directory.path(), FILE_MODE)
             .map_err(store_error)?;
         guard::watch_assertions(&environment);
-        // The unnamed one alone: keys tell tables apart, and named ones would have to be counted before they are known.
+        // The unnamed one alone: keys tell tables apart, and named ones would have to be counted
+        // before they are known.
         let database = environment.open_db(None).map_err(store_error)?;
         Ok(Self {
             pins: Mutex::default(),
@@ -53,7 +56,7 @@ impl Opened {
         })
     }
 
-    /// Closes the environment and opens it again, with a new map; alone in the gate.
+    /// Closes the environment and opens it again, with a new map. Needs the map lock exclusively.
     pub fn reopen(
         &mut self,
         directory: &DataDirectory,
@@ -70,7 +73,7 @@ impl Opened {
         self.environment.as_ref().ok_or(Error::Panic)
     }
 
-    /// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
+    /// Returns the bytes of the data file up to the last page of the last commit; 0 if unknown.
     pub fn used_bytes(&self) -> u64 {
         let pages = self
             .environment()
@@ -79,7 +82,8 @@ impl Opened {
         pages * self.page_bytes()
     }
 
-    /// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
+    /// Returns the bytes of the data file's pages that no commit uses, including those that a
+    /// reader still needs.
     pub fn free_bytes(&self) -> u64 {
         self.environment()
             .and_then(Environment::freelist)
@@ -93,17 +97,18 @@ impl Opened {
             .map_or(0, |stat| u64::from(stat.page_size()))
     }
 
-    /// Whether a snapshot is kept.
+    /// True if there is a pin.
     pub fn is_pinned(&self) -> bool {
         !self.pins.lock().is_empty()
     }
 
-    /// The snapshot that is kept longest.
+    /// Returns the commit of the oldest pin.
     pub fn first_pin(&self) -> Option<u64> {
         self.pins.lock().first().map(|pin| pin.number)
     }
 
-    /// Bytes of the pages that were freed since the snapshot that is kept longest, and that nobody can use before it ends.
+    /// Returns the bytes of the pages freed since the oldest pin, which cannot be reused before it
+    /// ends.
     pub fn freed_bytes(&self) -> u64 {
         let freed = |first| self.environment().and_then(Pin::begin)?.freed_since(first);
         self.first_pin().map_or(0, |first| {
@@ -111,7 +116,8 @@ impl Opened {
         })
     }
 
-    /// Keeps the snapshot of the last commit from being overwritten; that commit's number.
+    /// Pins the snapshot of the last commit, so that its pages are not overwritten; returns its
+    /// number.
     pub fn pin(&self) -> Result<u64, Error> {
         let pin = Pin::begin(self.environment()?)?;
         let number = pin.number;
@@ -119,7 +125,7 @@ impl Opened {
         Ok(number)
     }
 
-    /// Lets go of all snapshots but the one kept last, if that is of the commit `number` still.
+    /// Releases all pins but the newest one, if that is of the commit `number`.
     pub fn unpin_before(&self, number: u64) {
         let mut pins = self.pins.lock();
         if let Some(last) = pins.pop_if(|last| last.number == number) {
@@ -127,12 +133,12 @@ impl Opened {
         }
     }
 
-    /// Lets go of the snapshot that was kept last.
+    /// Releases the newest pin.
     pub fn unpin_last(&self) {
         self.pins.lock().pop();
     }
 
-    /// Lets go of all.
+    /// Releases all pins.
     pub fn unpin_all(&self) {
         self.pins.lock().clear();
     }

@@ -1,45 +1,50 @@
-//! How to open the store.
+//! The options of opening a store.
 
 use std::time::Duration;
 
 use crate::store::{Durability, KEEP};
 
-/// Address space for the map of a new store, not disk: the file grows with its content.
+/// Address space for the map of a new store, not disk space: the file grows with its content.
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
 
-/// Commits of a second or two between checkpoints.
+/// Bytes of a log generation: a second or two of commits between checkpoints.
 const LOG_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
 
-/// How to open a [`LmdbStore`](super::LmdbStore).
+/// The options of opening a [`LmdbStore`](super::LmdbStore).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LmdbOptions {
-    /// What a write survives once it is acknowledged.
+    /// The failures that an acknowledged write survives.
     pub durability: Durability,
     /// Bytes of the first map. It doubles when full.
     pub map_bytes: usize,
-    /// Bytes of a generation of the log, of which there are two; less on a small disk. A quarter of it makes a checkpoint due.
+    /// Bytes of a generation of the log, of which there are two; less on a small disk. A checkpoint
+    /// is due after a quarter of it.
     pub log_bytes: u64,
-    /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
-    /// scheduler's tick (0.1 ms becomes 4 to 8). Nothing is lost where that is not allowed.
+    /// True if the writer thread asks for real-time scheduling, so that next to CPU-bound work a
+    /// commit does not wait for a scheduler's tick (0.1 ms becomes 4 to 8). It has no effect if not
+    /// allowed.
     pub real_time: bool,
-    /// Nothing is meant to be written: a mount that keeps what it read is not disturbed before the first write all the same.
+    /// True if the process will probably only read: it does not take the lease from a mount before
+    /// its first write.
     pub looks_only: bool,
-    /// Whether damaged files are opened as far as they are whole, with a copy of them kept in a directory beside.
+    /// True if damaged files are opened as far as they are whole, with a copy of them kept in a
+    /// directory beside.
     pub salvage: bool,
-    /// How long processes that share the directory wait for each other.
+    /// The time limits of processes that share the directory.
     pub lease: LeaseLimits,
 }
 
-/// How long processes wait for the one that keeps what it reads, and that one for others.
+/// The time limits of the lease, for its holder and for the processes that ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseLimits {
-    /// From the end of a killed keeper to the first write: [`KEEP`] where a keeper is the mount.
+    /// The time from the end of a killed holder to the first write: [`KEEP`] if the holder is a
+    /// mount.
     pub keep: Duration,
-    /// How long a keeper may take to give way.
+    /// The time that a holder may take to give way.
     pub admission: Duration,
-    /// Between two looks whether a process is alone. Nobody tells it, and nothing is lost but some speed.
+    /// The time between two checks whether a process is alone. A delay costs some speed only.
     pub look_period: Duration,
-    /// A system that tells of a touched file within this tells of all.
+    /// A system that reports a touched file within this time is trusted to report all.
     pub hearing: Duration,
 }
 

@@ -1,8 +1,9 @@
-//! When a checkpoint is due, how fast it writes, and how commits are slowed while it is late.
+//! The time and speed of checkpoints, and the delay of commits while a checkpoint is late.
 //!
-//! A checkpoint takes as long as the disk does, and must not be felt. It is made early enough that the log has room for as much again, and
-//! writes as fast as that asks for. When it is late all the same, each commit is slowed a little, before one would have to wait for its end.
-//! Pages that are freed while a pin is held are lost room until it ends, so they make one due as well.
+//! A checkpoint takes as long as the disk does, and must not be felt. It is made early enough that
+//! the log has room for as much again, and writes as fast as that asks for. If it is late all the
+//! same, each commit is delayed a little, before one would have to wait for its end. Pages that are
+//! freed while a pin is held cannot be reused until it ends, so they make a checkpoint due as well.
 
 use std::fs::File;
 use std::io;
@@ -12,38 +13,41 @@ use std::time::{Duration, Instant};
 use super::opened::Opened;
 use super::system::write_out;
 
-/// This part of a generation of the log makes a checkpoint due, or less when commits free more than this part of the pages in use meanwhile:
-/// what is freed since the checkpoint before and while one is made is the room that the data file has beside them, at most twice that part.
+/// The part of a log generation that makes a checkpoint due. Fewer bytes do so if commits meanwhile
+/// free more than `FREED_PART` of the pages in use: the pages freed since the previous checkpoint
+/// and during the next one are the room that the data file needs besides them, at most twice that
+/// part.
 const DUE_PART: u64 = 4;
 const FREED_PART: (u64, u64) = (3, 4);
-/// Of small stores, so many bytes of pages all the same.
+/// The least bytes of freed pages that make a checkpoint due, in small stores.
 const FREED_BYTES_MIN: u64 = 8 * 1024 * 1024;
 
-/// After so much that was logged what is due may change.
+/// The logged bytes after which the due size is computed anew.
 pub(super) const STEP_BYTES: u64 = 256 * 1024;
 
-/// How much is written out at once before a checkpoint, and what takes less than this was on disk already.
+/// The bytes written out at once before a checkpoint, and the time below which they were on disk
+/// already.
 const PACE_BYTES: u64 = 512 * 1024;
 const PACE_MIN: Duration = Duration::from_micros(100);
 
-/// A checkpoint that is not done when as much again was logged as made it due is late. Each commit then waits this for as much that was logged
-/// since: all wait a little, and nobody for all of it.
+/// A checkpoint is late if twice the due size is logged before it is done. Each commit then waits
+/// this long for each further due size: all wait a little, and none waits for all of it.
 const SLOW_STEP: Duration = Duration::from_millis(5);
 const SLOW_MAX: Duration = Duration::from_millis(20);
 
-/// What is logged, and how much of it makes a checkpoint due.
+/// The logged bytes, and the number of them that makes a checkpoint due.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Since the last checkpoint.
+    /// Bytes since the last checkpoint.
     log_bytes: AtomicU64,
     due_bytes: AtomicU64,
     due_bytes_max: u64,
-    /// So many bytes of pages freed since the last checkpoint make one due, too.
+    /// Bytes of pages freed since the last checkpoint that make one due, too.
     freed_bytes_max: AtomicU64,
 }
 
 impl Pace {
-    /// For a log whose generations have `limit` bytes.
+    /// Makes the pace of a log with generations of `limit` bytes.
     pub fn new(limit: u64) -> Self {
         let due_bytes_max = limit / DUE_PART;
         let [due_bytes, freed_bytes_max] = [due_bytes_max, FREED_BYTES_MIN].map(AtomicU64::new);
@@ -67,12 +71,12 @@ impl Pace {
         self.due_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether enough was logged for a checkpoint.
+    /// True if enough was logged for a checkpoint.
     pub fn is_due(&self) -> bool {
         self.log_bytes() > self.due_bytes()
     }
 
-    /// A checkpoint was made: as many pages are in use.
+    /// Notes that a checkpoint was made, and the pages in use at that time.
     pub fn checkpointed(&self, opened: &Opened) {
         let live_bytes = opened.used_bytes().saturating_sub(opened.free_bytes());
         self.freed_bytes_max.store(
@@ -81,10 +85,13 @@ impl Pace {
         );
     }
 
-    /// Sets when the next checkpoint is due, as commits free pages now.
+    /// Sets when the next checkpoint is due, by the rate at which commits free pages now.
     pub fn follow(&self, opened: &Opened) {
         let (freed_bytes, log_bytes) = (opened.freed_bytes(), self.log_bytes());
+        // A few logged bytes give no rate.
         if freed_bytes > 0 && log_bytes >= STEP_BYTES {
+            // The logged bytes at which the freed bytes reach their limit, if both grow at the
+            // present rate.
             let due_bytes = u128::from(log_bytes)
                 * u128::from(self.freed_bytes_max.load(Ordering::Relaxed))
                 / u128::from(freed_bytes);
@@ -96,7 +103,7 @@ impl Pace {
         }
     }
 
-    /// Waits a moment before a commit, where the checkpoint is late.
+    /// Waits a moment before a commit if the checkpoint is late.
     pub fn slow_down(&self) {
         let wait = slow_by(self.log_bytes(), self.due_bytes());
         if wait > PACE_MIN {
@@ -104,11 +111,13 @@ impl Pace {
         }
     }
 
-    /// Writes out a whole file little by little, so that no commit waits for the disk to take all of it at once; until `is_over`. Leaves the
-    /// disk to others half of the time, unless it would be late: it is to be done when as much was logged as makes the next one due.
+    /// Writes out a file little by little, so that no commit waits for the disk to take all of it
+    /// at once; ends early if `is_over`. Leaves the disk to others half of the time, unless it
+    /// would be late: it is to be done when as much was logged as makes the next checkpoint due.
     ///
     /// # Errors
-    /// The disk fails. The system tells it to each descriptor once: a sync would know nothing of it.
+    /// The disk fails. The system reports such an error once to each descriptor: a later sync would
+    /// not return it.
     pub fn write_ahead(&self, file: &File, is_over: impl Fn() -> bool) -> io::Result<()> {
         let (bytes, logged_before) = (
             file.metadata().map_or(0, |metadata| metadata.len()),
@@ -118,6 +127,7 @@ impl Pace {
         while at < bytes && !is_over() {
             let begun = Instant::now();
             match write_out(file, at, PACE_BYTES) {
+                // Without this call, the checkpoint's sync does all the work.
                 Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
                 written => written?,
             }
@@ -128,6 +138,7 @@ impl Pace {
             );
             let is_late = u128::from(logged_bytes) * u128::from(bytes)
                 > u128::from(at) * u128::from(self.due_bytes());
+            // For as long as the write took, so that the disk is free half of the time.
             if took > PACE_MIN && !is_late {
                 std::thread::sleep(took);
             }
@@ -136,9 +147,10 @@ impl Pace {
     }
 }
 
-/// How long a commit waits first.
+/// Returns the delay of a commit.
 fn slow_by(log_bytes: u64, due_bytes: u64) -> Duration {
     let late_bytes = log_bytes.saturating_sub(due_bytes.saturating_mul(2));
+    // In 128 bits, as the product of bytes and microseconds may exceed 64.
     let micros = u128::from(late_bytes) * SLOW_STEP.as_micros() / u128::from(due_bytes.max(1));
     u64::try_from(micros)
         .map_or(SLOW_MAX, Duration::from_micros)

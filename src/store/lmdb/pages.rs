@@ -1,16 +1,18 @@
-//! LMDB's file, read without LMDB, to see whether it is whole before LMDB relies on it.
+//! A reader of LMDB's file without LMDB, which checks it before LMDB relies on it.
 //!
-//! LMDB has no checksums. It follows whatever numbers a page holds: out of its map, which is a signal, into an assertion, which is
-//! an abort, or over its own memory. What is walked here is everything that it follows: both heads, the two trees of a
-//! snapshot, every node's place and size, the lists of free pages. Values are not looked at; `ddbfs check` does that above.
+//! LMDB has no checksums. It follows whatever numbers a page holds: out of its map, which is a
+//! signal, into an assertion, which is an abort, or over its own memory. The walk here visits
+//! everything that LMDB follows: both meta pages, the two trees of a snapshot, the place and size
+//! of every node, the lists of free pages. Values are not looked at; `ddbfs check` does that above.
 //!
 //! ```text
 //! page      number 8, pad 2, flags 2, lower 2, upper 2 (or of a long value: its pages 4), offsets of nodes 2 each … nodes
 //! node      lo 2, hi 2, flags 2, key length 2, key, and in a leaf the value, or the page of a long one
-//! head      a page header, then magic 4, version 4, address 8, map size 8, the free tree 48, the main tree 48, last page 8, commit 8
+//! meta      a page header, then magic 4, version 4, address 8, map size 8, the free tree 48, the main tree 48, last page 8, commit 8
 //! tree      pad 4 (in the free tree: page size), flags 2, depth 2, counts 32, root 8
 //! ```
-//! Numbers are the machine's. The file may be shorter than its last page, as free pages at its end need not be written.
+//! Numbers have the machine's byte order. The file may be shorter than its last page, as free pages
+//! at its end need not be written.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,42 +20,42 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// With it begins LMDB's lock file too.
+/// LMDB's magic number, at the start of a meta page's content and of the lock file.
 pub(super) const MAGIC: u32 = 0xBEEF_C0DE;
 const VERSION: u32 = 1;
-/// Bytes of a page's header, of a node's, and of a head.
+/// Bytes of a page's header, of a node's, and of a meta page's content.
 pub(super) const PAGE_HEADER: usize = 16;
 const NODE_HEADER: usize = 8;
 pub(super) const HEAD_BYTES: usize = 152;
-/// The first and the second page are heads.
+/// The number of meta pages, which are the first pages.
 const HEADS: u64 = 2;
 
 const BRANCH: u16 = 0x01;
 const LEAF: u16 = 0x02;
 const OVERFLOW: u16 = 0x04;
 const HEAD: u16 = 0x08;
-/// Of no meaning on disk.
+/// A flag without meaning on disk.
 const DIRTY: u16 = 0x10;
 
-/// Of a node: the value is on pages of its own.
+/// A node's flag: the value is on pages of its own.
 const LONG_VALUE: u16 = 0x01;
-/// Flags of the free tree: its keys are numbers. The main tree has none.
+/// The flags of the free tree: its keys are numbers. The main tree has none.
 const INTEGER_KEY: u16 = 0x08;
-/// LMDB's stack of pages (CURSOR_STACK), and its longest key.
+/// The depth of LMDB's page stack (`CURSOR_STACK`), and its longest key.
 const DEPTH_MAX: u16 = 32;
 const KEY_BYTES_MAX: usize = 511;
 /// More than a machine can address.
 const MAP_BYTES_MAX: u64 = 1 << 46;
 
-/// A bounded walk looks at so many pages whatever the time, and goes on while there is time. It begins at the roots, so that
-/// what is left out are leaves of large stores.
+/// A bounded walk reads this many pages whatever the time, and goes on until `TIME_MAX`. It begins
+/// at the roots, so that it omits leaves of large stores only.
 const PAGES_AT_LEAST: u64 = 4096;
 const TIME_MAX: Duration = Duration::from_millis(20);
 
-/// What to do about it.
+/// The advice that follows a report of damage.
 pub(super) const RESTORE: &str = "Restore the data directory from a backup; or move its files away to begin with an empty database.";
 
-/// How a file is not whole; `Display` follows its name.
+/// The way in which a file is damaged. `Display` continues a sentence after its name.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Damage {
     #[error("is missing: it was removed, or a process ended before it had made it")]
@@ -74,16 +76,16 @@ pub(super) enum Damage {
     Io(#[from] io::Error),
 }
 
-/// One of the two trees, as a head has it.
+/// One of the two trees, as a meta page has it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree {
     flags: u16,
     pub(super) depth: u16,
-    /// `None` when it is empty.
+    /// `None` if the tree is empty.
     pub(super) root: Option<u64>,
 }
 
-/// One commit: what LMDB begins with.
+/// A meta page: one commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) page_bytes: usize,
@@ -93,7 +95,7 @@ pub(super) struct Head {
     pub(super) commit: u64,
 }
 
-/// How far to look.
+/// The extent of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     Bounded,
@@ -132,7 +134,7 @@ impl Tree {
 }
 
 impl Head {
-    /// What stands at the beginning of a head's page, as far as LMDB checks it or relies on it at once.
+    /// Parses the content of a meta page, as far as LMDB checks it or relies on it at once.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Damage> {
         let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & HEAD != 0)
             && u32_at(bytes, 16) == Some(MAGIC);
@@ -166,10 +168,10 @@ impl Head {
     }
 }
 
-/// Both heads, checked.
+/// Reads and checks both meta pages.
 ///
 /// # Errors
-/// [`Damage`] of what LMDB would refuse or could not stand.
+/// [`Damage`] that LMDB would refuse or fail on.
 pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
     let file_bytes = file.metadata()?.len();
     if file_bytes == 0 {
@@ -190,22 +192,19 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
     }
 }
 
-/// The number of the last commit.
+/// Returns the number of the last commit.
 ///
 /// # Errors
 /// As for [`heads`].
 pub(super) fn last_commit(file: &File) -> Result<u64, Damage> {
-    Ok(heads(file)?
-        .map(|head| head.commit)
-        .into_iter()
-        .max()
-        .unwrap_or_default())
+    let [first, second] = heads(file)?;
+    Ok(first.commit.max(second.commit))
 }
 
-/// The beginning of the head page of a commit, the last one; while no other is made.
+/// Returns the content of the meta page of the last commit, `commit`, while no other is made.
 ///
 /// # Errors
-/// [`Damage`], also when the head is another commit's.
+/// [`Damage`], also if the meta page is another commit's.
 pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Damage> {
     let heads = heads(file)?;
     // Both may show it; LMDB goes by the parity.
@@ -223,10 +222,10 @@ pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Dama
         .ok_or(Damage::Head)
 }
 
-/// Makes a commit the last one, by its head: both head pages show it.
+/// Makes a commit the last one: writes its meta page to both places.
 ///
 /// # Errors
-/// [`Damage`] of a head that is none.
+/// [`Damage`] if `head` is not a meta page.
 pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damage> {
     let parsed = Head::parse(head)?;
     for page in 0..HEADS {
@@ -238,22 +237,20 @@ pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damag
     Ok(parsed.commit)
 }
 
-/// Gives the last commit a later number; no process has the file open in LMDB.
+/// Gives the last commit a later number. No process has the file open in LMDB.
 ///
 /// # Errors
-/// [`Damage`] of the heads.
+/// [`Damage`] of the meta pages.
 pub(super) fn renumber(file: &File, number: u64) -> Result<(), Damage> {
-    let last = heads(file)?
-        .map(|head| head.commit)
-        .into_iter()
-        .max()
-        .unwrap_or_default();
+    let last = last_commit(file)?;
+    // LMDB takes the meta page of the higher number.
+    assert!(number >= last, "commit {last} cannot become {number}");
     let mut head = head_of(file, last)?;
     head[HEAD_BYTES - 8..].copy_from_slice(&number.to_ne_bytes());
     restore(file, &head).map(drop)
 }
 
-/// As many bytes as there are.
+/// Reads `bytes` bytes, or fewer at the end of the file.
 fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; bytes];
     let mut filled = 0;
@@ -267,11 +264,12 @@ fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// Walks what the snapshot of a commit shows; a read transaction of it keeps writers off its pages. `None` when the heads have no such
-/// commit any more: to be tried again with a newer snapshot.
+/// Walks the snapshot of a commit. A read transaction of it keeps writers off its pages. Returns
+/// `None` if the meta pages no longer have that commit: the caller tries again with a newer
+/// snapshot.
 ///
 /// # Errors
-/// [`Damage`], the first found.
+/// The first [`Damage`] found.
 pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>, Damage> {
     // LMDB goes by the parity.
     let [first, second] = heads(file)?;
@@ -287,16 +285,17 @@ pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>,
     }
 }
 
-/// Walks what a commit shows, by its head.
+/// Walks the snapshot of a commit, by its meta page.
 ///
 /// # Errors
-/// [`Damage`], the first found.
+/// The first [`Damage`] found.
 pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Damage> {
     let file_bytes = file.metadata()?.len();
     let pages = (file_bytes / head.page_bytes as u64).min(head.last_page + 1);
-    // A file that lost its end is looked through.
+    // A file that lost its end is walked as a whole.
     let whole = reach == Reach::Whole || pages <= head.last_page;
-    let seen = vec![0; usize::try_from(pages / 64 + 1).unwrap_or(0)];
+    let words = usize::try_from(pages / 64 + 1).map_err(|_| Damage::Head)?;
+    let seen = vec![0; words];
     let started = Instant::now();
     let mut walk = Walk {
         file,
@@ -308,6 +307,7 @@ pub(super) fn walk_from(file: &File, head: Head, reach: Reach) -> Result<(), Dam
         looked_at: 0,
         started,
     };
+    // A tree that leads to a meta page is damaged.
     (0..HEADS).try_for_each(|page| walk.mark(page))?;
     walk.tree(head.free, true)?;
     walk.tree(head.main, false)
@@ -317,19 +317,19 @@ struct Walk<'f> {
     file: &'f File,
     head: Head,
     file_bytes: u64,
-    /// The file's whole pages, up to the last one.
+    /// The number of whole pages of the file, up to the last one in use.
     pages: u64,
     whole: bool,
-    /// A bit for each page of the file that something holds.
+    /// A bit for each page that something holds.
     seen: Vec<u64>,
     looked_at: u64,
     started: Instant,
 }
 
-/// What a node leads to.
+/// The target of a node.
 pub(super) enum Link {
     Child(u64),
-    /// The first page of a long value, and its bytes.
+    /// The first page of a long value, and its length in bytes.
     Long(u64, usize),
     /// A short value.
     Value(std::ops::Range<usize>),
@@ -355,19 +355,23 @@ impl Walk<'_> {
                 nodes(&bytes, is_leaf, is_free).map_err(|what| Damage::Page { page, what })?;
             for (_, link) in nodes {
                 match link {
-                    // Its place is known before it is read.
+                    // Marked before it is read.
                     Link::Child(child) => {
                         self.mark(child)?;
                         waiting.push_back((child, level + 1));
                     }
                     Link::Long(first, length) => self.long_value(first, length, is_free)?,
                     Link::Value(place) if is_free => {
-                        self.free_pages(page, bytes.get(place).unwrap_or_default())?
+                        let list = bytes.get(place).ok_or(Damage::Page {
+                            page,
+                            what: "has an entry out of its bounds",
+                        })?;
+                        self.free_pages(page, list)?;
                     }
                     Link::Value(_) => {}
                 }
             }
-            // All others are marked where they are found; nothing leads to a root.
+            // All other pages are marked where they are found; no node leads to a root.
             if level == 1 {
                 self.mark(page)?;
             }
@@ -375,7 +379,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Notes that a page is held, by one only.
+    /// Notes that a page is held; two holders are damage.
     fn mark(&mut self, page: u64) -> Result<(), Damage> {
         if page > self.head.last_page {
             return Err(Damage::Page {
@@ -405,7 +409,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A page whose header says that it is the one.
+    /// Reads a page and checks that its header has its number.
     fn page(&mut self, page: u64) -> Result<Vec<u8>, Damage> {
         self.looked_at += 1;
         if page >= self.pages {
@@ -432,6 +436,7 @@ impl Walk<'_> {
         let bytes = self.page(first)?;
         let held = u64::from(u32_at(&bytes, 12).unwrap_or(0));
         let needed = (PAGE_HEADER + length).div_ceil(self.head.page_bytes) as u64;
+        // Compared with the last page first: a damaged count would make the loop below endless.
         if u16_at(&bytes, 10).map(|flags| flags & !DIRTY) != Some(OVERFLOW)
             || held < needed
             || held > self.head.last_page
@@ -453,7 +458,7 @@ impl Walk<'_> {
         self.free_pages(first, &list)
     }
 
-    /// A list of free pages: how many, and which, in descending order.
+    /// Checks a list of free pages: their count, then their numbers in descending order.
     fn free_pages(&mut self, page: u64, list: &[u8]) -> Result<(), Damage> {
         let wrong = || Damage::Page {
             page,
@@ -475,7 +480,7 @@ impl Walk<'_> {
         {
             return Err(wrong());
         }
-        // Free pages at the end need not be there.
+        // Free pages at the end of the file need not be there.
         let pages = self.pages;
         free.iter()
             .filter(|free| **free < pages)
@@ -483,7 +488,7 @@ impl Walk<'_> {
     }
 }
 
-/// The keys of a page's nodes, and what they lead to; an error is what is wrong with the page.
+/// Returns the keys of a page's nodes and their targets. An error says what is wrong with the page.
 pub(super) fn nodes(
     page: &[u8],
     is_leaf: bool,
@@ -495,7 +500,7 @@ pub(super) fn nodes(
     }
     let (lower, upper) = (field(12), field(14));
     let count = lower.saturating_sub(PAGE_HEADER) / 2;
-    // LMDB asserts two of a branch, except of the free tree's.
+    // LMDB asserts two for a branch, except in the free tree.
     let count_min = if is_leaf || is_free { 1 } else { 2 };
     if !lower.is_multiple_of(2) || lower > upper || upper > page.len() || count < count_min {
         return Err("has bounds that cannot be");
@@ -510,7 +515,7 @@ pub(super) fn nodes(
             .ok_or("has an entry out of its bounds")?;
         let (link, key, bytes) = node_at(node, at, is_leaf).ok_or("has an entry that cannot be")?;
         used += bytes.next_multiple_of(2);
-        // The first key of a branch stands for all that is less.
+        // The first key of a branch stands for all lesser keys.
         let has_key = is_leaf || position > 0;
         if has_key && (key.is_empty() || is_free && key.len() != 8) {
             return Err("has a key that cannot be");
@@ -521,6 +526,7 @@ pub(super) fn nodes(
         previous = has_key.then_some(key);
         links.push((key, link));
     }
+    // Nodes fill the page from `upper` on: another sum means that some overlap.
     if used == page.len() - upper {
         Ok(links)
     } else {
@@ -528,7 +534,8 @@ pub(super) fn nodes(
     }
 }
 
-/// The node at the beginning of `node`, `at` in its page: where it leads, its key, its bytes.
+/// Parses the node at the beginning of `node`, which is `at` in its page: its target, key and
+/// length.
 fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(Link, &[u8], usize)> {
     let (lo, hi, flags) = (u16_at(node, 0)?, u16_at(node, 2)?, u16_at(node, 4)?);
     let key_bytes = usize::from(u16_at(node, 6)?);

@@ -9,11 +9,12 @@ use lmdb::{Environment, Error};
 #[derive(Debug)]
 pub(super) struct Pin {
     transaction: *mut lmdb_sys::MDB_txn,
-    /// The commit that it shows.
+    /// The number of the commit that it shows.
     pub number: u64,
 }
 
-// SAFETY: the environment is opened with NOTLS, where a read transaction belongs to no thread; it is used by one at a time.
+// SAFETY: the environment is opened with NOTLS, where a read transaction belongs to no thread; one
+// thread uses it at a time.
 unsafe impl Send for Pin {}
 
 impl Pin {
@@ -43,7 +44,8 @@ impl Pin {
 }
 
 impl Pin {
-    /// Pages that the commits after `number` freed, up to the one that it shows.
+    /// Returns the number of pages freed by the commits after `number`, up to the one that it
+    /// shows.
     pub fn freed_since(&self, number: u64) -> Result<u64, Error> {
         let begin = usize::try_from(number)
             .unwrap_or(usize::MAX)
@@ -57,8 +59,9 @@ impl Pin {
             mv_data: ptr::null_mut(),
         };
         let (mut cursor, mut pages) = (ptr::null_mut(), 0);
-        // SAFETY: the transaction is open, and a reader may read the tree of free pages, which is 0: commits, each with how many, and which. The
-        // cursor is closed before its transaction, and what it shows is used before it moves.
+        // SAFETY: the transaction is open, and a reader may read the tree of free pages, which is
+        // database 0: its keys are commits, its values a count and that many pages. The cursor is
+        // closed before its transaction, and its values are used before it moves.
         unsafe {
             check(lmdb_sys::mdb_cursor_open(
                 self.transaction,
@@ -96,7 +99,7 @@ fn check(code: libc::c_int) -> Result<(), Error> {
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        // SAFETY: it was begun and not ended; its environment is open, see above.
+        // SAFETY: it was begun and not ended; its environment is open, see [`Pin`].
         unsafe { lmdb_sys::mdb_txn_abort(self.transaction) };
     }
 }

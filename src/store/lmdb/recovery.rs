@@ -1,4 +1,11 @@
-//! Opening after a power cut: the last checkpoint's commit, and the log's behind it.
+//! Recovery: opening after a power cut from the last checkpoint's commit and the log after it.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | recovery may itself be cut off | nothing is given up before the data file is on disk: the checkpoint is pinned, and counts until `become_plain` |
+//! | files may be damaged, exchanged or copied while in use | `recovery_analysis` compares them before one is relied on; `salvage` opens what is whole, after a copy |
+//! | a full disk | `recover_with_reserve` uses the room reserved for removals |
+//! | a replay of many small commits is slow | commits are gathered into few, as far as there is memory, and the file is written out beside them |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -25,22 +32,23 @@ use super::usage::Usage;
 use crate::store::StoreError;
 use crate::store::memory_limit::part_of_limit;
 
-/// Of the memory limit, what the replay of one commit may take.
+/// The part of the memory limit that the replay of one commit may take.
 const REPLAY_LIMIT_PARTS: u64 = 4;
-/// What an operation takes beside its own bytes: its place among the others, and the page that it changes.
+/// The memory of an operation besides its own bytes: its list entry, and the page that it changes.
 const OPERATION_BYTES: usize = 4096 + 64;
 
-/// What a person can do about files that are damaged.
+/// The advice for damaged files.
 const SALVAGE: &str = "Restore the whole data directory from a backup; or add --salvage, which opens what is whole, says which commits are missing, and keeps \
      a copy of these files beside.";
 
-/// Says what is damaged, and what can be done.
+/// Returns the error for damage: `what` is damaged, and the advice.
 pub(super) fn refused(what: &str) -> StoreError {
     StoreError::Damaged(format!("{what} {SALVAGE}"))
 }
 
-/// Makes the data file whole, if it was not closed by its last process; to be called by who has the store alone. Ended at any moment, it
-/// can begin again: the checkpoint is protected and counts until the data file is on disk.
+/// Makes the data file whole if its last process did not close it. The caller has the store alone.
+/// If it is interrupted at any moment, it can start again: the checkpoint is protected and counts
+/// until the data file is on disk.
 ///
 /// # Errors
 /// The files are damaged, or there is no room on the disk.
@@ -66,14 +74,15 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
         if !options.salvage {
             return Err(refused(what));
         }
-        return salvage(directory, options, &file, survey);
+        return salvage(directory, options, &file, &survey, what);
     }
     match survey.start {
         Start::Data if !slots.exist() => Ok(()),
         Start::Data => {
             become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
         }
-        // Records behind the checkpoint stay for the next power cut, on disk though it may not have come to that.
+        // Records after the checkpoint stay for the next power cut. They are synced, since their
+        // process may have been killed before it did so.
         Start::PageCache => sync_logs(directory.path()).map_err(|error| failed(error.into())),
         Start::Checkpoint(checkpoint) => {
             let reach = if is_copy(&file, &checkpoint) {
@@ -88,8 +97,8 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
     }
 }
 
-/// Whether there was a data file once: LMDB has written to its lock file, or a log or a checkpoint is there. An interrupted first start
-/// leaves the files that are made before.
+/// True if there was a data file once: LMDB has written to its lock file, or a log or a checkpoint
+/// exists. An interrupted first start leaves only the files that are made before.
 fn had_data(dir: &Path) -> bool {
     let mut magic = [0; 4];
     let was_locked = File::open(dir.join(LOCK_FILE))
@@ -102,10 +111,10 @@ fn had_data(dir: &Path) -> bool {
             .any(|name| dir.join(name).exists())
 }
 
-/// [`recover`], on a full disk with the room that is kept for removals.
+/// Runs [`recover`]; on a full disk, with the room reserved for removals.
 ///
 /// # Errors
-/// As for [`recover`]; `NoSpace` where that is not enough. It can begin again then.
+/// As for [`recover`]; `NoSpace` if that room is not enough. It can then start again.
 pub(super) fn recover_with_reserve(
     directory: &DataDirectory,
     options: &LmdbOptions,
@@ -114,9 +123,9 @@ pub(super) fn recover_with_reserve(
         || disk_space(directory.path()).is_ok_and(|disk| disk.free_bytes < LOW_SPACE_BYTES);
     match recover(directory, options) {
         Err(StoreError::NoSpace | StoreError::Io(_)) if is_low() => {
-            // Whoever has opened the store takes back what is left.
+            // The store takes back the rest once it is open.
             reserve::give(directory);
-            // A write that ends short is EIO to LMDB.
+            // LMDB reports a short write as EIO.
             recover(directory, options).map_err(|error| {
                 if is_low() && matches!(error, StoreError::Io(_)) {
                     StoreError::NoSpace
@@ -129,12 +138,13 @@ pub(super) fn recover_with_reserve(
     }
 }
 
-/// Opens what is whole of damaged files, with a copy of them kept.
+/// Opens the whole part of damaged files, and keeps a copy of them.
 fn salvage(
     directory: &DataDirectory,
     options: &LmdbOptions,
     file: &File,
-    survey: Survey,
+    survey: &Survey,
+    what: &str,
 ) -> Result<(), StoreError> {
     let failed = |damage: Damage| damaged(directory, &damage);
     let kept = keep(directory.path())?;
@@ -158,13 +168,12 @@ fn salvage(
         None => "no later commit is told of by any file".to_owned(),
     };
     log::warn!(
-        "{} Opened with everything up to commit {last}; {missing}. The files as they were are in {kept:?}.",
-        survey.damage.unwrap_or_default()
+        "{what} Opened with everything up to commit {last}; {missing}. The files as they were are in {kept:?}."
     );
     Ok(())
 }
 
-/// Makes the newer head whose pages are whole the one that counts.
+/// Makes the newer meta page with whole pages the valid one.
 fn as_it_is(file: &File) -> Result<(), Damage> {
     let mut heads = pages::heads(file)?;
     heads.sort_by_key(|head| head.commit);
@@ -199,8 +208,9 @@ fn keep(dir: &Path) -> Result<PathBuf, StoreError> {
     Ok(kept)
 }
 
-/// Takes a store that no process has open, and makes it what its last process should have left: a data file on disk, without a log. False,
-/// and nothing is done, when a process has it open. It stays taken until `locks` are closed.
+/// Takes a store that no process has open, and makes it a data file on disk without a log, as its
+/// last process should have left it. Returns false, and changes nothing, if a process has it open.
+/// The store stays taken until `locks` are closed.
 ///
 /// # Errors
 /// As for [`recover`].
@@ -223,7 +233,7 @@ pub(super) fn make_plain(directory: &DataDirectory, locks: &Locks) -> Result<boo
     Ok(true)
 }
 
-/// How many commits were in the log.
+/// Replays the log on a checkpoint; returns the number of its commits.
 fn replay_on(
     directory: &DataDirectory,
     options: &LmdbOptions,
@@ -239,7 +249,7 @@ fn replay_on(
     pages::walk_from(file, head.ok_or_else(|| failed(Damage::Head))?, reach).map_err(failed)?;
     pages::restore(file, &checkpoint.head).map_err(failed)?;
     let opened = Opened::open(directory, options)?;
-    // Before anything is written: this must be able to begin again.
+    // Pinned before anything is written: the recovery must be able to start again.
     if opened.pin().map_err(store_error)? != checkpoint.number {
         return Err(failed(Damage::Head));
     }
@@ -250,7 +260,8 @@ fn replay_on(
         ..
     } = *checkpoint;
     let reader = Reader::open(directory.path())?;
-    // As few commits: a page that many records change is written once. But for so much there is memory.
+    // As few commits as possible: a page that many records change is written once. Their size is
+    // limited by memory.
     let commit_bytes = usize::try_from(options.log_bytes / 4).unwrap_or(usize::MAX);
     let held_bytes_max = part_of_limit(usize::MAX, REPLAY_LIMIT_PARTS);
     let last = writing_out(file, |write_out| {
@@ -270,21 +281,22 @@ fn replay_on(
         apply(&opened, &mut gathered).map(|()| last)
     })
     .map_err(|error| failed(error.into()))??;
-    // LMDB has closed the file, and its last commit becomes that of the last record.
+    // LMDB has closed the file. Its last commit gets the number of the last record.
     drop(opened);
     pages::renumber(file, last).map_err(failed)?;
     Ok(last - number)
 }
 
-/// Runs `make`, beside a thread that begins to write the file to the disk when it is told to: so the sync at the end waits for little. The system
-/// tells each error once, so it must not be lost here.
+/// Runs `make` beside a thread that starts writing the file to the disk on request, so that the
+/// sync at the end has little to wait for. The system reports each disk error once, so it must not
+/// be lost here.
 fn writing_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<T> {
     std::thread::scope(|scope| {
         let (wake, woken) = mpsc::sync_channel(1);
         let writer =
             scope.spawn(move || woken.into_iter().try_for_each(|()| begin_write_out(file)));
         let made = make(&|| {
-            // One that waits already is enough.
+            // One queued request is enough.
             let _is_full = wake.try_send(());
         });
         drop(wake);
@@ -295,15 +307,15 @@ fn writing_out<T>(file: &File, make: impl FnOnce(&dyn Fn()) -> T) -> io::Result<
     })
 }
 
-/// Whether this is not the file that the checkpoint was made for. Nobody knows then whether somebody wrote while it was copied, page after
-/// page, so that some may be of a later commit.
+/// True if this is not the file that the checkpoint was made for. A process may have written while
+/// it was copied page after page, so that some pages may be of a later commit.
 fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
     let is_known = checkpoint.identity != [0; IDENTITY_BYTES];
     is_known
         && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
 }
 
-/// Makes commits again, as one, and forgets them; the map grows for it as it did then.
+/// Applies the gathered operations as one commit and clears them; grows the map if needed.
 fn apply(opened: &Opened, gathered: &mut Vec<u8>) -> Result<(), StoreError> {
     while !gathered.is_empty() {
         match commit(opened, Payload(gathered))? {
@@ -329,7 +341,8 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
         Ok(transaction) => transaction,
         Err(error) => return Ok(Err(error)),
     };
-    // From one page to the next, whatever order they came in; those of one key stay in theirs.
+    // Sorted by key, so that each page is visited once. The sort is stable: the operations on one
+    // key keep their order.
     let mut operations = payload.collect::<Result<Vec<_>, _>>()?;
     operations.sort_by_key(Operation::key);
     for operation in operations {
@@ -346,18 +359,22 @@ fn commit(opened: &Opened, payload: Payload<'_>) -> Result<Result<(), Error>, St
     Ok(transaction.commit())
 }
 
-/// Makes a data file that has everything one that needs neither checkpoint nor log; to be called by who has the store alone.
+/// Makes a complete data file one that needs neither checkpoint nor log. The caller has the store
+/// alone.
 ///
 /// # Errors
-/// A sync or the removal failed: the checkpoint still counts, or is gone from a data file that is whole.
+/// A sync or the removal failed: the checkpoint still counts, or has been removed from a whole data
+/// file.
 pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result<()> {
-    // On disk before it says so, that before the checkpoint goes that says it is not, and that before the log.
+    // The order matters: the data is on disk before the file says that it is closed, which it says
+    // before the checkpoint is removed, which is removed before the log.
     data.sync_data()?;
-    let epoch = slots
-        .read()
-        .ok()
-        .flatten()
-        .map_or(0, |checkpoint| checkpoint.epoch);
+    let epoch = match slots.read() {
+        Ok(Some(checkpoint)) => checkpoint.epoch,
+        // Salvaged, or closed before by a process that was killed in here: then the file says it.
+        Ok(None) | Err(StoreError::Damaged(_)) => closed_epoch(data)?,
+        Err(error) => return Err(io::Error::other(error)),
+    };
     let number = pages::last_commit(data).map_err(io::Error::other)?;
     Usage::Closed { epoch, number }.write(data)?;
     if slots.exist() {
@@ -365,6 +382,18 @@ pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result
     }
     remove_logs(dir);
     Ok(())
+}
+
+/// Returns the epoch of the log after which a data file was closed; 0 if it does not say, so that no
+/// log is taken for the one of its last commit.
+fn closed_epoch(data: &File) -> io::Result<u64> {
+    match Usage::read(data) {
+        Ok(Some(Usage::Closed { epoch, .. })) => Ok(epoch),
+        Ok(Some(Usage::InUse) | None) => Ok(0),
+        // Found by the analysis before: the file is being salvaged.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 fn remove_logs(dir: &Path) {

@@ -1,5 +1,5 @@
-//! The line in the lock file that says that something is kept: `kept`, or `kept DEVICE INODE PATH`, with a file of the system's that is
-//! there as long as anything may be left of it.
+//! The mark in the lock file that a lease holder caches entries: `kept`, or `kept DEVICE INODE
+//! PATH` with a file of the system that exists as long as a cached entry may be left.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -7,11 +7,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 const KEPT: &str = "kept";
-/// Written over it; the file never gets shorter, so that a full disk has room for the next line.
+/// The line that replaces the mark. The file never gets shorter, so that a full disk has room for
+/// the next mark.
 const FREE: &str = "free";
 const LINE_BYTES_MAX: usize = 512;
 
-/// A file that tells whether anything is left.
+/// A file that exists as long as cached entries may be left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sign {
     device: u64,
@@ -19,12 +20,12 @@ struct Sign {
     path: PathBuf,
 }
 
-/// What tells whether anything is left of what was kept.
+/// The mark: whether anything is left is known from its file, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Remains(Option<Sign>);
 
 impl Remains {
-    /// Told by `path`, if that can be seen.
+    /// Makes the mark with `path`, if that can be seen.
     pub fn of(path: Option<PathBuf>) -> Self {
         Self(path.and_then(|path| {
             let metadata = path.symlink_metadata().ok()?;
@@ -36,7 +37,7 @@ impl Remains {
         }))
     }
 
-    /// Whether it is certain that nothing is left.
+    /// True if it is certain that nothing is left.
     pub fn are_gone(&self) -> bool {
         let Some(Sign {
             device,
@@ -49,7 +50,8 @@ impl Remains {
         let on_device = |metadata: &Metadata| metadata.dev() == *device;
         match path.symlink_metadata() {
             Ok(found) => on_device(&found) && found.ino() != *inode,
-            // Only if this is where the other process looked: its file system may not be mounted here.
+            // Only if the other process looked at the same place: its file system may not be
+            // mounted here.
             Err(error) if error.kind() == io::ErrorKind::NotFound => path
                 .parent()
                 .and_then(|parent| parent.metadata().ok())
@@ -59,14 +61,17 @@ impl Remains {
     }
 }
 
-/// What the file says; `None` when nothing is kept.
+/// Reads the mark; `None` if nothing is cached.
 pub(super) fn read(file: &File) -> io::Result<Option<Remains>> {
     let mut bytes = [0; LINE_BYTES_MAX];
     let length = file.read_at(&mut bytes, 0)?;
     let text = String::from_utf8_lossy(&bytes[..length]);
     let mut words = text.lines().next().unwrap_or_default().splitn(4, ' ');
-    if words.next() != Some(KEPT) {
-        return Ok(None);
+    match words.next() {
+        None | Some("" | FREE) => return Ok(None),
+        Some(KEPT) => {}
+        // An unknown line: something may be cached, for as long as anything may.
+        Some(_) => return Ok(Some(Remains(None))),
     }
     let mut number = || words.next().and_then(|word| word.parse().ok());
     let (device, inode) = (number(), number());
@@ -82,7 +87,7 @@ pub(super) fn read(file: &File) -> io::Result<Option<Remains>> {
     Ok(Some(Remains(sign)))
 }
 
-/// Writes what [`read`] reads.
+/// Writes the mark, or removes it.
 pub(super) fn write(file: &File, remains: Option<&Remains>) -> io::Result<()> {
     let line = match remains {
         None => format!("{FREE}\n"),
@@ -94,7 +99,7 @@ pub(super) fn write(file: &File, remains: Option<&Remains>) -> io::Result<()> {
     file.write_all_at(line.as_bytes(), 0)
 }
 
-/// `None` for a path that does not fit in a line.
+/// Returns the line; `None` if the path does not fit in it.
 fn line(
     Sign {
         device,
@@ -115,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_anything_else_in_the_file_is_nothing_kept() {
+    fn what_is_written_is_read_and_an_unknown_line_is_a_mark() {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(read(&file).unwrap(), None);
         let dir = tempfile::tempdir().unwrap();
@@ -125,7 +130,7 @@ mod tests {
             write(&file, None).unwrap();
             assert_eq!(read(&file).unwrap(), None);
         }
-        // A path of two lines, one that is too long, one that is not there.
+        // A path of two lines, one that is too long, one that does not exist.
         for path in [
             "/a\nb".to_owned(),
             format!("/{}", "a".repeat(LINE_BYTES_MAX)),
@@ -142,6 +147,8 @@ mod tests {
             assert_eq!(read(&file).unwrap(), Some(Remains(None)));
         }
         assert_eq!(Remains::of(Some(dir.path().join("none"))), Remains(None));
+        file.write_all_at(b"\0\0pt\n", 0).unwrap();
+        assert_eq!(read(&file).unwrap(), Some(Remains(None)));
     }
 
     #[test]
@@ -151,7 +158,7 @@ mod tests {
         std::fs::create_dir(&path).unwrap();
         let remains = Remains::of(Some(path.clone()));
         assert!(!remains.are_gone());
-        // Another that took the name while the first is still there, so that it has another inode.
+        // A new file takes the name while the first still exists, so that it has another inode.
         std::fs::rename(&path, dir.path().join("old")).unwrap();
         assert!(remains.are_gone());
         std::fs::create_dir(&path).unwrap();

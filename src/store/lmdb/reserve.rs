@@ -1,16 +1,20 @@
-//! Room on the disk that is kept for removals.
+//! Disk space reserved for removals.
 //!
-//! LMDB writes every page that changes anew, so a delete needs room before it gives any back: on a full disk nothing could be deleted
-//! any more. A file beside the data file therefore holds some blocks. Difficulties, and what solves each:
+//! LMDB writes every changed page to a new place, so a delete needs room before it frees any: on a
+//! full disk nothing could be deleted any more. A file beside the data file therefore holds some
+//! blocks.
 //!
-//! - **Only removals get it.** It is given away inside the write transaction of a removal that found the disk full, while LMDB keeps
-//!   the writers of all processes waiting, and taken back after that commit; whoever writes next takes it back too.
-//! - **Additions must not eat it by a detour:** a delete grows the data file by some blocks of the reserve and frees pages for them.
-//!   While the reserve is not whole, an addition is refused unless the data file has as many free pages as the reserve lacks.
-//! - **The lock file is mapped and has holes:** with a disk that is full, the first use of a page of it would be SIGBUS. It gets its
-//!   blocks before it is mapped.
+//! - **Only removals get it.** It is given away inside the write transaction of a removal that found the
+//! disk full, while LMDB keeps the writers of all processes waiting, and taken back after that
+//! commit; the next writer takes it back too.
+//! - **Additions must not get it indirectly:** a delete grows the data file by some blocks of the
+//! reserve and frees pages for them. While the reserve is not whole, an addition is refused unless
+//! the data file has as many free pages as the reserve lacks.
+//! - **The lock file is mapped and has holes:** on a full disk, the first use of one of its pages would
+//! be SIGBUS. Its blocks are allocated before it is mapped.
 //!
-//! What else has to be written on a full disk can be paid from here as well, by [`Reserve::give`] and [`Reserve::take_back`].
+//! Other writes that a full disk must take can use it too, by [`Reserve::give`] and
+//! [`Reserve::take_back`].
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,33 +28,34 @@ use super::system::{allocate, disk_space};
 /// The name of its file.
 const RESERVE_FILE: &str = "reserve";
 
-/// Enough for three transactions of 100 deletes in a table with several indexes: pages that one frees serve the second after it.
+/// Enough for three transactions of 100 deletes in a table with several indexes: the pages freed by
+/// one serve the second one after it.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// On a small file system, this part of it.
+/// The part of a small file system that the reserve takes.
 const DISK_PART: u64 = 8;
 
-/// What is worth taking.
+/// The least size that is worth taking.
 const STEP_BYTES_MIN: u64 = 64 * 1024;
 
 /// Bytes of the lock file with the reader slots that a store asks for, and some more.
 const LOCK_BYTES: u64 = 256 * 1024;
 
-/// The reserve of a data directory; all processes that have it open share the file.
+/// The reserve of a data directory. All processes that have it open share the file.
 #[derive(Debug)]
 pub(super) struct Reserve {
-    /// `None` where there can be none.
+    /// `None` if there can be none.
     file: Option<File>,
     wanted_bytes: u64,
 }
 
 impl Reserve {
-    /// Opens or makes it, as large as the disk allows. Called before LMDB opens its lock file: closing any other descriptor of that
-    /// file would give up LMDB's locks.
+    /// Opens or creates the reserve, as large as the disk allows. Called before LMDB opens its lock
+    /// file: closing any other descriptor of that file would release LMDB's locks.
     pub fn open(directory: &DataDirectory) -> Self {
         let opened = open_to_write(&directory.path().join(RESERVE_FILE)).and_then(|file| {
             let metadata = file.metadata()?;
-            // A copied one may be a hole.
+            // A copied file may be a hole.
             if metadata.blocks().saturating_mul(512) < metadata.len() {
                 file.set_len(0)?;
             }
@@ -61,7 +66,10 @@ impl Reserve {
                 log::warn!("no room can be kept for deletes on a full disk: {error}")
             })
             .ok();
-        let total_bytes = disk_space(directory.path()).unwrap_or_default().total_bytes;
+        let disk = disk_space(directory.path()).inspect_err(|error| {
+            log::warn!("no room can be kept for deletes on a full disk: {error}")
+        });
+        let total_bytes = disk.unwrap_or_default().total_bytes;
         let wanted_bytes =
             (total_bytes / DISK_PART).min(BYTES_MAX) / STEP_BYTES_MIN * STEP_BYTES_MIN;
         let reserve = Self { file, wanted_bytes };
@@ -74,7 +82,7 @@ impl Reserve {
         reserve
     }
 
-    /// What it lacks; 0 where there is none.
+    /// Returns the bytes that the reserve lacks; 0 if there is none.
     pub fn missing_bytes(&self) -> u64 {
         let length = self.file.as_ref().map(File::metadata).transpose();
         match length {
@@ -83,14 +91,15 @@ impl Reserve {
         }
     }
 
-    /// Gives its blocks to the file system. To be called inside a write transaction.
+    /// Gives its blocks to the file system. Called inside a write transaction.
     pub fn give(&self) {
         if let Some(Err(error)) = self.file.as_ref().map(|file| file.set_len(0)) {
             log::warn!("the room kept for deletes cannot be given: {error}");
         }
     }
 
-    /// Pays for the blocks that the data file has not, up to its last used page. To be called inside a write transaction.
+    /// Allocates the missing blocks of the data file, up to its last used page. Called inside a
+    /// write transaction.
     ///
     /// # Errors
     /// The file system has no such call, or the reserve is not enough.
@@ -105,7 +114,8 @@ impl Reserve {
         filled
     }
 
-    /// Takes what it lacks, as far as the disk has it. To be called inside a write transaction, or when nobody else has the store.
+    /// Takes the blocks that it lacks, as far as the disk has them. Called inside a write
+    /// transaction, or while no other process has the store open.
     pub fn take_back(&self) {
         let Some(file) = &self.file else { return };
         let missing_bytes = self.missing_bytes();
@@ -121,7 +131,7 @@ impl Reserve {
     }
 }
 
-/// Gives the reserve of a data directory to the file system, before it is opened.
+/// Gives the reserve of a data directory to the file system, before the store is opened.
 pub(super) fn give(directory: &DataDirectory) {
     let path = directory.path().join(RESERVE_FILE);
     if let Err(error) = OpenOptions::new()
@@ -133,7 +143,7 @@ pub(super) fn give(directory: &DataDirectory) {
     }
 }
 
-/// Makes a file longer, in smaller and smaller steps when the disk is nearly full.
+/// Extends a file, in smaller and smaller steps if the disk is nearly full.
 fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
     let mut length = file.metadata()?.len();
     let mut step = missing_bytes;
@@ -142,7 +152,7 @@ fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
         match allocate(file, length, bytes, false) {
             Ok(()) => length += bytes,
             Err(error) if is_full(&error) => {
-                // A part of it may be there.
+                // A part of the step may be allocated.
                 file.set_len(length)?;
                 step /= 2;
             }
@@ -155,7 +165,7 @@ fn grow(file: &File, wanted_bytes: u64, missing_bytes: u64) -> io::Result<()> {
 fn fill_lock_file(path: &Path) -> io::Result<()> {
     let file = open_to_write(path)?;
     match allocate(&file, 0, LOCK_BYTES, true) {
-        // Where blocks cannot be had beforehand, they cannot be kept either.
+        // Without this call, blocks cannot be reserved.
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
         result => result,
     }

@@ -1,4 +1,5 @@
-//! The checkpoint file: the commit that is wholly on disk, and where in the log those after it begin.
+//! The checkpoint file: the commit that is wholly on disk, and the log position of the commits
+//! after it.
 //!
 //! ```text
 //! file       two slots of 4096 bytes; a checkpoint goes to the one that the checkpoint before is not in
@@ -6,9 +7,10 @@
 //!            position of the last record 8, lengths of the log's files 16
 //! 2048       magic 8, CRC 4 of what follows, 4 unused, epoch 8, commit 8: of the last commit that was made without a record
 //! ```
-//! A slot of version 1 ends with the head.
-//! Numbers are little-endian. It is written in place, in blocks that it has: that needs no room on a full disk, and no sync of the
-//! directory. The valid slot of the higher serial counts. There is none in a store that was closed: its data file says it all.
+//! A slot of version 1 ends with LMDB's head (its meta page). Numbers are little-endian. The file
+//! is written in place, in blocks that it has: that needs no room on a full disk, and no sync of
+//! the directory. The valid slot with the higher serial counts. A closed store has no checkpoint:
+//! its data file is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -24,53 +26,57 @@ use crate::store::StoreError;
 
 pub(super) const CHECKPOINT_FILE: &str = "checkpoint";
 
-/// The file until it is whole.
+/// The name of the file until it is whole.
 const NEW_FILE: &str = "checkpoint.new";
 
 const MAGIC: [u8; 8] = *b"ddbfsckp";
 const VERSION: u32 = 2;
 const SLOT_BYTES: usize = 4096;
-/// Where begins what the CRC is of.
+/// The offset at which the bytes of the CRC begin.
 const CHECKED_AT: usize = 16;
 const IDENTITY_AT: usize = 56;
 const HEAD_AT: usize = IDENTITY_AT + IDENTITY_BYTES;
 const END_1: usize = HEAD_AT + HEAD_BYTES;
 const END: usize = END_1 + 24;
 
-/// What a slot is written as: a whole sector, torn by nothing.
+/// The bytes of a slot that are written: a whole sector, which is never torn.
 const WRITTEN_BYTES: usize = 512;
 
-/// Where the commit without a record stands, in a sector of its own.
+/// The offset of the note of a commit without a record, in a sector of its own.
 const UNLOGGED_AT: u64 = 2048;
 const UNLOGGED_MAGIC: [u8; 8] = *b"ddbfsnol";
 
-/// Of `trust`: the page cache holds what was written. Else a sync has failed, and nobody knows.
+/// A flag of `trust`: the page cache holds all writes. Without it, a sync has failed, and they may
+/// be lost.
 const TRUSTED: u64 = 1;
-/// Of `trust`: whoever writes behind this checkpoint has each record on disk before its commit is made.
+/// A flag of `trust`: every process that writes after this checkpoint syncs each record before its
+/// commit.
 const STRICT: u64 = 2;
 
 /// A commit that is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Checkpoint {
-    /// Its number.
+    /// The number of the commit.
     pub number: u64,
-    /// Where the record of the next one begins.
+    /// The position of the next commit's record.
     pub position: Position,
-    /// Of the log.
+    /// The epoch of the log.
     pub epoch: u64,
-    /// Of the data file, at the time of the checkpoint; zeros where there is none.
+    /// The identity of the data file at the time of the checkpoint; zeros if it has none.
     pub identity: Identity,
-    /// Whether all that was written since is in the page cache.
+    /// True if the page cache holds all writes since.
     pub is_trusted: bool,
-    /// Whether no commit behind it is made before its record is on disk: nobody writes with `kill`, as far as is known.
+    /// True if no later commit is made before its record is on disk: no process is known to write
+    /// with the durability `kill`.
     pub is_strict: bool,
-    /// The beginning of LMDB's head page of the commit.
+    /// The content of LMDB's meta page of the commit.
     pub head: [u8; HEAD_BYTES],
-    /// Where its record begins, on disk with all before it; `None` when it has none, or that was not noted.
+    /// The position of the commit's record, which is on disk with all before it; `None` if it has
+    /// none, or that was not noted.
     pub last_at: Option<Position>,
-    /// So long the files of the log are, on disk too.
+    /// The lengths of the log's files, on disk too.
     pub lengths: [u64; 2],
-    /// Whether a commit without a record is noted; it was not by earlier versions.
+    /// True if a commit without a record is noted; earlier versions did not.
     pub notes_unlogged: bool,
 }
 
@@ -97,7 +103,7 @@ impl Checkpoint {
         slot
     }
 
-    /// A slot's serial and checkpoint; `None` when it is not valid.
+    /// Returns a slot's serial and checkpoint; `None` if it is not valid.
     fn decode(slot: &[u8]) -> Option<(u64, Self)> {
         let word = |at: usize| {
             slot.get(at..)?
@@ -105,6 +111,7 @@ impl Checkpoint {
                 .map(|bytes| u32::from_le_bytes(*bytes))
         };
         let is_first_version = word(8)? == 1;
+        // The version decides how many bytes the CRC covers.
         let checked = slot.get(CHECKED_AT..if is_first_version { END_1 } else { END })?;
         let is_valid = slot.starts_with(&MAGIC)
             && [1, VERSION].contains(&word(8)?)
@@ -134,9 +141,18 @@ impl Checkpoint {
 }
 
 fn write_numbers(bytes: &mut [u8], numbers: &[u64]) {
+    debug_assert!(bytes.len() >= 8 * numbers.len(), "no room for all numbers");
     for (field, number) in bytes.chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }
+}
+
+/// True if a file or a part of it does not exist.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+    )
 }
 
 fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
@@ -146,7 +162,8 @@ fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
         .map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The checkpoint file of a data directory. Written only under its lock; each use opens it, as another process may have made it.
+/// The checkpoint file of a data directory. Written only under its lock. Each use opens it, as
+/// another process may have created it.
 #[derive(Debug)]
 pub(super) struct Slots {
     dir: PathBuf,
@@ -174,7 +191,7 @@ impl Slots {
         self.file().exists()
     }
 
-    /// The last checkpoint; `None` when there is none.
+    /// Reads the last checkpoint; `None` if there is none.
     ///
     /// # Errors
     /// The file cannot be read, or neither of its slots is valid.
@@ -189,6 +206,7 @@ impl Slots {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::Io(format!("{:?}: {error}", self.file()))),
         };
+        // A power cut may tear the slot being written; the other one is whole then.
         let newest = bytes
             .chunks(SLOT_BYTES)
             .filter_map(Checkpoint::decode)
@@ -202,7 +220,8 @@ impl Slots {
         newest.map(Some).ok_or_else(damaged)
     }
 
-    /// Notes that a commit is about to be made that has no record, on disk. To be called inside its transaction.
+    /// Notes, on disk, that a commit without a record is about to be made. Called inside its
+    /// transaction.
     ///
     /// # Errors
     /// There is no checkpoint, or the disk fails.
@@ -213,24 +232,40 @@ impl Slots {
         let crc = crc32fast::hash(&note[12..]);
         note[8..12].copy_from_slice(&crc.to_le_bytes());
         let file = self.open()?;
+        // Synced before the commit: after a power cut its missing record must not look like damage.
         file.write_all_at(&note, UNLOGGED_AT)?;
         file.sync_data()
     }
 
-    /// The number of the last commit that was made, or about to be, without a record in the log of this epoch.
-    pub fn unlogged(&self, epoch: u64) -> Option<u64> {
+    /// Returns the number of the last commit that was made, or about to be, without a record in the
+    /// log of this epoch.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be read; `Damaged` if the note is there and not whole. A power cut
+    /// leaves it whole: it has a sector of its own.
+    pub fn unlogged(&self, epoch: u64) -> Result<Option<u64>, StoreError> {
         let mut note = [0; 32];
-        File::open(self.file())
-            .and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT))
-            .ok()?;
-        let crc = u32::from_le_bytes(*note.get(8..)?.first_chunk()?);
-        let is_valid = note.starts_with(&UNLOGGED_MAGIC)
-            && crc32fast::hash(&note[12..]) == crc
-            && number_at(&note, 16)? == epoch;
-        number_at(&note, 24).filter(|_| is_valid)
+        let read =
+            File::open(self.file()).and_then(|file| file.read_exact_at(&mut note, UNLOGGED_AT));
+        match read {
+            // An earlier version may have made a shorter file.
+            Err(error) if is_absent(&error) => return Ok(None),
+            read => read.map_err(|error| StoreError::Io(format!("{:?}: {error}", self.file())))?,
+        }
+        if note == [0; 32] {
+            return Ok(None);
+        }
+        let crc = note[8..].first_chunk().map(|crc| u32::from_le_bytes(*crc));
+        if !note.starts_with(&UNLOGGED_MAGIC) || crc != Some(crc32fast::hash(&note[12..])) {
+            return Err(StoreError::Damaged(format!(
+                "{:?} is damaged: its note of a commit without a record is not whole.",
+                self.file()
+            )));
+        }
+        Ok(number_at(&note, 24).filter(|_| number_at(&note, 16) == Some(epoch)))
     }
 
-    /// Writes a checkpoint; it is on disk then. On an error the one before still counts.
+    /// Writes a checkpoint and syncs it. After an error the previous one still counts.
     pub fn write(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
         let serial = self.read_with_serial()?.map_or(0, |(serial, _)| serial + 1);
         let slot = checkpoint.encode(serial);
@@ -244,9 +279,11 @@ impl Slots {
 
     fn overwrite(&self, serial: u64, slot: &[u8]) -> io::Result<()> {
         let file = self.open()?;
+        // The slot of the lower serial, so that the newest one survives a write that is cut off.
         file.write_all_at(slot, (serial % 2) * SLOT_BYTES as u64)?;
         file.sync_data()?;
-        // Whoever made the file may have been killed before the directory had its name on disk.
+        // The process that created the file may have been killed before the directory had its name
+        // on disk.
         if serial == 1 {
             File::open(&self.dir)?.sync_all()
         } else {
@@ -254,7 +291,8 @@ impl Slots {
         }
     }
 
-    /// Makes the file. Under another name until it is on disk: a file of this name without a valid slot is a damaged one.
+    /// Creates the file. Under another name until it is on disk: a file of the final name without a
+    /// valid slot counts as damaged.
     fn create(&self, slot: &[u8]) -> io::Result<()> {
         let new = self.dir.join(NEW_FILE);
         let mut options = OpenOptions::new();
@@ -271,9 +309,34 @@ impl Slots {
         File::open(&self.dir)?.sync_all()
     }
 
-    /// Removes the file, and the directory knows it on disk. To be called by who has the store alone, with its data synced.
+    /// Removes the file and syncs the directory. The caller has the store alone, with its data
+    /// synced.
     pub fn remove(&self) -> io::Result<()> {
         fs::remove_file(self.file())?;
         File::open(&self.dir)?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_of_one_epoch_and_a_damaged_one_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let slots = Slots::new(dir.path());
+        assert_eq!(slots.unlogged(7).unwrap(), None);
+        fs::write(slots.file(), [0; 2 * SLOT_BYTES]).unwrap();
+        assert_eq!(slots.unlogged(7).unwrap(), None);
+        slots.note_unlogged(7, 9).unwrap();
+        assert_eq!(slots.unlogged(7).unwrap(), Some(9));
+        assert_eq!(slots.unlogged(8).unwrap(), None);
+        for at in 0..32 {
+            slots.note_unlogged(7, 9).unwrap();
+            let file = slots.open().unwrap();
+            file.write_all_at(&[0xA5], UNLOGGED_AT + at).unwrap();
+            let error = slots.unlogged(7).unwrap_err();
+            assert!(matches!(error, StoreError::Damaged(_)), "{at}: {error}");
+        }
     }
 }

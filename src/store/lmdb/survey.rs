@@ -1,44 +1,50 @@
-//! What the files of a store say of each other, before one of them is relied on.
+//! The analysis phase of a recovery: compares the files of a store before one of them is relied on.
 //!
-//! While nothing is damaged or exchanged, this holds. `C` is the checkpoint's commit, `L` the last of the records that follow each other
-//! behind it, `H` the last of the data file's heads:
+//! While nothing is damaged or exchanged, this holds. `C` is the checkpoint's commit, `L` the last
+//! of the consecutive records after it, `H` the last commit of the data file's meta pages:
 //!
 //! - `C <= H`: the checkpoint's pages were on disk before it.
-//! - With the page cache of whoever wrote, `L <= H + 1`: a process may have been killed between a record and its commit.
-//! - There too, and after a power cut where every record was on disk before its commit was made (a strict checkpoint), `H <= L`, and no record
-//!   stands behind `L`; but for one commit without a record, which is noted.
-//! - Else a power cut leaves holes among records that were not on disk yet. A whole record that was written when `L + 1` was on disk proves
-//!   that it was there, one that knows of a later checkpoint that this one is not the last, and one at another's place that files were exchanged.
+//! - With the page cache of the processes that wrote, `L <= H + 1`: a process may have been killed
+//! between a record and its commit.
+//! - There too, and after a power cut if every record was on disk before its commit was made (a strict
+//! checkpoint), `H <= L`, and no record follows `L`; except for one commit without a record, which
+//! is noted.
+//! - Otherwise a power cut leaves holes among records that were not on disk yet. A whole record that was
+//! written when `L + 1` was on disk proves that it was there; a record that knows of a later
+//! checkpoint proves that this one is not the last; a record at another's place proves that files
+//! were exchanged.
 //! - The files of the log are no shorter than at the checkpoint, and have the record of `C`.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use super::identity::identity;
 use super::log::Reader;
-use super::pages;
+use super::pages::{self, Damage};
 use super::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
 use super::usage::Usage;
 use crate::store::StoreError;
 
-/// What the content of a store begins with.
+/// The source of a store's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Start {
-    /// The data file, whole by itself.
+    /// The data file, complete by itself.
     Data,
-    /// The data file, whole in the page cache: its process was killed, and no more.
+    /// The data file, complete in the page cache: its process was killed, and nothing else
+    /// happened.
     PageCache,
-    /// A checkpoint's commit, and the log's behind it.
+    /// A checkpoint's commit, and the log after it.
     Checkpoint(Box<Checkpoint>),
 }
 
-/// What was found.
+/// The result of the analysis.
 #[derive(Debug)]
 pub(super) struct Survey {
     pub start: Start,
-    /// What is damaged, in a sentence or two.
+    /// A description of the damage, in a sentence or two.
     pub damage: Option<String>,
-    /// The last commit that anything tells of, if anything does.
+    /// The last commit that any file mentions, if any.
     pub newest: Option<u64>,
 }
 
@@ -52,15 +58,29 @@ impl Survey {
     }
 }
 
-/// Looks at the checkpoint, the log and the heads of the data file; nobody writes meanwhile, and nothing is written.
+/// Compares the checkpoint, the log and the meta pages of the data file. Nothing is written, and no
+/// process writes meanwhile.
 ///
 /// # Errors
 /// A file cannot be read.
 pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
-    // Heads that cannot be are told elsewhere, where they are relied on.
-    let head = pages::last_commit(data).ok();
-    let usage = Usage::read(data)
-        .map_err(|error| StoreError::Io(format!("data.mdb in {dir:?}: {error}")))?;
+    // Invalid meta pages are reported where they are relied on.
+    let failed = |error: io::Error| StoreError::Io(format!("data.mdb in {dir:?}: {error}"));
+    let head = match pages::last_commit(data) {
+        Err(Damage::Io(error)) => return Err(failed(error)),
+        head => head.ok(),
+    };
+    let usage = match Usage::read(data) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let start = match Slots::new(dir).read() {
+                Ok(Some(checkpoint)) => Start::Checkpoint(Box::new(checkpoint)),
+                _ => Start::Data,
+            };
+            let what = format!("data.mdb in {dir:?} is damaged: {error}.");
+            return Ok(Survey::new(start, head, Some(what)));
+        }
+        usage => usage.map_err(failed)?,
+    };
     let closed_at = match usage {
         Some(Usage::Closed { epoch, number }) if head == Some(number) => Some((epoch, number)),
         _ => None,
@@ -75,7 +95,7 @@ pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
             ));
         }
         Ok(None) => return Ok(Survey::new(Start::Data, head, None)),
-        // Of a process that was killed while it closed the store, it is not needed any more.
+        // Left by a process that was killed while it closed the store; no longer needed.
         Err(StoreError::Damaged(_)) if closed_at.is_some() => {
             return Ok(Survey::new(Start::Data, head, None));
         }
@@ -91,7 +111,12 @@ pub(super) fn survey(dir: &Path, data: &File) -> Result<Survey, StoreError> {
         checkpoint.number,
         &mut |_, _| Ok(()),
     )?;
-    let is_all = last >= number || Slots::new(dir).unlogged(checkpoint.epoch) == Some(number);
+    let unlogged = match Slots::new(dir).unlogged(checkpoint.epoch) {
+        Err(StoreError::Damaged(what)) if last < number => return damaged(what),
+        Err(StoreError::Damaged(_)) => None,
+        unlogged => unlogged?,
+    };
+    let is_all = last >= number || unlogged == Some(number);
     match (
         epoch == checkpoint.epoch && is_all,
         checkpoint.number >= number,
@@ -112,6 +137,7 @@ fn behind(
     head: Option<u64>,
     checkpoint: Checkpoint,
 ) -> Result<Survey, StoreError> {
+    // After a failed sync, a reboot or a copy, the data file may lack pages.
     let is_cached = checkpoint.is_trusted
         && identity(data).is_ok_and(|identity| identity == Some(checkpoint.identity));
     let reader = Reader::open(dir)?;
@@ -145,13 +171,13 @@ struct Found<'d> {
     dir: &'d Path,
     reader: Reader,
     is_cached: bool,
-    /// The last of the records that follow each other.
+    /// The last of the consecutive records.
     last: u64,
     head: Option<u64>,
     checkpoint: Checkpoint,
 }
 
-/// What to begin with, if not as usual; the newest commit told of; what is damaged.
+/// The start if it is not the usual one, the newest commit mentioned, and the damage.
 type Verdict = (Option<Start>, Option<u64>, Option<String>);
 
 impl Found<'_> {
@@ -160,14 +186,17 @@ impl Found<'_> {
         let traces = self.reader.traces(checkpoint.epoch, last)?;
         let newest = self.head.max(traces.behind).max(Some(last));
         if let Some(head) = self.head {
+            // A checkpoint is written after the sync of its pages, so this is an older data file.
             if head < checkpoint.number {
                 return Ok((Some(Start::Data), newest, Some(self.older_data(head))));
             }
+            // In the same page cache, only the last record can be without its commit.
             if self.is_cached && last > head + 1 {
                 let start = Start::Checkpoint(Box::new(checkpoint.clone()));
                 return Ok((Some(start), newest, Some(self.older_data(head))));
             }
         }
+        // A record has the last checkpoint that was on disk before it.
         if traces.checkpoint > checkpoint.number {
             let what = format!(
                 "the log tells of a checkpoint at commit {}, and this one is of {}",
@@ -190,7 +219,7 @@ impl Found<'_> {
         ))
     }
 
-    /// Whether no commit was made, as far as the files go, before its record was there.
+    /// True if no commit was made before its record was there, as far as the files show.
     fn is_strict(&self) -> bool {
         self.is_cached || self.checkpoint.is_strict && self.checkpoint.is_trusted
     }
@@ -206,6 +235,7 @@ impl Found<'_> {
             },
             last,
         ) = (&self.checkpoint, self.last);
+        // From the most certain cause to the least.
         let what = if let Some(name) = self.reader.missing() {
             format!("{:?} is missing", self.dir.join(name))
         } else if let Some(name) = self.reader.shortened(*lengths)? {
@@ -223,15 +253,17 @@ impl Found<'_> {
                 self.dir
             )
         } else {
-            match self
-                .head
-                .filter(|head| *head > last && self.is_strict() && !self.is_unlogged(*head))
-            {
-                Some(head) => format!(
+            let Some(head) = self.head.filter(|head| *head > last && self.is_strict()) else {
+                return Ok(None);
+            };
+            match self.is_unlogged(head) {
+                Ok(true) => return Ok(None),
+                Ok(false) => format!(
                     "the log in {:?} is damaged or older than data.mdb, which has commit {head}",
                     self.dir
                 ),
-                None => return Ok(None),
+                Err(StoreError::Damaged(what)) => return Ok(Some(what)),
+                Err(error) => return Err(error),
             }
         };
         let lost = match self.head.max(behind).filter(|newest| *newest > last) {
@@ -244,11 +276,16 @@ impl Found<'_> {
         Ok(Some(format!("{what}: {lost}.")))
     }
 
-    /// Whether the last commit of the data file is one that has no record: only the one after the last record can be.
-    fn is_unlogged(&self, head: u64) -> bool {
-        head == self.last + 1
-            && (Slots::new(self.dir).unlogged(self.checkpoint.epoch) == Some(head)
-                || !self.checkpoint.notes_unlogged)
+    /// True if the last commit of the data file has no record: only the one after the last record
+    /// can.
+    fn is_unlogged(&self, head: u64) -> Result<bool, StoreError> {
+        if head != self.last + 1 {
+            return Ok(false);
+        }
+        if !self.checkpoint.notes_unlogged {
+            return Ok(true);
+        }
+        Ok(Slots::new(self.dir).unlogged(self.checkpoint.epoch)? == Some(head))
     }
 
     fn older_data(&self, head: u64) -> String {

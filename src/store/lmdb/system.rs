@@ -1,4 +1,4 @@
-//! System calls without a safe wrapper here.
+//! System calls without a safe wrapper in the crates used.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -9,29 +9,29 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The lowest real-time priority: above every normal thread, below everything else real-time.
+/// The lowest real-time priority: above every normal thread, below all other real-time threads.
 const REAL_TIME_PRIORITY: libc::c_int = 1;
 
-/// The user this process acts as.
+/// Returns the effective user of this process (geteuid(2)).
 pub(super) fn effective_user() -> libc::uid_t {
     // SAFETY: takes nothing, cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// Free (to this user) and total bytes of a filesystem.
+/// The free (to this user) and total bytes of a filesystem.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DiskSpace {
     pub free_bytes: u64,
-    /// Free too, but kept for root.
+    /// Bytes that are free too, but reserved for root.
     pub reserved_bytes: u64,
     pub total_bytes: u64,
 }
 
-/// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as
-/// EIO.
+/// A write that fails with EIO while less than this is free (besides its own size) hit a full disk:
+/// LMDB reports a short write as EIO.
 pub(super) const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// statvfs(3) of the filesystem that holds `path`.
+/// Returns the space of the filesystem that holds `path` (statvfs(3)).
 #[allow(clippy::unnecessary_cast)] // The fields' types differ between systems.
 pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
     let path = CString::new(path.as_os_str().as_bytes())?;
@@ -53,14 +53,15 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
     })
 }
 
-/// A file in memory, mmap(2), to be read; nothing is written by it. What the file loses while it is mapped is SIGBUS, see `guard`.
+/// A file mapped into memory (mmap(2)), read-only. Access to a part that the file loses while it is
+/// mapped raises SIGBUS, see `sigbus`.
 #[derive(Debug)]
 pub(super) struct Mapped {
     address: *mut libc::c_void,
     bytes: usize,
 }
 
-// SAFETY: memory that nobody writes through it, and that belongs to no thread.
+// SAFETY: read-only memory that belongs to no thread.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
@@ -88,23 +89,23 @@ impl Mapped {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped with so many bytes until it is dropped; whoever maps it keeps writers away.
+        // SAFETY: mapped with this length until it is dropped; the caller keeps writers away.
         unsafe { std::slice::from_raw_parts(self.address.cast(), self.bytes) }
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: it was mapped so, and nobody holds a part of it.
+        // SAFETY: mapped with this length, and no slice of it is left.
         unsafe { libc::munmap(self.address, self.bytes) };
     }
 }
 
-/// fallocate(2): blocks for a part of a file. Zeros are written where the file system knows no other way, unless the file is to keep its
-/// length.
+/// Allocates blocks for a part of a file (fallocate(2)). Writes zeros if the file system has no
+/// such call, unless the file is to keep its length.
 ///
 /// # Errors
-/// Those of the call; a part of the blocks may be there then.
+/// The call failed; a part of the blocks may be allocated.
 pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -> io::Result<()> {
     let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
     let mode = if keeps_length {
@@ -132,14 +133,14 @@ pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -
     Ok(())
 }
 
-/// fcntl(2): a lock of this process for writing on the first byte of a file, until any descriptor of the file is closed; the process
-/// that stands in its way, if one does.
+/// Takes a write lock of this process on the first byte of a file (fcntl(2)), which holds until any
+/// descriptor of the file is closed. Returns the process that has a conflicting lock, if any.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "constants, wider in C than the fields that they are for"
 )]
 pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
-    // SAFETY: of integers alone, for which 0 is a value.
+    // SAFETY: consists of integers, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     (lock.l_type, lock.l_whence, lock.l_len) = (
         libc::F_WRLCK as libc::c_short,
@@ -161,24 +162,25 @@ pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
     }
 }
 
-/// sync_file_range(2): writes a part of a file to the disk, and waits for it. Says nothing of the disk's own cache.
+/// Writes a part of a file to the disk and waits for it (sync_file_range(2)). Does not flush the
+/// disk's own cache.
 pub(super) fn write_out(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    sync_file_range(file, (from, bytes), flags)
+    sync_file_range(file, from, bytes, flags)
 }
 
-/// Begins to write a file to the disk; waits only where more is under way than the system takes. Where it has no such call, a later sync has
-/// more to do.
+/// Starts writing a file to the disk; waits only if more is in progress than the system takes. Does
+/// nothing if the system has no such call: a later sync has more to do.
 pub(super) fn begin_write_out(file: &File) -> io::Result<()> {
-    match sync_file_range(file, (0, 0), libc::SYNC_FILE_RANGE_WRITE) {
+    match sync_file_range(file, 0, 0, libc::SYNC_FILE_RANGE_WRITE) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
         begun => begun,
     }
 }
 
-fn sync_file_range(file: &File, (from, bytes): (u64, u64), flags: libc::c_uint) -> io::Result<()> {
+fn sync_file_range(file: &File, from: u64, bytes: u64, flags: libc::c_uint) -> io::Result<()> {
     let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
     // SAFETY: a descriptor that is open for the call, and numbers.
     match unsafe { libc::sync_file_range(file.as_raw_fd(), offset(from)?, offset(bytes)?, flags) } {
@@ -205,7 +207,8 @@ pub(super) fn copy_used_pages(
     }
 }
 
-/// Round-robin real-time scheduling for the calling thread alone, not for its children. Where it is not allowed, nothing changes.
+/// Sets round-robin real-time scheduling for the calling thread alone, not for its children. Does
+/// nothing if it is not allowed.
 pub(super) fn prefer_this_thread() {
     let parameter = libc::sched_param {
         sched_priority: REAL_TIME_PRIORITY,

@@ -20,7 +20,7 @@ use crate::store::{Direction, KeyRange, StoreError};
 /// A read transaction.
 #[derive(Debug)]
 pub(super) struct Snapshot<'s> {
-    // Before the pass: a transaction ends inside the gate.
+    // Before `pass`: a transaction ends while the map lock is held.
     transaction: RoTransaction<'s>,
     pass: Pass<'s, Opened>,
 }
@@ -29,8 +29,9 @@ impl<'s> Snapshot<'s> {
     /// Begins a transaction in the environment that `pass` holds.
     pub fn begin(pass: Pass<'s, Opened>) -> Result<Self, Error> {
         let environment = &raw const *pass.environment()?;
-        // SAFETY: the environment lives in the gate, which lives for 's; it is replaced or closed only by whoever is alone in the
-        // gate, so not before `pass` is dropped, which is after the transaction (field order).
+        // SAFETY: the environment lives in the map lock, which lives for 's; it is replaced or
+        // closed only under the exclusive lock, so not before `pass` is dropped, which is after the
+        // transaction (field order).
         #[allow(unsafe_code)]
         let environment = unsafe { &*environment };
         Ok(Self {
@@ -68,9 +69,10 @@ impl RawRead for Snapshot<'_> {
 pub(super) struct Batch<'e> {
     transaction: RwTransaction<'e>,
     database: Database,
-    /// What was done in it, for the log.
+    /// The operations done so far, for the log.
     operations: Operations,
-    /// Whether the map was too small: every later error is a consequence, and the transaction has to run again on a larger map.
+    /// True if the map was too small: every later error is a consequence, and the transaction has
+    /// to run again on a larger map.
     map_full: Cell<bool>,
 }
 
@@ -88,7 +90,7 @@ impl<'e> Batch<'e> {
         self.map_full.get()
     }
 
-    /// The transaction, to be committed, and what was done in it.
+    /// Returns the transaction, to be committed, and its operations.
     pub fn into_parts(self) -> (RwTransaction<'e>, Operations) {
         (self.transaction, self.operations)
     }
@@ -145,7 +147,8 @@ impl RawWrite for Batch<'_> {
     }
 }
 
-/// Of a read transaction the number of the commit that it shows, of a write transaction the number that its commit will have.
+/// Returns the number of the commit that a read transaction shows, or that a write transaction will
+/// have.
 #[allow(unsafe_code)]
 pub(super) fn transaction_id(transaction: &impl lmdb::Transaction) -> u64 {
     // SAFETY: the transaction is open as long as it is borrowed; the call only reads a field of it.
@@ -162,7 +165,7 @@ fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
 
 type Entry<'t> = (&'t [u8], &'t [u8]);
 
-/// Where a cursor came to; `None` at the end.
+/// Moves a cursor; returns its entry, or `None` at the end.
 fn step<'t>(
     cursor: &RoCursor<'t>,
     key: Option<&[u8]>,
@@ -176,7 +179,7 @@ fn step<'t>(
     }
 }
 
-/// The first entry at or after `key`.
+/// Returns the first entry at or after `key`.
 fn seek<'t>(cursor: &RoCursor<'t>, key: &[u8]) -> Result<Option<Entry<'t>>, StoreError> {
     // LMDB has no empty key, not even to seek.
     if key.is_empty() {
@@ -198,7 +201,7 @@ fn walk(
     };
     let mut page = entry.map(|(key, _)| page_of(key));
     while let Some((key, value)) = entry {
-        // Not the first one: a short walk needs little of it.
+        // Not the first page: a short walk needs little of it.
         if page != Some(page_of(key)) {
             page = Some(page_of(key));
             fetch(page_of(key));
@@ -218,17 +221,17 @@ fn walk(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Bytes of a page of LMDB's, and of what a processor fetches at once.
+/// Bytes of a page of LMDB, and of a cache line of the processor.
 const PAGE_BYTES: usize = 4096;
 const LINE_BYTES: usize = 64;
 
-/// The address of the page that a stored key is in.
+/// Returns the address of the page that a stored key is in.
 fn page_of(key: &[u8]) -> usize {
     key.as_ptr().addr() & !(PAGE_BYTES - 1)
 }
 
-/// Has the processor fetch a page as a whole: its entries lie in no order, and one that is fetched when it is met is waited for, most of
-/// the time that a walk through a large table takes.
+/// Prefetches a whole page into the processor's cache. Its entries lie in no order, and waiting for
+/// each one when it is met takes most of the time of a walk through a large table.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 fn fetch(page: usize) {
@@ -242,7 +245,7 @@ fn fetch(page: usize) {
 #[cfg(not(target_arch = "x86_64"))]
 fn fetch(_page: usize) {}
 
-/// The first entry that the lower bound admits.
+/// Returns the first entry that the lower bound admits.
 fn first<'t>(cursor: &RoCursor<'t>, lower: Bound<&[u8]>) -> Result<Option<Entry<'t>>, StoreError> {
     match lower {
         Bound::Unbounded => step(cursor, None, MDB_FIRST),
@@ -254,7 +257,7 @@ fn first<'t>(cursor: &RoCursor<'t>, lower: Bound<&[u8]>) -> Result<Option<Entry<
     }
 }
 
-/// The last entry that the upper bound admits.
+/// Returns the last entry that the upper bound admits.
 fn last<'t>(cursor: &RoCursor<'t>, upper: Bound<&[u8]>) -> Result<Option<Entry<'t>>, StoreError> {
     let (Bound::Included(bound) | Bound::Excluded(bound)) = upper else {
         return step(cursor, None, MDB_LAST);
@@ -284,7 +287,7 @@ fn is_above(key: &[u8], lower: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Puts the first entry again, the least that LMDB takes for a change.
+/// Puts the first entry again, the smallest change for LMDB.
 pub(super) fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
     let mut first = None;
     batch.walk(

@@ -1,5 +1,5 @@
-//! The tree of a commit in the data file's pages, read without LMDB: no lock is taken, nothing is written, and the commit may be another than
-//! those of the heads.
+//! The tree of a commit in the data file's pages, read without LMDB: takes no lock, writes nothing,
+//! and can read a commit that neither meta page shows.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -7,14 +7,14 @@ use super::pages::{Head, Link, PAGE_HEADER, nodes};
 use crate::store::long_key::RawRange;
 use crate::store::{Direction, StoreError};
 
-/// A commit of a data file, whose bytes do not change.
+/// A commit of a data file with unchanging bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree<'m> {
     pub bytes: &'m [u8],
     pub head: Head,
 }
 
-/// What is called with each entry.
+/// A callback for each entry.
 pub(super) type Visit<'v, 'm> =
     dyn FnMut(&'m [u8], &'m [u8]) -> Result<ControlFlow<()>, StoreError> + 'v;
 
@@ -43,7 +43,7 @@ impl<'m> Tree<'m> {
             .main
             .root
             .map_or(Ok(ControlFlow::Continue(())), |root| {
-                self.walk_page(root, 1, (range, direction), visit)
+                self.walk_page(root, 1, range, direction, visit)
             })
     }
 
@@ -52,6 +52,7 @@ impl<'m> Tree<'m> {
     }
 
     fn part(&self, page: u64, at: usize, bytes: usize) -> Result<&'m [u8], StoreError> {
+        // Checked, as the page number comes from the file.
         let begin = usize::try_from(page)
             .ok()
             .and_then(|page| page.checked_mul(self.head.page_bytes)?.checked_add(at));
@@ -63,12 +64,14 @@ impl<'m> Tree<'m> {
         &self,
         page: u64,
         level: u16,
-        (range, direction): (RawRange<'_>, Direction),
+        range: RawRange<'_>,
+        direction: Direction,
         visit: &mut Visit<'_, 'm>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let (bytes, is_leaf) = (self.page(page)?, level == self.head.main.depth);
         let nodes = nodes(bytes, is_leaf, false).map_err(StoreError::Corrupt)?;
-        // A leaf's are of their key; below a branch's are keys from its own, the first has none, up to the next one's.
+        // An entry of a leaf has its own key. An entry of a branch covers the keys from its own
+        // (the first has none) up to the next entry's.
         let begins = |at: usize| {
             if is_leaf || at > 0 {
                 nodes.get(at).map(|(key, _)| *key)
@@ -104,13 +107,19 @@ impl<'m> Tree<'m> {
             let (key, link) = &nodes[at];
             let flow = match link {
                 Link::Child(child) if level < self.head.main.depth => {
-                    self.walk_page(*child, level + 1, (range, direction), visit)?
+                    self.walk_page(*child, level + 1, range, direction, visit)?
                 }
                 Link::Child(_) => {
                     return Err(StoreError::Corrupt("a tree that is deeper than it says"));
                 }
                 Link::Long(first, length) => visit(key, self.part(*first, PAGE_HEADER, *length)?)?,
-                Link::Value(place) => visit(key, bytes.get(place.clone()).unwrap_or_default())?,
+                Link::Value(place) => {
+                    let value = bytes.get(place.clone());
+                    visit(
+                        key,
+                        value.ok_or(StoreError::Corrupt("an entry out of its page"))?,
+                    )?
+                }
             };
             if flow.is_break() {
                 return Ok(flow);

@@ -1,4 +1,5 @@
-//! Notices commits of other processes by watching the data file: within 0.2 ms, and nothing is polled while nobody writes.
+//! A watcher that notices commits of other processes by their writes to the data file: within 0.2
+//! ms, and without polling while there are none.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -11,14 +12,16 @@ use super::environment::LmdbEnvironment;
 use crate::store::StoreError;
 use crate::store::worker::Worker;
 
-/// A commit writes its pages before it is one, so the first event of it may come too early. Look again after this.
+/// The time until a second look: a commit writes its pages before it is visible, so its first event
+/// may come too early.
 const SECOND_LOOK: Duration = Duration::from_millis(5);
 
-/// Called after commits of any process, this one included, from a thread of its own. Several commits may give one call, and one
-/// commit two; [`crate::store::Store::commit_id`] is the truth.
+/// A callback after commits of any process, including this one, on a thread of its own. Several
+/// commits may cause one call, and one commit two; [`crate::store::Store::commit_id`] is
+/// authoritative.
 type OnCommit = Box<dyn Fn() + Send + Sync>;
 
-/// The watch of a store; ends when dropped.
+/// The watcher of a store; ends when dropped.
 #[derive(Debug)]
 pub(super) struct Watcher {
     /// Dropped first: it holds the sender of the thread's channel.
@@ -31,16 +34,16 @@ impl Watcher {
         environment: Arc<LmdbEnvironment>,
         on_commit: OnCommit,
     ) -> Result<Self, StoreError> {
-        // One waiting mark is enough: it says "look", not what changed.
+        // One queued event is enough: it says "look", not what changed.
         let (sender, receiver) = sync_channel(1);
-        // The file, not its directory: the log is written there at each commit too.
+        // The file, not its directory: each commit writes to the log there too.
         let data_file = environment.directory.data_file();
         let mut files =
             notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
         files
             .watch(&data_file, RecursiveMode::NonRecursive)
             .map_err(watch_error)?;
-        // After the watch has begun: what is committed from here on makes an event.
+        // After the watch has begun: every later commit causes an event.
         let last = environment.commit_id();
         let thread = Worker::start("store-watch", "watcher thread", move || {
             run(&environment, &receiver, last, &on_commit)

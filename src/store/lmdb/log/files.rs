@@ -1,4 +1,4 @@
-//! The log's two files: places in them by position, room ahead, syncs.
+//! The log's two files: reads and writes by position, zeros written ahead, syncs.
 
 use std::fs::File;
 use std::io;
@@ -12,15 +12,15 @@ use super::record::{Head, Name, Position, SECTOR_BYTES};
 use super::witness::{Event, saw};
 use crate::store::StoreError;
 
-/// Generation g is in the file g % 2.
+/// The names of the files. Generation g is in the file g % 2.
 pub const LOG_FILES: [&str; 2] = ["log.0", "log.1"];
 
-/// Zeros are written so many at a time.
+/// Bytes of zeros written at a time.
 const ZEROS_BYTES: usize = 1024 * 1024;
 
 static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
 
-/// Which file a generation is in.
+/// Returns the index of a generation's file.
 pub(super) fn which(generation: u64) -> usize {
     usize::from(generation % 2 == 1)
 }
@@ -29,22 +29,24 @@ pub(super) fn which(generation: u64) -> usize {
 #[derive(Debug)]
 pub struct LogFiles {
     files: [File; 2],
-    /// The same files, for writes that go to their end whoever else writes there: zeros never meet a record.
+    /// The same files opened to append: zeros go to the end of the file, whatever other processes
+    /// write there, so they never overwrite a record.
     ends: [File; 2],
-    /// The generation of the last record: its file is the one to sync.
+    /// The generation of the last record; its file is the one to sync.
     generation: AtomicU64,
-    /// Files have so many bytes when there is room ahead.
+    /// The length up to which zeros are written ahead.
     limit: u64,
-    /// Files had so many bytes when that was last asked; they never get shorter.
+    /// The last known lengths of the files, which never get shorter.
     lengths: [AtomicU64; 2],
-    /// The last record of this process whose commit was made, and the last that was on disk with all before it.
+    /// The last record of this process that was committed, and the last one known to be on disk
+    /// with all before it.
     committed: AtomicU64,
     synced: AtomicU64,
 }
 
 impl LogFiles {
-    /// Opens the files. Those that are not there are made, with zeros at their beginning as far as the disk has room, and are there after a
-    /// power cut.
+    /// Opens the files. Missing ones are created, with zeros at their beginning as far as the disk
+    /// has room, and survive a power cut.
     pub fn open(dir: &Path, limit: u64, generation: u64) -> Result<Self, StoreError> {
         let was_there = LOG_FILES.iter().all(|name| dir.join(name).exists());
         let [first, second] = LOG_FILES;
@@ -71,7 +73,7 @@ impl LogFiles {
 
     fn begin(&self, dir: &Path) -> io::Result<()> {
         for which in 0..2 {
-            // A log without room is no failure: commits find other ways.
+            // A log without room is no failure: commits are then made without records.
             if self.files[which].metadata()?.len() == 0
                 && let Err(error) = self.add_zeros(which)
             {
@@ -99,8 +101,9 @@ impl LogFiles {
         io::Write::write_all(&mut &self.ends[which], &ZEROS[..bytes])
     }
 
-    /// Writes the next zeros ahead, and to disk, where a file is shorter than `wanted_bytes` and the limit; whether there may be more to
-    /// write. Any thread of any process may do so at any time.
+    /// Writes and syncs the next zeros ahead in a file that is shorter than `wanted_bytes` and the
+    /// limit; returns true if there may be more to write. Any thread of any process may do so at
+    /// any time.
     ///
     /// # Errors
     /// The disk has no room, or fails.
@@ -110,7 +113,7 @@ impl LogFiles {
         for which in [1 - current, current] {
             let bytes = self.files[which].metadata()?.len();
             if bytes < wanted_bytes.min(self.limit) {
-                // A sync for several megabytes, once there are some.
+                // One sync for several megabytes, once the file has some.
                 (0..=(bytes / ZEROS_BYTES as u64).min(3))
                     .try_for_each(|_| self.add_zeros(which))?;
                 self.files[which].sync_all()?;
@@ -120,7 +123,7 @@ impl LogFiles {
         Ok(false)
     }
 
-    /// Waits until what was written is on disk.
+    /// Waits until the written records are on disk.
     pub fn sync(&self) -> io::Result<()> {
         let committed = self.committed.load(Ordering::Acquire);
         self.sync_generation(self.generation.load(Ordering::Acquire))?;
@@ -128,23 +131,24 @@ impl LogFiles {
         Ok(())
     }
 
-    /// The commit of a record that this process wrote was made.
+    /// Notes that the commit of a record of this process was made.
     pub(super) fn set_committed(&self, number: u64) {
         self.committed.store(number, Ordering::Release);
     }
 
-    /// Up to which record all are on disk, as far as this process knows.
+    /// Returns the last record that is on disk with all before it, as far as this process knows.
     pub(super) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// Bytes of both files, which are there after a power cut too.
+    /// Returns the lengths of both files, and syncs them.
     ///
     /// # Errors
     /// The disk fails.
     pub fn durable_lengths(&self) -> io::Result<[u64; 2]> {
         let mut lengths = [0; 2];
         for (generation, length) in (0..).zip(&mut lengths) {
+            // Measured before the sync: bytes added after it may be lost.
             *length = self.file(generation).metadata()?.len();
             self.sync_generation(generation)?;
         }
@@ -157,7 +161,7 @@ impl LogFiles {
         self.file(generation).sync_data()
     }
 
-    /// Writes a record, or what makes none.
+    /// Writes a record, or zeros over one.
     pub(super) fn write(&self, position: Position, bytes: &[u8]) -> io::Result<()> {
         let (file, which) = (
             self.file(position.generation()),
@@ -167,6 +171,7 @@ impl LogFiles {
         if self.lengths[which].load(Ordering::Relaxed) < end {
             let length = file.metadata()?.len();
             self.lengths[which].store(length, Ordering::Relaxed);
+            // A sync of a file that did not grow need not write its metadata (fdatasync(2)).
             if length < end
                 && let Err(error) = self.add_zeros(which)
             {
@@ -182,12 +187,12 @@ impl LogFiles {
         file.write_all_at(bytes, position.offset())
     }
 
-    /// A record was written to this generation.
+    /// Notes that a record was written to this generation.
     pub(super) fn set_generation(&self, generation: u64) {
         self.generation.store(generation, Ordering::Release);
     }
 
-    /// The name in the head that stands at a position, if one does.
+    /// Returns the name in the header at a position, if there is a header.
     pub(super) fn name_at(&self, position: Position) -> io::Result<Option<Name>> {
         let mut head = [0; SECTOR_BYTES];
         let bytes = read_up_to(
@@ -201,7 +206,7 @@ impl LogFiles {
             .map(|head| head.name))
     }
 
-    /// Reads the record of this name into `buffer`, when it stands whole where its name says.
+    /// Reads the record of this name into `buffer`, if it is whole and at its position.
     pub(super) fn read<'b>(
         &self,
         name: Name,
@@ -211,7 +216,7 @@ impl LogFiles {
     }
 }
 
-/// Waits until what any process wrote to the log is on disk.
+/// Syncs the log's files, whatever process wrote to them.
 pub fn sync_logs(dir: &Path) -> io::Result<()> {
     for generation in 0..2 {
         File::open(dir.join(LOG_FILES[which(generation)]))?.sync_data()?;
@@ -221,7 +226,7 @@ pub fn sync_logs(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads up to the buffer's end or the file's; how many bytes.
+/// Reads up to the end of the buffer or of the file; returns the number of bytes.
 pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -235,10 +240,10 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
     Ok(filled)
 }
 
-/// A whole record: its head, its payload.
+/// A whole record: its header and its payload.
 pub(super) type Record<'b> = (Head, &'b [u8]);
 
-/// Reads a record. `None` when the file has no whole record of this name at its place.
+/// Reads a record; `None` if the file has no whole record of this name at its position.
 pub(super) fn read_record<'b>(
     file: &File,
     name: Name,
@@ -248,7 +253,7 @@ pub(super) fn read_record<'b>(
     Ok(found.filter(|(head, _)| head.name == name))
 }
 
-/// Reads a record, whatever its name. `None` when the file has no whole one at this place.
+/// Reads a record of any name; `None` if the file has no whole one at this offset.
 pub(super) fn read_any_record<'b>(
     file: &File,
     at: u64,
@@ -259,7 +264,7 @@ pub(super) fn read_any_record<'b>(
     let Some(head) = buffer.get(..bytes).and_then(Head::parse) else {
         return Ok(None);
     };
-    // Before there is memory for it.
+    // Checked before memory is allocated for it.
     if file.metadata()?.len().saturating_sub(at) < head.unpadded_bytes() as u64 {
         return Ok(None);
     }

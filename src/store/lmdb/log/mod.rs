@@ -1,18 +1,24 @@
-//! The log in front of LMDB: each commit is a record, synced with one sequential write before LMDB's pages are.
+//! The write-ahead log before LMDB: each commit is a record, synced with one sequential write
+//! before LMDB's pages are.
 //!
-//! A record carries the number of LMDB's transaction, and begins where the record of the number before ends, or at the beginning of the
-//! next generation. What could go wrong, and what answers it:
+//! A record carries the number of LMDB's transaction, and begins where the record of the previous
+//! number ends, or at the beginning of the next generation. Possible failures, and their solutions:
 //!
-//! - A record may be torn by a power cut, with or without later ones whole behind it: its CRC, and numbers without gaps.
-//! - Files are used again: a record says its position, generation included, and the epoch of its log, which a recovery changes. So what
-//!   stands behind the end, of a generation or a log before, is not taken for what follows it.
-//! - A record of a commit that failed, or of a process killed before its commit, must not be replayed, and no later record may follow
-//!   it: its place is voided and synced before another record of its number is written anywhere, and before a commit goes without
-//!   a record.
-//! - A hole that a power cut leaves looks as one that damage leaves: a record says what was on disk before it was written. What is missing
-//!   of that was damaged; the rest may never have been there.
-//! - Generations change where the appending process decides: all of a generation is on disk before the next is begun.
-//! - Zeros are written ahead by whoever has time: at the end of a file as the system knows it at that moment, never at a position.
+//! - A power cut may tear a record, with or without whole later ones after it: records have a CRC, and
+//! numbers without gaps.
+//! - Files are reused: a record has its position, with the generation, and the epoch of its log, which a
+//! recovery changes. So old bytes after the end, of an earlier generation or log, are not taken for
+//! the next record.
+//! - A record of a commit that failed, or of a process killed before its commit, must not be replayed,
+//! and no later record may follow it: its place is voided and synced before another record of its
+//! number is written anywhere, and before a commit is made without a record.
+//! - A hole left by a power cut looks like one left by damage: a record says what was on disk before it
+//! was written. If some of that is missing, it was damaged; anything else may never have been
+//! there.
+//! - Generations change where the appending process decides: all of a generation is on disk before the
+//! next is begun.
+//! - Any process may write zeros ahead: at the end of a file as the system knows it at that moment, never
+//! at a position.
 
 mod files;
 mod record;
@@ -33,32 +39,34 @@ pub(super) use self::record::{Operation, Operations, Payload, Position};
 pub(super) use self::replay::Reader;
 use super::super::StoreError;
 
-/// No void may make a file longer than positions can say.
+/// The longest generation: no void may make a file longer than positions can express.
 const LIMIT_BYTES_MAX: u64 = 1 << 30;
 
-/// The log of this process, used under LMDB's writer mutex: between the begin and the end of a write transaction.
+/// The log of this process, used under LMDB's writer mutex: between the begin and the end of a
+/// write transaction.
 #[derive(Debug)]
 pub(super) struct Log {
     files: Arc<LogFiles>,
     limit: u64,
     epoch: u64,
     tail: Position,
-    /// The number of the record that ends at the tail, and where it begins, if that is known.
+    /// The number of the record that ends at the tail, and its position if that is known.
     last: u64,
     last_at: Option<Position>,
-    /// The last checkpoint on disk that is known of, and the last record that was on disk with all before it as others say.
+    /// The last known checkpoint on disk, and the last record that was on disk with all before it,
+    /// as other records say.
     on_disk: OnDisk,
-    /// What was appended and is neither committed nor void: where it begins, where it ends.
+    /// The begin and end of a record that was appended and is neither committed nor void.
     appended: Option<(Position, Position)>,
     buffer: Vec<u8>,
 }
 
 impl Log {
-    /// Opens or makes the files. The record of number `last` + 1 will begin at `tail`. A generation ends with the record that reaches
-    /// `limit` bytes.
+    /// Opens or creates the files. The record of number `last` + 1 will begin at `tail`. A
+    /// generation ends with the record that reaches `limit` bytes.
     ///
     /// # Errors
-    /// The files are refused, or the system does not give them.
+    /// The files are refused, or the system cannot open them.
     pub fn open(
         dir: &Path,
         limit: u64,
@@ -85,32 +93,32 @@ impl Log {
         })
     }
 
-    /// A checkpoint of this number is on disk.
+    /// Notes that a checkpoint of this number is on disk.
     pub fn set_checkpoint(&mut self, number: u64) {
         self.on_disk.checkpoint = self.on_disk.checkpoint.max(number);
     }
 
-    /// Where the record before the tail begins, if one is known to stand there.
+    /// Returns the position of the record before the tail, if it is known.
     pub fn last_at(&self) -> Option<Position> {
         self.last_at
     }
 
-    /// Of a log that was opened at its tail.
+    /// Sets the position of the record before the tail, after opening.
     pub fn set_last_at(&mut self, position: Option<Position>) {
         self.last_at = position;
     }
 
-    /// What other threads sync, and write zeros ahead to.
+    /// Returns the files, which other threads sync and write zeros to.
     pub fn files(&self) -> Arc<LogFiles> {
         Arc::clone(&self.files)
     }
 
-    /// Where the next record begins, if the generation goes on.
+    /// Returns the position of the next record, unless a new generation begins.
     pub fn tail(&self) -> Position {
         self.tail
     }
 
-    /// The number of the record that ends at the tail.
+    /// Returns the number of the record that ends at the tail.
     pub fn last(&self) -> u64 {
         self.last
     }
@@ -119,15 +127,16 @@ impl Log {
         self.epoch
     }
 
-    /// Bytes of the records since a position, about.
+    /// Returns the bytes of the records since a position, approximately.
     pub fn bytes_since(&self, position: Position) -> u64 {
         let generations = self.tail.generation().saturating_sub(position.generation());
         (generations * self.limit + self.tail.offset()).saturating_sub(position.offset())
     }
 
-    /// Goes behind the records of other processes, up to the one of number `next` - 1. False at a gap: the tail is behind the last record
-    /// before it. A newer checkpoint may lie behind the gap; if not, this commit and those of others have to
-    /// become durable without the log.
+    /// Moves the tail after the records of other processes, up to the one of number `next` - 1.
+    /// Returns false at a gap: the tail is then after the last record before it. A newer checkpoint
+    /// may lie after the gap; if not, this commit and those of others have to become durable
+    /// without the log.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -137,6 +146,7 @@ impl Log {
                 break;
             }
         }
+        // A large record of another process must not keep its memory.
         self.buffer.truncate(SECTOR_BYTES);
         self.buffer.shrink_to(KEPT_BYTES_MAX);
         Ok(self.last + 1 == next)
@@ -155,7 +165,7 @@ impl Log {
         Ok(false)
     }
 
-    /// The record that comes next, if it is at this position.
+    /// Returns the name of the next record, if it is at this position.
     fn name(&self, position: Position) -> Name {
         Name {
             position,
@@ -164,12 +174,13 @@ impl Log {
         }
     }
 
-    /// Writes the record of the commit that is about to be made, `number`; it is not on disk before the files are synced.
-    /// `checkpoint` is the position of a checkpoint that is on disk. False when there is no room: records since the checkpoint are in
-    /// the way, the operations are too large, the disk is full, or `follow` found a gap.
+    /// Writes the record of the commit `number`, which is about to be made; it is not on disk
+    /// before the files are synced. `checkpoint` is the log position of a checkpoint on disk.
+    /// Returns false if there is no room: records since the checkpoint are in the way, the
+    /// operations are too large, the disk is full, or `follow` found a gap.
     ///
     /// # Errors
-    /// A write or a sync failed; what is in the log is not known.
+    /// A write or a sync failed; the content of the log is then unknown.
     pub fn append(
         &mut self,
         number: u64,
@@ -184,6 +195,8 @@ impl Log {
         self.vacate(self.tail)?;
         self.vacate(self.tail.next_generation())?;
         let switches = self.tail.offset() >= self.limit;
+        // The next generation overwrites the file of the previous one, so the checkpoint has to be
+        // in this one.
         let is_free = !switches || checkpoint >= self.tail.generation_begin();
         let fits = |bytes: &u64| is_free && *bytes <= self.limit;
         let Some(record_bytes) = operations.record_bytes().filter(fits) else {
@@ -195,6 +208,7 @@ impl Log {
             self.tail
         };
         if switches {
+            // `LogFiles::sync` syncs the current generation only.
             self.files.sync_generation(self.tail.generation())?;
         }
         let name = self.name(position);
@@ -209,6 +223,7 @@ impl Log {
                 Ok(true)
             }
             Err(error) if is_full(&error) => {
+                // A part of the record may be written.
                 self.vacate(position)?;
                 Ok(false)
             }
@@ -216,16 +231,17 @@ impl Log {
         }
     }
 
-    /// The commit of what was appended was made.
+    /// Notes that the commit of the appended record was made.
     pub fn committed(&mut self, number: u64) {
-        // Anything else `follow` will find.
+        // Otherwise `follow` finds the record.
         if let Some((position, end)) = self.appended.take().filter(|_| number == self.last + 1) {
             (self.tail, self.last, self.last_at) = (end, number, Some(position));
             self.files.set_committed(number);
         }
     }
 
-    /// The commit of what was appended failed: takes the record out of the log, on disk. To be called before anybody is told.
+    /// Removes the appended record from the log, on disk, as its commit failed. Called before the
+    /// failure is reported.
     ///
     /// # Errors
     /// The write or the sync failed; the record may come back when the store recovers.
@@ -235,7 +251,8 @@ impl Log {
             .map_or(Ok(()), |(position, _)| self.void_at(position))
     }
 
-    /// Sees to it that a place has no record of a commit that was not made: of this number or a greater one.
+    /// Ensures that a position has no record of a commit that was not made: of this number or a
+    /// greater one.
     fn vacate(&self, position: Position) -> io::Result<()> {
         let is_void = |name: Name| {
             (name.position, name.epoch) != (position, self.epoch) || name.number <= self.last
@@ -248,12 +265,14 @@ impl Log {
     }
 
     fn void_at(&self, position: Position) -> io::Result<()> {
+        // The first sector has the header, without which there is no record.
         self.files.write(position, &[0; SECTOR_BYTES])?;
         self.files.sync_generation(position.generation())
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
+/// True if the disk or the file has no room for more of the log.
+pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)

@@ -1,4 +1,4 @@
-//! One commit as a record: a head, and the raw operations that make it again.
+//! The record of one commit: a header, and the raw operations that repeat it.
 //!
 //! ```text
 //! record     magic 4, CRC 4 of what follows, payload's length 4, position 8, epoch 8, number 8, log on disk 8, checkpoint 8, payload,
@@ -7,34 +7,39 @@
 //! put        key's length 2, value's length 4, key, value
 //! delete     key's length 2, 0xFFFFFFFF, key
 //! ```
-//! Numbers are little-endian. A record of the first version (`dlog`) ends its head with the number. Where a record may stand, and that no other may stand there, is `mod`'s to say.
+//! Numbers are little-endian. A record of the first version (`dlog`) ends its header with the
+//! number. The parent module decides where a record may stand, and that no other may stand there.
 
 use crate::store::StoreError;
 
-/// What a device writes as a whole or not at all; no two records share one.
+/// The unit that a device writes as a whole or not at all. No two records share one.
 pub(super) const SECTOR_BYTES: usize = 512;
 
 const MAGIC: [u8; 4] = *b"dlg2";
 const HEAD_BYTES: usize = 52;
 const MAGIC_1: [u8; 4] = *b"dlog";
 const HEAD_BYTES_1: usize = 36;
-/// The CRC's place, and where begins what it is of.
+/// The offset of the CRC, and of the bytes that it covers.
 const CRC_AT: usize = 4;
 const CHECKED_AT: usize = 8;
 
-/// Lengths in front of an operation, and the value's length that says delete.
+/// Bytes of the lengths before an operation, and the value length that means delete.
 const LENGTHS_BYTES: usize = 6;
 const DELETE: u32 = u32::MAX;
 
-/// A buffer that became larger than this is not kept for the next record.
+/// The largest buffer that is kept for the next record.
 pub(super) const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Where a record begins: generation << 32 | offset. Positions compare as the log grows.
+/// The begin of a record: generation << 32 | offset. Positions compare in the log's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub u64);
 
 impl Position {
     pub fn new(generation: u64, offset: u64) -> Self {
+        debug_assert!(
+            offset <= u64::from(u32::MAX),
+            "{offset} would reach into the generation"
+        );
         Self(generation << 32 | offset)
     }
 
@@ -42,12 +47,12 @@ impl Position {
         self.0 >> 32
     }
 
-    /// Bytes from the beginning of the generation's file.
+    /// Returns the bytes from the beginning of the generation's file.
     pub fn offset(self) -> u64 {
         self.0 & u64::from(u32::MAX)
     }
 
-    /// The beginning of its generation.
+    /// Returns the beginning of its generation.
     pub fn generation_begin(self) -> Self {
         Self::new(self.generation(), 0)
     }
@@ -61,7 +66,7 @@ impl Position {
     }
 }
 
-/// What a record must say of itself to be the one that is looked for.
+/// The identification that a record carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name {
     pub position: Position,
@@ -69,33 +74,34 @@ pub(super) struct Name {
     pub number: u64,
 }
 
-/// What was on disk when a record was written, by numbers of commits: what it proves to have been there.
+/// The commits on disk when a record was written: proof that they were there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct OnDisk {
-    /// The last record of the log up to which all were.
+    /// The last record that was on disk with all before it.
     pub log: u64,
     /// The last checkpoint.
     pub checkpoint: u64,
 }
 
-/// Bytes of a whole record with so much payload.
+/// Returns the bytes of a whole record with a payload of this size.
 fn record_bytes(payload_bytes: usize) -> usize {
     (HEAD_BYTES + payload_bytes).next_multiple_of(SECTOR_BYTES)
 }
 
-/// The operations of one commit, gathered in the form of its record: whoever appends writes this buffer.
+/// The operations of one commit, gathered in the form of its record: the append writes this buffer.
 #[derive(Debug)]
 pub struct Operations {
-    /// Room for the head, and the payload.
+    /// Room for the header, then the payload.
     buffer: Vec<u8>,
     record_bytes_max: usize,
-    /// They are too large for a record, and are not gathered any more.
+    /// True if the operations are too large for a record; no more are gathered then.
     too_large: bool,
 }
 
 impl Operations {
-    /// None. No more than `record_bytes_max` bytes are gathered.
+    /// Makes an empty list, which gathers at most `record_bytes_max` bytes.
     pub fn new(record_bytes_max: u64) -> Self {
+        // A payload's length has 32 bits.
         let record_bytes_max = usize::try_from(record_bytes_max)
             .unwrap_or(usize::MAX)
             .min(DELETE as usize);
@@ -127,6 +133,7 @@ impl Operations {
             value_length,
             self.too_large || bytes > self.record_bytes_max,
         ) else {
+            // The commit is made without a record, and durable by a checkpoint instead.
             self.too_large = true;
             self.buffer = vec![0; HEAD_BYTES];
             return;
@@ -137,43 +144,50 @@ impl Operations {
         self.buffer.extend_from_slice(value);
     }
 
-    /// Whether there is nothing to commit.
+    /// True if there is nothing to commit.
     pub fn is_empty(&self) -> bool {
         !self.too_large && self.buffer.len() == HEAD_BYTES
     }
 
-    /// Bytes of their record; `None` when they are too large for one.
+    /// Returns the bytes of the record; `None` if the operations are too large for one.
     pub fn record_bytes(&self) -> Option<u64> {
         let bytes = record_bytes(self.buffer.len() - HEAD_BYTES);
         (!self.too_large && bytes <= self.record_bytes_max).then_some(bytes as u64)
     }
 
-    /// Forgets them.
+    /// Removes all operations.
     pub fn clear(&mut self) {
         self.too_large = false;
         self.buffer.truncate(HEAD_BYTES);
         self.buffer.shrink_to(KEPT_BYTES_MAX);
     }
 
-    /// Hands the whole record to `write`.
+    /// Calls `write` with the whole record.
     pub(super) fn with_record<T>(
         &mut self,
         name: Name,
         on_disk: OnDisk,
         write: impl FnOnce(&[u8]) -> T,
     ) -> T {
+        debug_assert!(!self.too_large, "a record lacks operations");
         let bytes = self.buffer.len();
         write_head(&mut self.buffer, name, on_disk);
         self.buffer.resize(record_bytes(bytes - HEAD_BYTES), 0);
         let result = write(&self.buffer);
-        // They may be appended once more, elsewhere.
+        // They may be appended again, at another position.
         self.buffer.truncate(bytes);
         result
     }
 }
 
 fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
-    let length = u32::try_from(record.len() - HEAD_BYTES).unwrap_or(u32::MAX);
+    let payload_bytes = record.len() - HEAD_BYTES;
+    // A wrong length would make the record of a commit unreadable after a power cut.
+    assert!(
+        payload_bytes < DELETE as usize,
+        "a record of {payload_bytes} bytes"
+    );
+    let length = u32::try_from(payload_bytes).unwrap_or(u32::MAX);
     record[..CRC_AT].copy_from_slice(&MAGIC);
     record[8..12].copy_from_slice(&length.to_le_bytes());
     let numbers = [
@@ -186,11 +200,12 @@ fn write_head(record: &mut [u8], name: Name, on_disk: OnDisk) {
     for (field, number) in record[12..HEAD_BYTES].chunks_exact_mut(8).zip(numbers) {
         field.copy_from_slice(&number.to_le_bytes());
     }
+    // Last, as it covers the rest of the header.
     let crc = crc32fast::hash(&record[CHECKED_AT..]);
     record[CRC_AT..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// What a head says, before its CRC is known to hold.
+/// A parsed header, before its CRC is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     crc: u32,
@@ -201,7 +216,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// `None` when it is not one.
+    /// Parses a header; `None` if it is not one.
     pub fn parse(record: &[u8]) -> Option<Self> {
         let bytes = match *record.first_chunk()? {
             MAGIC => HEAD_BYTES,
@@ -234,24 +249,25 @@ impl Head {
                     log: number(3)?,
                     checkpoint: number(4)?,
                 },
+                // The first version says nothing of the disk, so it proves nothing.
                 _ => OnDisk::default(),
             },
         })
     }
 
-    /// Bytes up to the end of the payload.
+    /// Returns the bytes up to the end of the payload.
     pub fn unpadded_bytes(&self) -> usize {
         self.bytes + self.payload_bytes
     }
 
-    /// Where the record ends.
+    /// Returns the position at which the record ends.
     pub fn end(&self) -> Position {
         self.name
             .position
             .after(self.unpadded_bytes().next_multiple_of(SECTOR_BYTES) as u64)
     }
 
-    /// The payload of the record that begins with this head, when it is whole.
+    /// Returns the payload of the record that begins with this header, if it is whole.
     pub fn payload<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         let checked = record.get(CHECKED_AT..self.unpadded_bytes())?;
         (crc32fast::hash(checked) == self.crc).then(|| &record[self.bytes..self.unpadded_bytes()])
@@ -273,15 +289,15 @@ impl<'r> Operation<'r> {
     }
 }
 
-/// The operations of a record that was read, in their order. To go through them again, copy it.
+/// The operations of a record that was read, in their order. A copy iterates again.
 #[derive(Debug, Clone, Copy)]
 pub struct Payload<'r>(pub &'r [u8]);
 
 impl<'r> Payload<'r> {
-    /// Adds the operations behind others: all are one payload then.
+    /// Appends the operations to others, so that all are one payload.
     ///
     /// # Errors
-    /// An operation ends behind the record's end: nothing is added.
+    /// An operation exceeds the record; nothing is appended.
     pub fn gather(self, to: &mut Vec<u8>) -> Result<usize, StoreError> {
         let operations = self
             .into_iter()
@@ -320,6 +336,7 @@ impl<'r> Iterator for Payload<'r> {
         let operation = self
             .operation()
             .ok_or(StoreError::Corrupt("a record of the log"));
+        // After a damaged operation the begin of the next one is unknown.
         if operation.is_err() {
             self.0 = &[];
         }

@@ -1,4 +1,4 @@
-//! What a log holds behind a checkpoint, for whoever recovers or checks.
+//! The records of a log after a checkpoint, for recovery and checks.
 
 use std::fs::File;
 use std::io;
@@ -8,29 +8,29 @@ use super::files::{LOG_FILES, read_any_record, read_record, read_up_to, which};
 use super::record::{Head, Name, Payload, Position, SECTOR_BYTES};
 use crate::store::StoreError;
 
-/// How much of a file is looked through at a time.
+/// Bytes of a file that are scanned at a time.
 const SCAN_BYTES: usize = 1024 * 1024;
 
-/// The log's files, only to read.
+/// The log's files, opened for reading.
 #[derive(Debug)]
 pub struct Reader {
     dir: PathBuf,
     files: [Option<File>; 2],
 }
 
-/// What stands in the files beside the records that follow each other.
+/// Traces of records in the files beyond the consecutive ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traces {
-    /// The greatest number of a whole record behind the last one.
+    /// The greatest number of a whole record after the last consecutive one.
     pub behind: Option<u64>,
-    /// One of those stands where it was not written, or says that the one that is missing was on disk.
+    /// True if one of those is not at its own position, or says that the missing one was on disk.
     pub is_proof: bool,
-    /// The last checkpoint that a whole record tells of.
+    /// The last checkpoint that a whole record mentions.
     pub checkpoint: u64,
 }
 
 impl Reader {
-    /// Opens what is there.
+    /// Opens the files that exist.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -51,7 +51,7 @@ impl Reader {
         StoreError::Io(format!("{:?}: {error}", self.dir))
     }
 
-    /// The first file that is not there.
+    /// Returns the first missing file.
     pub fn missing(&self) -> Option<&'static str> {
         LOG_FILES
             .into_iter()
@@ -59,7 +59,7 @@ impl Reader {
             .find_map(|(name, file)| file.is_none().then_some(name))
     }
 
-    /// A file that has fewer bytes than it had.
+    /// Returns a file that is shorter than it was.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -81,7 +81,7 @@ impl Reader {
         self.files[which(position.generation())].as_ref()
     }
 
-    /// Whether a record of this number begins at a position, whole or not.
+    /// Returns true if a record of this number begins at a position, whole or not.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -103,13 +103,15 @@ impl Reader {
         }))
     }
 
-    /// The records behind a checkpoint, in their order, up to the first that is not whole or not there.
+    /// Visits the records after a checkpoint in their order, up to the first that is missing or not
+    /// whole.
     ///
-    /// `visit` gets each record's number and its operations. Returns where the last record ends (`from` if there is none), and its number
-    /// (`after`). Nothing is written: repeated, it does the same.
+    /// `visit` gets each record's number and its operations. Returns the end of the last record
+    /// (`from` if there is none), and its number (`after`). Writes nothing, so that it can be
+    /// repeated.
     ///
     /// # Errors
-    /// A file of the log cannot be read; those of `visit`.
+    /// A file of the log cannot be read, or `visit` fails.
     pub fn replay(
         &self,
         from: Position,
@@ -119,11 +121,12 @@ impl Reader {
     ) -> Result<(Position, u64), StoreError> {
         let (mut tail, mut last, mut buffer) = (from, after, Vec::new());
         'records: loop {
-            // Where the last one ended, or at the beginning of the next generation.
+            // At the end of the last record, or at the beginning of the next generation.
             for position in [tail, tail.next_generation()] {
                 let Some(file) = self.file(position) else {
                     continue;
                 };
+                // An older record at this position has another epoch or number.
                 let name = Name {
                     position,
                     epoch,
@@ -141,7 +144,7 @@ impl Reader {
         }
     }
 
-    /// Looks through both files for records of an epoch behind the last that [`Reader::replay`] came to.
+    /// Scans both files for records of an epoch after the last one that [`Reader::replay`] found.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -163,16 +166,15 @@ impl Traces {
         let mut at = 0;
         loop {
             let bytes = read_up_to(file, &mut chunk, at)?;
-            for (sector, begin) in chunk
-                .get(..bytes)
-                .unwrap_or_default()
+            // Records begin at sectors.
+            for (sector, begin) in chunk[..bytes]
                 .chunks(SECTOR_BYTES)
                 .zip((at..).step_by(SECTOR_BYTES))
             {
                 let news = |head: &Head| {
                     head.name.number > last || head.on_disk.checkpoint > self.checkpoint
                 };
-                // Only what would be news is read as a whole.
+                // Only a record that adds something is read as a whole.
                 if Head::parse(sector).is_some_and(|head| head.name.epoch == epoch && news(&head))
                     && let Some((head, _)) = read_any_record(file, begin, &mut record)?
                 {

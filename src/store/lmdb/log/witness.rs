@@ -1,4 +1,5 @@
-//! For tests, which run beside each other: what the logs of a test's own thread wrote and synced, in its order.
+//! A listener for tests, which run beside each other: the writes and syncs of the logs of the
+//! test's own thread, in order.
 
 use std::cell::RefCell;
 
@@ -6,10 +7,10 @@ thread_local! {
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Of the first or the second file.
+/// A write or sync of the first or the second file.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// From an offset on.
+    /// The file, the offset and the bytes.
     Wrote(usize, usize, Vec<u8>),
     Synced(usize),
 }
@@ -18,7 +19,7 @@ pub fn saw(event: Event) {
     EVENTS.with_borrow_mut(|events| events.push(event));
 }
 
-/// What was seen since the last call.
+/// Returns the events since the last call.
 pub fn take() -> Vec<Event> {
     EVENTS.take()
 }

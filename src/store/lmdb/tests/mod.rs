@@ -1,4 +1,4 @@
-//! What only the store on disk has: its directory, its map, reopening.
+//! Tests of the store on disk alone: its directory, its map, reopening.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod recovery_model;
@@ -9,8 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::directory::DataDirectory;
 use super::environment::LmdbEnvironment;
 use super::locks::{Byte, Locks};
+use super::recovery::recover;
+use super::usage::Usage;
 use super::{LmdbOptions, LmdbStore};
 use crate::store::tests::{get, put, submit, write};
 use crate::store::writer::Backend;
@@ -52,7 +55,31 @@ fn the_directory_and_its_files_are_for_their_owner_only() {
     assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
 }
 
-/// Opening fails with a text that contains `why`.
+/// A process was killed while it closed the store, and its checkpoint file is damaged.
+#[test]
+fn a_closed_store_keeps_its_epoch_without_a_whole_checkpoint() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = open(dir.path()).expect("a store");
+    put(&store, b"a", b"1").expect("a write");
+    drop(store);
+    let usage = || {
+        let data = fs::File::open(dir.path().join("data.mdb")).expect("a data file");
+        Usage::read(&data).expect("a note")
+    };
+    let closed = usage();
+    assert!(
+        matches!(closed, Some(Usage::Closed { epoch, .. }) if epoch != 0),
+        "{closed:?}"
+    );
+    let checkpoint = dir.path().join("checkpoint");
+    fs::write(&checkpoint, [1; 8192]).expect("a damaged file");
+    let directory = DataDirectory::take(dir.path()).expect("a directory");
+    recover(&directory, &LmdbOptions::default()).expect("a recovery");
+    assert!(!checkpoint.exists());
+    assert_eq!(usage(), closed);
+}
+
+/// Checks that opening fails with a text that contains `why`.
 fn check_refused(dir: &Path, why: &str) {
     match open(dir) {
         Err(StoreError::Io(text)) => assert!(text.contains(why), "{text}"),
@@ -176,7 +203,7 @@ fn a_job_may_ignore_the_error_of_a_full_map() {
     let dir = tempfile::tempdir().expect("a directory");
     let store = small(dir.path());
     write(&store, |batch| {
-        // An error that is dropped must not commit half a job.
+        // An ignored error must not commit half a job.
         let _ = batch.put(b"large", &vec![7; 4_000_000]);
         batch.put(b"small", b"1").or(Ok(()))
     })
@@ -242,7 +269,7 @@ fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
 #[test]
 fn pages_that_cannot_be_used_again_make_a_checkpoint_due() {
     let dir = tempfile::tempdir().expect("a directory");
-    // Without threads: nobody makes the checkpoint.
+    // Without threads: no checkpoint is made.
     let environment = LmdbEnvironment::open(dir.path(), LmdbOptions::default()).expect("a store");
     let commits = (0..5000u32).take_while(|n| {
         environment

@@ -1,7 +1,9 @@
-//! A store beside a model of it, and power cut after power cut: what opens then is exactly what was acknowledged.
+//! A store beside a model of it, and power cut after power cut: the store then opens with exactly
+//! the acknowledged commits.
 //!
-//! A cut leaves of the data file, page by page, what was there at the last sync or any version since, whole or torn; of the log and the
-//! checkpoint file the same, sector by sector. Everything happens on the test's thread, so that the syncs are known.
+//! After a cut, each page of the data file has its content at the last sync or any later version,
+//! whole or torn; the log and the checkpoint file the same, sector by sector. Everything runs on
+//! the test's thread, so that the syncs are known.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,11 +21,11 @@ use crate::store::lmdb::slots::{CHECKPOINT_FILE, Checkpoint, Slots};
 use crate::store::writer::Backend as _;
 use crate::store::{Direction, Durability, KeyRange, Read as _, StoreError, Write};
 
-/// Small, so that checkpoints, generations and records too large for one come often.
+/// Small, so that checkpoints, generations and records too large for one are frequent.
 const LOG_BYTES: u64 = 64 * 1024;
 const PAGE_BYTES: usize = 4096;
 const SLOT_BYTES: usize = 4096;
-/// Where the data file says whether it was closed.
+/// The bytes of the data file that say whether it was closed.
 const USAGE: std::ops::Range<usize> = 2048..2080;
 
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -31,17 +33,17 @@ type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Puts, and deletes without a value.
 type Changes = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
-/// What a cut leaves that never may be: the test has to notice.
+/// A state that no cut may leave: the test has to notice it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sabotage {
     None,
     /// The checkpoint before the last one, whose pages are not protected any more.
     OldCheckpoint,
-    /// No checkpoint: LMDB's own heads are relied on.
+    /// No checkpoint: LMDB's own meta pages are used.
     NoCheckpoint,
 }
 
-/// How often what happened, lest the test be of nothing.
+/// The counts of events, to show that the test covers them.
 #[derive(Debug, Default)]
 struct Seen {
     cuts: u64,
@@ -63,12 +65,12 @@ struct World {
     data: FileOnDisk,
     /// The checkpoint file.
     checkpoint: Option<Vec<u8>>,
-    /// The content after each commit, since the last cut or end, by its number.
+    /// The content after each commit since the last cut or end, by its number.
     commits: BTreeMap<u64, Content>,
     last: u64,
     /// No cut takes a commit up to this number.
     safe: u64,
-    /// What the commit after the last one had been, whose process was killed before it was made.
+    /// The content after the next commit, if its process was killed before it was made.
     in_flight: Option<Content>,
     seen: Seen,
 }
@@ -189,14 +191,14 @@ impl World {
         (0..count).map(|_| change()).collect()
     }
 
-    /// The data file changed; with what LMDB wrote, `number` is the last commit.
+    /// Takes over the data file's changes; after LMDB's writes, `number` is the last commit.
     fn observe(&mut self) {
         let after = self.checkpoint_file();
         let before = std::mem::replace(&mut self.checkpoint, after);
         let slot = self.slot();
         let is_new = before != self.checkpoint;
         let is_last = slot.as_ref().is_some_and(|slot| slot.number == self.last);
-        // Its sync was before what the commit wrote, if one was made after it.
+        // Its sync was before the writes of the commit, if one was made after it.
         if is_new && !is_last {
             self.data.sync();
         }
@@ -250,14 +252,14 @@ impl World {
         self.observe();
     }
 
-    /// As the thread does every now and then.
+    /// Does the log thread's work.
     fn keep_up(&mut self) {
         self.environment().keep_up();
         self.observe();
         self.safe = self.last;
     }
 
-    /// The process is killed, maybe with a record in the log whose commit it did not make.
+    /// Kills the process, maybe with a record in the log without its commit.
     fn kill(&mut self) {
         self.environment = None;
         let Some(slot) = self.slot().filter(|_| self.numbers.percent(50)) else {
@@ -296,12 +298,12 @@ impl World {
         self.logs.follow();
     }
 
-    /// The same machine, the same files: nothing is lost.
+    /// Opens again on the same machine with the same files: nothing is lost.
     fn restart(&mut self) {
         self.kill();
         let expected = self.commits.clone();
         self.reopen_unchanged(&expected);
-        // What another process logged was synced by the one that opened.
+        // The opening synced the records of the other process.
         self.safe = self.last;
     }
 
@@ -333,7 +335,7 @@ impl World {
         self.observe();
     }
 
-    /// Power is cut while the last process makes a checkpoint.
+    /// Cuts power while the last process makes a checkpoint.
     fn cut_in_checkpoint(&mut self) -> Result<(), String> {
         let (data, before, safe) = (self.data.clone(), self.checkpoint.clone(), self.safe);
         self.checkpoint();
@@ -344,7 +346,7 @@ impl World {
         let after = self.checkpoint.clone().unwrap_or_default();
         self.safe = safe;
         if self.numbers.percent(50) {
-            // Before the slot; the data file is partly synced, or all of it.
+            // Before the slot is written; the data file is synced partly or wholly.
             if self.numbers.percent(50) {
                 self.data = data;
             }
@@ -362,7 +364,7 @@ impl World {
         self.cut(Sabotage::None)
     }
 
-    /// Power is cut; the store is opened and looked at. An error is what is wrong.
+    /// Cuts power, opens the store and checks it. An error says what is wrong.
     fn cut(&mut self, sabotage: Sabotage) -> Result<(), String> {
         self.environment = None;
         let to = directory();
@@ -390,7 +392,7 @@ impl World {
         self.open_again(&commits)
     }
 
-    /// A recovery goes as far as its end, and power is cut before all of that is on disk.
+    /// Runs a recovery to its end, and cuts power before all of it is on disk.
     fn cut_in_recovery(&mut self) -> Result<(), String> {
         self.seen.in_recovery += 1;
         let tried = directory();
@@ -400,7 +402,7 @@ impl World {
         }
         drop(open(tried.path(), &self.options).map_err(|error| error.to_string())?);
         let mut data = fs::read(tried.path().join("data.mdb")).expect("a data file");
-        // That it is closed it says only when all of it is on disk.
+        // The file says that it is closed only when all of it is on disk.
         data[USAGE].copy_from_slice(&self.data.now[USAGE]);
         self.data.become_this(&data);
         self.data = FileOnDisk::new(PAGE_BYTES, self.data.cut(&mut self.numbers));
@@ -408,7 +410,8 @@ impl World {
         Ok(())
     }
 
-    /// Opens what a cut left, which must be one of these commits, or what was in flight, and no older than what is safe.
+    /// Opens the files after a cut. The content must be one of these commits, or the one in flight,
+    /// and not older than the safe one.
     fn open_again(&mut self, commits: &BTreeMap<u64, Content>) -> Result<(), String> {
         let failed = |error: StoreError| error.to_string();
         let from = self.slot().map_or(self.last, |slot| slot.number);
@@ -461,7 +464,7 @@ impl World {
     }
 }
 
-/// Which of the two slots counts.
+/// Returns the slot that counts.
 fn newest_slot(slots: &[u8]) -> usize {
     let serial = |slot: usize| {
         slots[slot * SLOT_BYTES + 16..]
@@ -471,7 +474,7 @@ fn newest_slot(slots: &[u8]) -> usize {
     usize::from(serial(1) > serial(0))
 }
 
-/// How many worlds are tried: more by DDBFS_RECOVERY_WORLDS.
+/// Returns the number of worlds to try: more with DDBFS_RECOVERY_WORLDS.
 fn worlds() -> u64 {
     std::env::var("DDBFS_RECOVERY_WORLDS")
         .ok()
@@ -520,7 +523,7 @@ fn after_a_power_cut_the_store_is_what_was_acknowledged() {
     assert!(total.iter().all(|seen| *seen > 0), "{total:?}");
 }
 
-/// How many of the worlds notice what no cut may leave.
+/// Returns the number of worlds that notice a state that no cut may leave.
 fn noticed(sabotage: Sabotage) -> usize {
     (0..8)
         .filter(|seed| {

@@ -1,4 +1,4 @@
-//! What a power cut may leave of files.
+//! A model of a disk: the possible content of files after a power cut.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use super::super::record::SECTOR_BYTES;
 use super::super::witness::{Event, take};
 use super::seeded::Numbers;
 
-/// The last write was made by a process that was killed in it, after so many of its bytes.
+/// Shortens the last write, as if its process had been killed in it.
 pub fn shorten_last_write(dir: &Path, disk: &mut Disk, numbers: &mut Numbers) {
     let mut events = take();
     let Some(Event::Wrote(which, at, mut bytes)) = events.pop() else {
@@ -21,14 +21,14 @@ pub fn shorten_last_write(dir: &Path, disk: &mut Disk, numbers: &mut Numbers) {
     fs::write(dir.join(LOG_FILES[which]), &disk.files[which].now).expect("a log file as it was");
 }
 
-/// A file on a disk with a cache that may lose, tear or reorder what is not synced.
+/// A file on a disk with a cache that may lose, tear or reorder writes before a sync.
 #[derive(Debug, Clone)]
 pub struct FileOnDisk {
     pub now: Vec<u8>,
     durable_bytes: usize,
-    /// What is written as a whole unless it is torn: one sector or several.
+    /// The unit that is written as a whole unless it is torn: one sector or several.
     block_bytes: usize,
-    /// Of each block that was written since the sync: what it held at the sync and after each write.
+    /// The content of each block that was written since the sync: at the sync and after each write.
     versions: BTreeMap<usize, Vec<Vec<u8>>>,
 }
 
@@ -39,7 +39,7 @@ impl Default for FileOnDisk {
 }
 
 impl FileOnDisk {
-    /// With all of its content on disk.
+    /// Makes a file with all of its content on disk.
     pub fn new(block_bytes: usize, now: Vec<u8>) -> Self {
         Self {
             durable_bytes: now.len(),
@@ -75,7 +75,7 @@ impl FileOnDisk {
         }
     }
 
-    /// The file has become this, by writes of whole blocks.
+    /// Changes the content, by writes of whole blocks.
     pub fn become_this(&mut self, bytes: &[u8]) {
         for (block, bytes) in bytes.chunks(self.block_bytes).enumerate() {
             let at = block * self.block_bytes;
@@ -90,11 +90,11 @@ impl FileOnDisk {
         self.durable_bytes = self.now.len();
     }
 
-    /// What a power cut leaves.
+    /// Returns a possible content after a power cut.
     pub fn cut(&self, numbers: &mut Numbers) -> Vec<u8> {
         let mut left = self.now.clone();
         left.resize(left.len().next_multiple_of(self.block_bytes), 0);
-        // Most of the time all is lost, or all is there but some.
+        // Most of the time all writes are lost, or all but some are there.
         let lost_percent = *numbers.one(&[&100, &0, &10, &50, &90]);
         for (block, versions) in &self.versions {
             let mut version = || match numbers.percent(lost_percent) {
@@ -127,12 +127,12 @@ impl FileOnDisk {
 #[derive(Debug, Clone, Default)]
 pub struct Disk {
     files: [FileOnDisk; 2],
-    /// Of files that were removed, which the directory may not know.
+    /// The content of removed files, which the directory may still have.
     removed: [Option<Vec<u8>>; 2],
 }
 
 impl Disk {
-    /// As the logs left it until now.
+    /// Takes over the writes and syncs of the logs until now.
     pub fn follow(&mut self) {
         self.take(take());
     }
@@ -146,7 +146,7 @@ impl Disk {
         }
     }
 
-    /// As the logs left it, and files that are gone from the directory.
+    /// Takes over the writes and syncs, and the removed files.
     pub fn follow_removals(&mut self, dir: &Path) {
         self.follow();
         for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {
@@ -156,7 +156,8 @@ impl Disk {
         }
     }
 
-    /// What a power cut at this moment leaves, written to a directory; the disk is that from now on.
+    /// Writes to a directory a possible state after a power cut; the disk has that state from now
+    /// on.
     pub fn cut(&mut self, dir: &Path, numbers: &mut Numbers) {
         self.follow();
         for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {
@@ -172,7 +173,7 @@ impl Disk {
         }
     }
 
-    /// The files are as the disk has them.
+    /// Checks that the files have the disk's content.
     pub fn check(&mut self, dir: &Path) {
         self.follow();
         for (file, name) in self.files.iter().zip(LOG_FILES) {

@@ -18,21 +18,22 @@ type Change = (Vec<u8>, Option<Vec<u8>>);
 const LIMIT: u64 = 8192;
 const EPOCH: u64 = 0x1122_3344_5566_7788;
 
-/// What a process does that opens the log anew.
+/// The changes of a process that opens the log anew.
 impl Log {
-    /// Begins the next generation, whose file must be free; the record of number `last` + 1 is its first.
+    /// Begins the next generation, whose file must be free; the record of number `last` + 1 is its
+    /// first.
     fn restart(&mut self, epoch: u64, last: u64) -> Position {
         self.go_to(epoch, self.tail.next_generation(), last);
         self.tail
     }
 
-    /// Goes to where a checkpoint on disk says that the record of number `last` + 1 begins.
+    /// Goes to the position that a checkpoint on disk has for the record of number `last` + 1.
     fn go_to(&mut self, epoch: u64, tail: Position, last: u64) {
         (self.epoch, self.tail, self.last, self.appended) = (epoch, tail, last, None);
     }
 }
 
-/// How many worlds are tried: more by DDBFS_LOG_WORLDS.
+/// Returns the number of worlds to try: more with DDBFS_LOG_WORLDS.
 fn worlds() -> u64 {
     std::env::var("DDBFS_LOG_WORLDS")
         .ok()
@@ -40,7 +41,8 @@ fn worlds() -> u64 {
         .unwrap_or(40)
 }
 
-/// In memory where the system has a place for it: what a power cut takes is decided by the test.
+/// Makes a directory, in memory if the system has a place for it: the test itself models power
+/// cuts.
 pub fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
@@ -66,7 +68,7 @@ fn changes(payload: Payload<'_>) -> Result<Vec<Change>, StoreError> {
     payload.map(|operation| operation.map(change)).collect()
 }
 
-/// The records, where the last one ends, and its number.
+/// Returns the records, the end of the last one, and its number.
 fn read(
     dir: &Path,
     from: Position,
@@ -88,7 +90,7 @@ fn put(key: &str, value: &[u8]) -> Vec<Change> {
     vec![(key.into(), Some(value.to_vec()))]
 }
 
-/// A commit, synced; whether the log took it.
+/// Makes a synced commit; returns true if the log took it.
 fn commit(log: &mut Log, number: u64, changes: &[Change]) -> bool {
     let appended = append(log, number, changes);
     log.files().sync().expect("a sync");
@@ -106,7 +108,7 @@ fn open(dir: &tempfile::TempDir) -> Log {
     Log::open(dir.path(), LIMIT, EPOCH, Position::new(0, 0), 0).expect("a log")
 }
 
-/// The keys of the records from the beginning of generation 0.
+/// Returns the keys of the records from the beginning of generation 0.
 fn keys(dir: &tempfile::TempDir) -> Vec<String> {
     let (records, ..) = read(dir.path(), Position::new(0, 0), EPOCH, 0);
     let key =
@@ -185,7 +187,7 @@ fn a_record_of_the_first_version_is_read() {
 fn operations_too_large_for_a_record_are_not_gathered() {
     let mut operations = Operations::new(LIMIT);
     assert!(operations.is_empty());
-    // 52 of the head, 6 of lengths, 1 of the key.
+    // 52 of the header, 6 of lengths, 1 of the key.
     operations.put(b"k", &[1; LIMIT as usize - 59]);
     assert_eq!(operations.record_bytes(), Some(LIMIT));
     operations.delete(b"k");
@@ -287,7 +289,7 @@ fn a_generation_that_holds_records_since_the_checkpoint_is_kept() {
     let numbers = (1..)
         .take_while(|number| commit(&mut log, *number, &put("k", &[1; 1000])))
         .count();
-    // Six a generation, of 1536 bytes: the sixth ends behind the limit.
+    // Six a generation, of 1536 bytes: the sixth ends after the limit.
     assert_eq!(numbers, 12);
     assert_eq!(keys(&dir).len(), 12);
     let free = Position::new(1, 0);
@@ -358,7 +360,7 @@ fn a_record_counts_only_at_its_place_and_in_its_epoch() {
     assert_eq!(replayed(Position::new(0, 0), EPOCH + 1, 0), 0);
     assert_eq!(replayed(Position::new(2, 0), EPOCH, 0), 0);
     assert_eq!(replayed(Position::new(0, 0), EPOCH, 1), 1);
-    // As a sector that was written to the wrong place.
+    // A sector that was written to the wrong place.
     let path = dir.path().join(LOG_FILES[0]);
     let mut bytes = std::fs::read(&path).expect("a log file");
     bytes.copy_within(512..1024, 2048);
@@ -380,7 +382,7 @@ fn a_missing_file_is_told_from_an_empty_log() {
     assert_eq!(missing(), Some("log.1"));
 }
 
-/// What is found of records behind a hole, and what it proves.
+/// Tests the records found after a hole, and their proof.
 #[test]
 fn records_behind_a_hole_are_found() {
     let dir = directory();
@@ -396,10 +398,10 @@ fn records_behind_a_hole_are_found() {
             .expect("a readable log")
     };
     assert_eq!(traces(5).behind, None);
-    // A record says what was on disk when the one before it was written, not yet that.
+    // A record says what was on disk when the one before it was written, not yet that one itself.
     assert_eq!((traces(4).behind, traces(4).is_proof), (Some(5), false));
     assert_eq!((traces(2).behind, traces(2).is_proof), (Some(5), true));
-    // Another epoch's, one that is not whole.
+    // Another epoch's record, and one that is not whole.
     assert_eq!(
         Reader::open(dir.path())
             .and_then(|reader| reader.traces(EPOCH + 1, 0))

@@ -1,5 +1,5 @@
-//! A world of processes that commit through one log, are killed, fail and lose power: what replay finds is always exactly what they
-//! committed, up to a point that no synced record lies behind.
+//! A world of processes that commit through one log, are killed, fail and lose power: a replay
+//! always finds exactly their commits, up to a point after which there is no synced record.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::{Change, gathered, read};
 /// Small, so that generations change often.
 const LIMIT: u64 = 4096;
 
-/// What a slot of the checkpoint file says.
+/// The content of a slot of the checkpoint file.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     position: Position,
@@ -22,12 +22,13 @@ struct Slot {
 /// A process that has the store open.
 struct Process {
     log: Log,
-    /// Its acknowledgement waits for the sync.
+    /// True if its acknowledgement waits for the sync.
     power: bool,
     last_commit: u64,
 }
 
-/// A record that was appended by a process killed before its commit, and the number it would have had.
+/// A record appended by a process that was killed before its commit, and the number it would have
+/// had.
 type InFlight = Option<(u64, Vec<Change>)>;
 
 struct World {
@@ -36,7 +37,7 @@ struct World {
     disk: Disk,
     processes: Vec<Process>,
     slot: Slot,
-    /// Every commit since number 1. Recovery ends it where it comes to.
+    /// Every commit since number 1, up to the point that a recovery reached.
     commits: Vec<Vec<Change>>,
     /// No power cut takes a commit up to this number.
     safe: u64,
@@ -44,7 +45,7 @@ struct World {
     seen: Seen,
 }
 
-/// How often what happened, lest the test be of nothing.
+/// The counts of events, to show that the test covers them.
 #[derive(Debug, Default)]
 struct Seen {
     cuts: u64,
@@ -117,7 +118,7 @@ impl World {
         (0..count).map(|_| change()).collect()
     }
 
-    /// The process finds the tail; false at a gap.
+    /// Lets the process find the tail; returns false at a gap.
     fn follow(&mut self, at: usize) -> bool {
         let (next, slot) = (self.last() + 1, self.slot);
         let process = &mut self.processes[at];
@@ -128,7 +129,7 @@ impl World {
         }
     }
 
-    /// One write transaction of a process.
+    /// Runs one write transaction of a process.
     fn write(&mut self, at: usize) {
         let changes = self.changes();
         let number = self.last() + 1;
@@ -172,7 +173,7 @@ impl World {
         self.in_flight = None;
     }
 
-    /// A commit that has no record, and is made durable by a checkpoint; or is not.
+    /// Makes a commit without a record, with a checkpoint that makes it durable or without.
     fn write_without(&mut self, at: usize, changes: Vec<Change>) {
         self.seen.without_record += 1;
         self.commits.push(changes);
@@ -182,7 +183,7 @@ impl World {
         }
         let (number, epoch) = (self.last(), self.slot.epoch);
         let process = &mut self.processes[at];
-        // Where the next generation is free, as the checkpoint says that it is all behind.
+        // If the next generation is free, as everything in it is before the checkpoint.
         let position = process.log.restart(epoch, number);
         self.slot = Slot {
             position,
@@ -225,7 +226,7 @@ impl World {
         let slot = self.slot;
         let (records, end, last) = read(self.dir.path(), slot.position, slot.epoch, slot.number);
         self.check(&records, last);
-        // As a recovery that was cut off finds it.
+        // A recovery that was cut off finds the same.
         assert_eq!(
             (records, end, last),
             read(self.dir.path(), slot.position, slot.epoch, slot.number)
