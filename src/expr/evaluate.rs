@@ -1,7 +1,7 @@
-//! Conditions held against items (docs/dynamodb.md 7.5, 26).
+//! Evaluation of conditions against items (docs/dynamodb.md 7.5, 26).
 //!
-//! Two-valued: what is not there makes a comparison false (`<>` true), and no content of an item is an error. Values are borrowed
-//! from the item and the condition; only `size()` makes one.
+//! It is two-valued: a missing operand makes a comparison false (`<>` true), and no content of an
+//! item is an error. Values are borrowed from the item and the condition; only `size()` makes one.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use super::predicate::Predicate;
 use crate::model::{AttributeValue, DocumentPath, Item, Number, PathElement};
 
 impl Condition {
-    /// Does `item` meet the condition? An item that does not exist is an empty one. Only the attributes of
-    /// [`Self::attribute_names`] are looked at.
+    /// True if `item` meets the condition. An item that does not exist is an empty one. Only the
+    /// attributes of [`Self::attribute_names`] are read.
     #[must_use]
     pub fn holds(&self, item: &Item) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl Condition {
         }
     }
 
-    /// Every document path of the condition, in the order written.
+    /// Returns every document path of the condition, in the order written.
     #[must_use]
     pub fn paths(&self) -> Vec<&DocumentPath> {
         let mut paths = Vec::new();
@@ -38,7 +38,7 @@ impl Condition {
         paths
     }
 
-    /// The top-level attributes that the condition looks at.
+    /// Returns the top-level attributes that the condition reads.
     #[must_use]
     pub fn attribute_names(&self) -> BTreeSet<&str> {
         self.paths()
@@ -61,7 +61,8 @@ impl Condition {
 }
 
 impl Predicate {
-    /// Does what it asks hold? `value` gives each of so many operands by its place, `None` for what is not there.
+    /// True if the test holds. `value` returns each of the operands by its place, `None` if it is
+    /// missing.
     fn holds<'v>(
         self,
         operands: usize,
@@ -93,7 +94,7 @@ impl Predicate {
         }
     }
 
-    /// Does it hold for a value, with the values that it has beside it?
+    /// True if the test holds for a value, with the further operands in `others`.
     #[must_use]
     pub fn holds_for(self, value: &AttributeValue, others: &[&AttributeValue]) -> bool {
         self.holds(1 + others.len(), |place| match place.checked_sub(1) {
@@ -115,7 +116,8 @@ impl Operand {
 }
 
 impl DocumentPath {
-    /// The value at the path; `None` when an attribute, a member or an element is missing or a step goes into no container.
+    /// Returns the value at the path; `None` if an attribute, a member or an element is missing, or
+    /// a step goes into no container.
     #[must_use]
     pub fn resolve_in<'i>(&self, item: &'i Item) -> Option<&'i AttributeValue> {
         self.rest
@@ -142,8 +144,8 @@ fn value_of<'v>(operand: &'v Operand, item: &'v Item) -> Option<Cow<'v, Attribut
     }
 }
 
-/// `size()`: of strings UTF-16 code units, as the service counts them; bytes of binaries; elements of sets, lists and maps; other
-/// types have none.
+/// Returns `size()`: UTF-16 code units of a string, as the service counts them; bytes of a binary;
+/// elements of a set, list or map. Other types have none.
 fn size(value: &AttributeValue) -> Option<u64> {
     let count = match value {
         AttributeValue::S(text) => text.encode_utf16().count(),
@@ -158,7 +160,8 @@ fn size(value: &AttributeValue) -> Option<u64> {
     u64::try_from(count).ok()
 }
 
-/// A substring, a member of a set (of the set's scalar type), an equal element of a list.
+/// True for a substring, a member of a set (of the set's scalar type), or an equal element of a
+/// list.
 fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
     match (value, element) {
         // By bytes: in UTF-8 no character begins within another.

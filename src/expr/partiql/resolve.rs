@@ -1,4 +1,5 @@
-//! WHERE as a [`Condition`], SET and REMOVE as an [`Update`], with the checks of the API's own expressions.
+//! The conversion of WHERE to a [`Condition`], of SET and REMOVE to an [`Update`], with the checks of the API's own
+//! expressions.
 
 use super::parse::UpdateClause;
 use super::parse_expression::{Expression, ExpressionNode, Test};
@@ -14,10 +15,10 @@ use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 
-/// A document path whose names attributes can have.
+/// Checks that the names of a document path can be those of attributes.
 ///
 /// # Errors
-/// Names that no attribute has.
+/// A name that no attribute can have.
 pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError> {
     let names = path.rest.iter().filter_map(|step| match step {
         PathElement::Name(name) => Some(name),
@@ -29,10 +30,10 @@ pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError
     Ok(path.clone())
 }
 
-/// The condition that an expression is.
+/// Converts an expression to a condition.
 ///
 /// # Errors
-/// What has no truth value; operands that no operator or function takes.
+/// An expression without truth value; operands that no operator or function takes.
 pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
     let list = |list: &[Expression]| {
         list.iter()
@@ -109,7 +110,8 @@ fn has_truth_value(expression: &Expression) -> bool {
     }
 }
 
-/// A condition compared with TRUE or FALSE is itself or its opposite, so that keys are found in it.
+/// Converts a condition compared with TRUE or FALSE to itself or its opposite, so that keys are
+/// found in it.
 fn truth(
     tested: &Expression,
     comparator: Comparator,
@@ -184,7 +186,7 @@ fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, 
     }
 }
 
-/// The update that the clauses are.
+/// Converts the clauses to an update.
 ///
 /// # Errors
 /// Paths that overlap; functions and operators with operands that they do not take.
@@ -237,7 +239,7 @@ fn effect(
     }
 }
 
-/// The second operand of SET_ADD and SET_DELETE, the first of which is what they change.
+/// Returns the second operand of SET_ADD or SET_DELETE; the first is their target.
 fn set_operand(
     function: &'static str,
     (target, call): (&DocumentPath, &Expression),
