@@ -53,9 +53,9 @@ pub enum Operand {
 pub enum Condition {
     /// A predicate with its number of operands.
     Test(Predicate, Vec<Operand>),
-    /// Two or more conditions.
+    /// Conditions that all hold; never none.
     And(Vec<Condition>),
-    /// Two or more conditions.
+    /// Conditions of which one holds; never none.
     Or(Vec<Condition>),
     Not(Box<Condition>),
 }
@@ -143,6 +143,9 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionF
     let condition = parser.condition()?;
     parser.0.finish(Stage::Meaning, Ok(condition))
 }
+
+/// The condition of a part with a noted fault. It never leaves the parser; it never holds.
+const PLACEHOLDER: Condition = Condition::Or(Vec::new());
 
 /// The content between two connectives.
 enum Content<'a> {
@@ -302,9 +305,8 @@ impl<'a> Parser<'a, '_, '_> {
             Content::Condition(condition) => Ok(condition),
             Content::Operand(parse::Operand::Call(call)) => {
                 let is_condition = |name: &str| Predicate::of_function(name).is_some();
-                Ok(self
-                    .called(call, is_condition, of_call)
-                    .unwrap_or(Condition::And(Vec::new())))
+                let condition = self.called(call, is_condition, of_call);
+                Ok(self.0.or_placeholder(condition, PLACEHOLDER))
             }
             Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => {
                 Err(self.0.tokens.syntax_error())
@@ -370,7 +372,8 @@ impl<'a> Parser<'a, '_, '_> {
                     |function| function == SIZE,
                     |_, operands| size_of(operands),
                 );
-                size.unwrap_or(Operand::Value(AttributeValue::Null))
+                self.0
+                    .or_placeholder(size, Operand::Value(AttributeValue::Null))
             }
         }
     }
@@ -399,9 +402,8 @@ impl<'a> Parser<'a, '_, '_> {
 
     /// Returns the condition of the tokens so far. A fault is noted.
     fn made(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
-        self.0
-            .noted(Stage::Meaning, condition)
-            .unwrap_or(Condition::And(Vec::new()))
+        let condition = self.0.noted(Stage::Meaning, condition);
+        self.0.or_placeholder(condition, PLACEHOLDER)
     }
 }
 
@@ -455,6 +457,7 @@ pub(super) fn checked(
     predicate: Predicate,
     operands: Vec<Operand>,
 ) -> Result<Condition, ExpressionFault> {
+    debug_assert!(predicate.has_count(operands.len()), "{predicate:?}");
     let word = predicate.word();
     let (first, others) = operands.split_first().unzip();
     let others: &[Operand] = others.unwrap_or_default();
@@ -559,8 +562,11 @@ fn literal_text(value: &AttributeValue) -> String {
         AttributeValue::S(text) => text.clone(),
         AttributeValue::N(number) => number.to_string(),
         AttributeValue::B(bytes) => BASE64.encode(bytes),
-        // Not among the operands of BETWEEN.
-        _ => String::new(),
+        // `checked` has refused bounds of other types.
+        _ => {
+            debug_assert!(false, "BETWEEN has scalar bounds");
+            String::new()
+        }
     };
     format!("{{{}:{content}}}", value.attribute_type())
 }

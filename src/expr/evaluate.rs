@@ -24,7 +24,10 @@ impl Condition {
                     .get(place)
                     .and_then(|operand| value_of(operand, item))
             }),
-            Self::And(list) => list.iter().all(|condition| condition.holds(item)),
+            Self::And(list) => {
+                debug_assert!(!list.is_empty(), "an AND of nothing would always hold");
+                list.iter().all(|condition| condition.holds(item))
+            }
             Self::Or(list) => list.iter().any(|condition| condition.holds(item)),
             Self::Not(inner) => !inner.holds(item),
         }
@@ -68,6 +71,7 @@ impl Predicate {
         operands: usize,
         value: impl Fn(usize) -> Option<Cow<'v, AttributeValue>>,
     ) -> bool {
+        debug_assert!(self.has_count(operands), "{self:?} of {operands} operands");
         let compares = |comparator: Comparator, other| {
             comparator.holds(value(0).as_deref(), value(other).as_deref())
         };
@@ -157,7 +161,7 @@ fn size(value: &AttributeValue) -> Option<u64> {
         AttributeValue::M(map) => map.len(),
         AttributeValue::N(_) | AttributeValue::Bool(_) | AttributeValue::Null => return None,
     };
-    u64::try_from(count).ok()
+    Some(count as u64)
 }
 
 /// True for a substring, a member of a set (of the set's scalar type), or an equal element of a

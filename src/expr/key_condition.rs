@@ -284,6 +284,8 @@ impl KeyConditionShape {
     pub fn of_conditions(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
+            // The decoder of KeyConditions requires it.
+            debug_assert!(condition.comparison_operator.is_some());
             let operator = condition
                 .comparison_operator
                 .unwrap_or(ComparisonOperator::Eq);

@@ -148,6 +148,8 @@ impl<'a> Tokens<'a> {
             .checked_sub(1)
             .map_or(offending.start, |before| self.at(before).start);
         let to = self.at(self.position + 1).end();
+        // Both are ends of tokens.
+        debug_assert!(self.source.get(from..to).is_some());
         let token = if offending.kind == TokenKind::End {
             "<EOF>"
         } else {

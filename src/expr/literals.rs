@@ -131,10 +131,10 @@ pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
     extractor.run()?;
     let out = extractor.out.as_str();
     let (update, condition) = match extractor.condition_at {
-        Some(at) => (
-            out.get(..at).unwrap_or_default(),
-            Some(out.get(at..).unwrap_or_default().trim().to_owned()),
-        ),
+        Some(at) => {
+            let (update, condition) = out.split_at(at);
+            (update, Some(condition.trim().to_owned()))
+        }
         None => (out, None),
     };
     let update = Some(update.trim().to_owned()).filter(|update| !update.is_empty());

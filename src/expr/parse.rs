@@ -173,6 +173,17 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
             .ok()
     }
 
+    /// Returns the result of a part of the text, or a placeholder for one with a noted fault:
+    /// [`Self::finish`] fails then, so that no placeholder leaves the parser.
+    pub fn or_placeholder<T>(&self, made: Option<T>, placeholder: T) -> T {
+        // A condition with a placeholder in it would hold for items that it must not hold for.
+        assert!(
+            made.is_some() || self.noted.is_some(),
+            "a part without result has a noted fault"
+        );
+        made.unwrap_or(placeholder)
+    }
+
     /// Parses a document path. An index out of range, too many levels, reserved words and undefined
     /// names are noted.
     ///
@@ -209,7 +220,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
             _ => return Err(self.tokens.syntax_error()),
         };
         self.tokens.advance();
-        Ok(name.unwrap_or_default())
+        Ok(self.or_placeholder(name, String::new()))
     }
 
     /// Parses the rest of `[n]` after the bracket.
@@ -220,9 +231,8 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         }
         let digits = self.tokens.expect(TokenKind::Digits)?.text;
         self.tokens.expect(TokenKind::CloseBracket)?;
-        Ok(self
-            .noted(Stage::Limits, check_index(digits.parse().ok(), digits))
-            .unwrap_or_default())
+        let index = self.noted(Stage::Limits, check_index(digits.parse().ok(), digits));
+        Ok(self.or_placeholder(index, 0))
     }
 
     /// Parses a value by its placeholder. An undefined one is noted.
@@ -232,9 +242,8 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     pub fn value(&mut self) -> Result<AttributeValue, ExpressionFault> {
         let alias = self.tokens.expect(TokenKind::ValueRef)?.text;
         let value = self.scope.value(alias).cloned();
-        Ok(self
-            .noted(self.language.values, value)
-            .unwrap_or(AttributeValue::Null))
+        let value = self.noted(self.language.values, value);
+        Ok(self.or_placeholder(value, AttributeValue::Null))
     }
 
     /// Parses an operand in any number of parentheses, `depth` calls deep.

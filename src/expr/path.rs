@@ -130,12 +130,7 @@ impl PathTree {
     pub fn new(paths: &[DocumentPath]) -> Result<Self, ExpressionFault> {
         let mut tree = Self::default();
         let mut conflict = None;
-        let text = |number: usize| {
-            paths
-                .get(number)
-                .map(ToString::to_string)
-                .unwrap_or_default()
-        };
+        let text = |number: usize| paths[number].to_string();
         for (number, path) in paths.iter().enumerate() {
             let mut node = tree
                 .heads

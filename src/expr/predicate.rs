@@ -91,6 +91,20 @@ impl Predicate {
         }
     }
 
+    /// True if the predicate can have this number of operands.
+    pub(super) fn has_count(self, count: usize) -> bool {
+        match self {
+            Self::Compare(_) => count == 2,
+            Self::Between => count == 3,
+            Self::In => count >= 2,
+            Self::AttributeExists
+            | Self::AttributeNotExists
+            | Self::AttributeType
+            | Self::BeginsWith
+            | Self::Contains => count == self.operand_count(),
+        }
+    }
+
     /// True if the operand at this place may be of the type.
     pub(super) fn takes(self, place: usize, of: AttributeType) -> bool {
         match self {

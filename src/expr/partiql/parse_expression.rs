@@ -133,6 +133,11 @@ impl Parser {
     /// Begins at the first of `tokens`, which end with [`TokenKind::End`].
     #[must_use]
     pub fn new(tokens: Vec<Token>) -> Self {
+        debug_assert!(
+            tokens
+                .last()
+                .is_some_and(|token| token.kind == TokenKind::End)
+        );
         Self {
             tokens,
             at: 0,
@@ -261,7 +266,7 @@ impl Parser {
     ) -> Result<Expression, StatementError> {
         let first = self.level(operands)?;
         if self.is_word(word) {
-            self.chain_after(first, (word, operands), node)
+            self.chain_after(first, word, operands, node)
         } else {
             Ok(first)
         }
@@ -270,7 +275,8 @@ impl Parser {
     fn chain_after(
         &mut self,
         first: Expression,
-        (word, operands): (&str, Level),
+        word: &str,
+        operands: Level,
         node: fn(Vec<Expression>) -> ExpressionNode,
     ) -> Result<Expression, StatementError> {
         let place = first.place;

@@ -248,12 +248,16 @@ impl Planner<'_> {
             check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge)
         })?;
         let equal = Predicate::Compare(Comparator::Equal);
-        Ok(Some(KeyTest::Sort(
-            values
-                .iter()
-                .filter_map(|value| Interval::of(equal, &[value]))
-                .collect(),
-        )))
+        let intervals: Vec<Interval> = values
+            .iter()
+            .filter_map(|value| Interval::of(equal, &[value]))
+            .collect();
+        debug_assert_eq!(
+            intervals.len(),
+            values.len(),
+            "a value without its interval would not be read"
+        );
+        Ok(Some(KeyTest::Sort(intervals)))
     }
 
     /// True if the condition excludes values of the sort key. Such branches may overlap others.

@@ -1,5 +1,5 @@
-//! The conversion of WHERE to a [`Condition`], of SET and REMOVE to an [`Update`], with the checks of the API's own
-//! expressions.
+//! The conversion of WHERE to a [`Condition`], of SET and REMOVE to an [`Update`], with the checks of
+//! the API's own expressions.
 
 use super::parse::UpdateClause;
 use super::parse_expression::{Expression, ExpressionNode, Test};
@@ -12,6 +12,7 @@ use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, is_set
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
+use crate::model::error::statement::Place;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 
@@ -214,10 +215,10 @@ fn effect(
 ) -> Result<Effect, StatementError> {
     match &value.node {
         ExpressionNode::Call { name, arguments } if name == "set_add" => {
-            set_operand("SET_ADD", (target, value), arguments, values).map(Effect::Add)
+            set_operand("SET_ADD", target, value.place, arguments, values).map(Effect::Add)
         }
         ExpressionNode::Call { name, arguments } if name == "set_delete" => {
-            set_operand("SET_DELETE", (target, value), arguments, values).map(Effect::Delete)
+            set_operand("SET_DELETE", target, value.place, arguments, values).map(Effect::Delete)
         }
         ExpressionNode::Test(Predicate::Compare(_), _) => Err(StatementError::Unsupported {
             what: "a comparison in SET",
@@ -242,21 +243,16 @@ fn effect(
 /// Returns the second operand of SET_ADD or SET_DELETE; the first is their target.
 fn set_operand(
     function: &'static str,
-    (target, call): (&DocumentPath, &Expression),
+    target: &DocumentPath,
+    place: Place,
     arguments: &[Expression],
     values: Values<'_>,
 ) -> Result<AttributeValue, StatementError> {
     let [first, second] = arguments else {
-        return Err(StatementError::SetArguments {
-            function,
-            place: call.place,
-        });
+        return Err(StatementError::SetArguments { function, place });
     };
     if !matches!(&first.node, ExpressionNode::Path(path) if path == target) {
-        return Err(StatementError::SetTarget {
-            function,
-            place: call.place,
-        });
+        return Err(StatementError::SetTarget { function, place });
     }
     // The service points at the first of the two.
     let refused = StatementError::SetOperand {

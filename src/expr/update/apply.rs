@@ -42,6 +42,10 @@ impl Update {
         }
         let mut new = old.clone();
         changes.change_map(&mut new.0, &self.touched.heads)?;
+        debug_assert!(
+            changes.0.iter().all(Option::is_none),
+            "every change is carried out once"
+        );
         Ok(new)
     }
 

@@ -270,15 +270,17 @@ fn action(
                 .tokens
                 .expect(TokenKind::Comparator(Comparator::Equal))?;
             let value = set_value(parser)?;
-            parser
-                .noted(Stage::Meaning, value)
-                .map_or(Effect::Remove, Effect::Set)
+            let set = parser.noted(Stage::Meaning, value).map(Effect::Set);
+            parser.or_placeholder(set, Effect::Remove)
         }
         "REMOVE" => Effect::Remove,
         "ADD" => Effect::Add(operand(parser, section_word, |of| {
             of == AttributeType::N || is_set(of)
         })?),
-        _ => Effect::Delete(operand(parser, section_word, is_set)?),
+        _ => {
+            debug_assert_eq!(section_word, "DELETE");
+            Effect::Delete(operand(parser, section_word, is_set)?)
+        }
     };
     Ok(Action { path, effect })
 }

@@ -17,10 +17,15 @@ pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let tables = mount.db.table_names()?;
     let (mut items, mut bytes) = (0, 0);
     for table in &tables {
-        // A table that was deleted meanwhile counts nothing.
-        let stats = mount.db.stats(&base(table)).unwrap_or_default();
-        items += stats.entries;
-        bytes += stats.bytes;
+        match mount.db.stats(&base(table)) {
+            Ok(stats) => {
+                items += stats.entries;
+                bytes += stats.bytes;
+            }
+            // It was deleted meanwhile.
+            Err(Error::ResourceNotFound) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     let now_ms = now_ms();
     let checkpoint_age = store

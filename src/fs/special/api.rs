@@ -252,7 +252,7 @@ impl OpenApi {
     }
 
     /// Takes the next bytes of a request, and runs it when it is whole.
-    fn write(self: Arc<Self>, host: &Host, (offset, data): (u64, &[u8]), reply: Reply<()>) {
+    fn write(self: Arc<Self>, host: &Host, offset: u64, data: &[u8], reply: Reply<()>) {
         let taken = {
             let mut state = self.state.lock();
             if state.is_refused {
@@ -318,7 +318,7 @@ impl OpenSpecial for OpenApi {
 
     fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
         match call {
-            Call::Write { offset, data } => self.write(host, (offset, &data), reply),
+            Call::Write { offset, data } => self.write(host, offset, &data, reply),
             // A child that inherited the descriptor closes its copy before the request is whole.
             Call::Flush
                 if !self.state.lock().request.is_empty()

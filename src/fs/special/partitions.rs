@@ -74,7 +74,7 @@ fn keys(at: &Special, id: u32) -> Node {
 
 /// Returns `p07/keys/K`: a link to the folder of the collection or the file of the item; a
 /// directory if the collection is cut.
-fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: PartitionKey) -> Node {
+fn key(at: &Special, id: u32, range: &PlaceRange, name: &str, key: PartitionKey) -> Node {
     if range.part_of(partition_digest(&key)).is_none() {
         return link(at, id, name, key, false);
     }
@@ -202,7 +202,8 @@ impl Room for Keys {
         let (name, found) = key_of(at, mount, name)?;
         Ok(key(
             at,
-            (self.0, &report(at, mount, self.0)?.range),
+            self.0,
+            &report(at, mount, self.0)?.range,
             &name,
             found,
         ))
@@ -236,11 +237,9 @@ impl Link {
         } else {
             ("../../..", 1)
         };
-        let start = at
-            .path
-            .rmatch_indices('/')
-            .nth(names - 1)
-            .map_or(0, |(place, _)| place + 1);
+        let start = at.path.rmatch_indices('/').nth(names - 1);
+        debug_assert!(start.is_some(), "a link lies in keys/: {}", at.path);
+        let start = start.map_or(0, |(place, _)| place + 1);
         format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
     }
 }
@@ -369,10 +368,8 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
 /// Returns the time of a link to an item. The link exists while the item is stored and lies in the
 /// partition.
 fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let (source, name) = (
-        at.of_source()?,
-        at.path.rsplit_once('/').map_or("", |(_, name)| name),
-    );
+    let source = at.of_source()?;
+    let (_, name) = at.path.rsplit_once('/').ok_or(FsError::NotFound)?;
     let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else {
         return Err(FsError::NotFound);
     };
@@ -430,7 +427,8 @@ impl Lister for KeyLister {
                 let name = key_name(self.is_flat, &collection.partition);
                 let node = key(
                     &self.keys,
-                    (self.id, &self.range),
+                    self.id,
+                    &self.range,
                     &name,
                     collection.partition,
                 );

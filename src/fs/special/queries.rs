@@ -152,7 +152,11 @@ impl Room for SavedFile {
         let text = if flags.truncate {
             None
         } else {
-            self.text(at, mount).ok()
+            match self.text(at, mount) {
+                Ok(text) => Some(text),
+                Err(FsError::NotFound) => None,
+                Err(error) => return Err(error),
+            }
         };
         Ok(open_text(
             (at.ino(), at.path.clone()),
@@ -349,9 +353,11 @@ impl Target for RequestTarget {
                 "a saved request has at most 16 KiB".to_owned(),
             ));
         }
+        debug_assert!(self.name.ends_with(SUFFIX), "{}", self.name);
         let name = self.name.strip_suffix(SUFFIX).unwrap_or(&self.name);
         QueryPath::of_request(Arc::clone(&self.schema), name, text)?;
-        let mut text = String::from_utf8_lossy(text).into_owned();
+        let mut text = String::from_utf8(text.to_vec())
+            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
         if !text.ends_with('\n') {
             text.push('\n');
         }

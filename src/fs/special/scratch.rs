@@ -47,7 +47,8 @@ impl Room for Directory {
     fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
-            _ => return long(mount, name),
+            Err(error @ FsError::Database(_)) => return Err(error),
+            Ok(_) | Err(_) => return long(mount, name),
         };
         if let Some(id) = mount.scratch.lock().find(&directory, &own) {
             return Ok(Node::Scratch(id));

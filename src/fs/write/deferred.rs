@@ -50,13 +50,7 @@ impl<K> Default for DeferredDeletes<K> {
 impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
     /// Hides `version` of an item with its text in a scratch file; the delete is due
     /// [`DELETE_DELAY_MS`] after `now_ms`.
-    pub fn hide(
-        &mut self,
-        key: K,
-        version: Version,
-        (file, form): (FileId, TextForm),
-        now_ms: u64,
-    ) {
+    pub fn hide(&mut self, key: K, version: Version, file: FileId, form: TextForm, now_ms: u64) {
         let deadline_ms = now_ms.saturating_add(DELETE_DELAY_MS);
         self.hidden.insert(
             key,
@@ -145,7 +139,8 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
 mod tests {
     use super::*;
 
-    const FILE: (FileId, TextForm) = (FileId(1), TextForm::PlainJson);
+    const FILE: FileId = FileId(1);
+    const FORM: TextForm = TextForm::PlainJson;
 
     fn keys(taken: Vec<(&'static str, Hidden)>) -> Vec<(&'static str, Version)> {
         taken
@@ -157,7 +152,7 @@ mod tests {
     #[test]
     fn hides_until_the_delete_is_done() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 1_000);
+        deletes.hide("x", 7, FILE, FORM, 1_000);
         assert!(deletes.is_hidden(&"x", 7));
         assert!(deletes.take(|_, hidden| hidden.is_due(2_999)).is_empty());
         assert_eq!(deletes.next_deadline_ms(), Some(3_000));
@@ -178,7 +173,7 @@ mod tests {
     #[test]
     fn writing_again_cancels() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 0);
+        deletes.hide("x", 7, FILE, FORM, 0);
         assert!(deletes.cancel(&"x"));
         assert!(!deletes.cancel(&"x"));
         assert!(deletes.take(|_, hidden| hidden.is_due(u64::MAX)).is_empty());
@@ -187,7 +182,7 @@ mod tests {
     #[test]
     fn a_version_written_elsewhere_is_not_hidden() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 0);
+        deletes.hide("x", 7, FILE, FORM, 0);
         assert!(!deletes.is_hidden(&"x", 8));
         assert!(!deletes.is_hidden(&"y", 7));
     }
@@ -195,7 +190,7 @@ mod tests {
     #[test]
     fn those_that_wait_are_taken_before_their_time() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 0);
+        deletes.hide("x", 7, FILE, FORM, 0);
         assert!(
             deletes
                 .take(|_, hidden| hidden.file == FileId(2))

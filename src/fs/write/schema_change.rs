@@ -126,6 +126,7 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
 /// completed and is a well-formed request.
 #[must_use]
 pub fn change(stored: &Value, wanted: &Value, table_arn: &str) -> SchemaChange {
+    debug_assert!(wanted.get("TableName").is_some_and(Value::is_string));
     let mut differences = Differences {
         stored,
         wanted,

@@ -208,7 +208,12 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// Releases a handle.
     pub fn release(&mut self, id: FileId, now_ms: u64) {
-        if let Ok(file) = self.file(id) {
+        let file = self.file(id);
+        debug_assert!(
+            file.as_ref().is_ok_and(|file| file.handles > 0),
+            "a handle is released once"
+        );
+        if let Ok(file) = file {
             file.handles = file.handles.saturating_sub(1);
             file.used_ms = now_ms;
         }
@@ -321,13 +326,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound` if there is no such file, or it is unlinked.
-    pub fn rename(&mut self, id: FileId, to: (D, &str), now_ms: u64) -> Result<(), FsError> {
+    pub fn rename(&mut self, id: FileId, to: D, to_name: &str, now_ms: u64) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.used_ms = now_ms;
         let (directory, name) = file.place.clone().ok_or(FsError::NotFound)?;
-        if (&*directory, &*name) != (&to.0, to.1) {
+        if (&*directory, &*name) != (&to, to_name) {
             self.unlink(&directory, &name);
-            self.put_at(id, to.0, to.1);
+            self.put_at(id, to, to_name);
         }
         Ok(())
     }
@@ -360,8 +365,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .map(|(_, id)| *id)
             .collect::<Vec<_>>()
         {
-            // It has that name.
-            let _ = self.remove(id);
+            let removed = self.remove(id);
+            debug_assert!(removed.is_ok(), "a file in a directory has a name");
         }
     }
 
@@ -388,8 +393,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         });
         let placed: Vec<_> = placed.collect();
         for file in &placed {
-            // It has a name.
-            let _ = self.remove(file.id);
+            let removed = self.remove(file.id);
+            debug_assert!(removed.is_ok(), "an idle file has a name");
         }
         placed
     }
@@ -423,7 +428,9 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .get_key_value(&directory)
             .map_or_else(|| Arc::new(directory), |(shared, _)| Arc::clone(shared));
         let name: Arc<str> = Arc::from(name);
-        if let Some(file) = self.files.get_mut(&id) {
+        let file = self.files.get_mut(&id);
+        debug_assert!(file.is_some(), "a name stands for a file");
+        if let Some(file) = file {
             file.place = Some((Arc::clone(&directory), Arc::clone(&name)));
         }
         self.ids.entry(directory).or_default().insert(name, id);
@@ -436,7 +443,9 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         if names.is_empty() {
             self.ids.remove(directory);
         }
-        if let Some(file) = self.files.get_mut(&id) {
+        let file = self.files.get_mut(&id);
+        debug_assert!(file.is_some(), "a name stands for a file");
+        if let Some(file) = file {
             file.place = None;
         }
         Some(id)
@@ -598,7 +607,7 @@ mod tests {
         let b = scratch.create("e", "b", 0o644, 7).unwrap();
         scratch.open(b, 7).unwrap();
         scratch.write(b, 0, b"old", 7).unwrap();
-        scratch.rename(a, ("e", "b"), 8).unwrap();
+        scratch.rename(a, "e", "b", 8).unwrap();
         assert_eq!(scratch.find(&"d", ".a"), None);
         assert_eq!(scratch.find(&"e", "b"), Some(a));
         assert_eq!(scratch.place(a), Some((&"e", "b")));
@@ -619,7 +628,7 @@ mod tests {
     fn renaming_onto_itself_keeps_the_file() {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
-        scratch.rename(a, ("d", "a"), 0).unwrap();
+        scratch.rename(a, "d", "a", 0).unwrap();
         assert_eq!(scratch.find(&"d", "a"), Some(a));
     }
 

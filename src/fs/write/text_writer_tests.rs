@@ -80,7 +80,8 @@ impl Script {
             WriteStep::Fail(failure) => Err(failure.error.to_string()),
             WriteStep::FailAgain(error) => Err(format!("again: {error}")),
             WriteStep::Commit(commit) => {
-                let outcome = self.put(commit.request);
+                let (text, precondition) = commit.request;
+                let outcome = self.put(text, precondition);
                 self.writer
                     .committed(outcome)
                     .map_err(|failure| failure.error.to_string())
@@ -91,10 +92,7 @@ impl Script {
         self
     }
 
-    fn put(
-        &mut self,
-        (text, precondition): (String, Option<Precondition>),
-    ) -> Result<Version, Error> {
+    fn put(&mut self, text: String, precondition: Option<Precondition>) -> Result<Version, Error> {
         let holds = match precondition {
             None => true,
             Some(Precondition::Absent) => self.stored.is_none(),

@@ -38,9 +38,10 @@ impl Lines {
         let mut rest = data;
         let mut out = Vec::new();
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
-            self.add(rest.get(..end).unwrap_or_default());
+            let (line, newline) = rest.split_at(end);
+            self.add(line);
             out.extend(self.end());
-            rest = rest.get(end + 1..).unwrap_or_default();
+            rest = &newline[1..];
         }
         self.add(rest);
         out

@@ -249,7 +249,7 @@ impl OpenBatch {
         match host.mount.schema(&self.table) {
             Ok(schema) => lines
                 .into_iter()
-                .for_each(|line| self.start((host, &by), &schema, line, &pending)),
+                .for_each(|line| self.start(host, &by, &schema, line, &pending)),
             Err(error) => {
                 for (number, text) in lines {
                     self.failed(number, &text.unwrap_or_default(), error.clone());
@@ -257,7 +257,7 @@ impl OpenBatch {
             }
         }
         if self.kind == BatchKind::Atomic {
-            self.end_transaction((host, &by), &call);
+            self.end_transaction(host, &by, &call);
         }
         drop(pending);
     }
@@ -296,11 +296,13 @@ impl OpenBatch {
     /// Starts the request of a line; `pending` is held until it has ended.
     fn start(
         self: &Arc<Self>,
-        (host, by): (&Host, &CallContext),
+        host: &Host,
+        by: &CallContext,
         schema: &TableSchema,
-        (number, text): Line,
+        line: Line,
         pending: &Arc<Pending>,
     ) {
+        let (number, text) = line;
         let text = match text {
             Ok(text) => text,
             Err(error) => {
@@ -433,7 +435,7 @@ impl OpenBatch {
     /// Ends a transaction: the last close by the opener carries it out, or the release if other
     /// processes went on with the file. A writer that is being killed had more to say: nothing is
     /// done then.
-    fn end_transaction(&self, (host, by): (&Host, &CallContext), call: &Call) {
+    fn end_transaction(&self, host: &Host, by: &CallContext, call: &Call) {
         let caller = host.mount.caller;
         match call {
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
@@ -455,6 +457,8 @@ impl OpenBatch {
         let Some((numbers, request)) = taken else {
             return;
         };
+        debug_assert!(!numbers.is_empty(), "a transaction without lines is `None`");
+        let first = numbers.first().copied().unwrap_or_default();
         let count = numbers.len() as u64;
         match wait(by.clone(), |done| {
             host.mount
@@ -470,17 +474,12 @@ impl OpenBatch {
                         });
                     }
                 }
-                let first = numbers.first().copied().unwrap_or_default();
                 self.work.lock().untold = Some((
                     first,
                     FsError::Database(Error::TransactionCanceled(cancellation)),
                 ));
             }
-            Err(error) => self.failed(
-                numbers.first().copied().unwrap_or_default(),
-                b"",
-                FsError::Database(error),
-            ),
+            Err(error) => self.failed(first, b"", FsError::Database(error)),
         }
         self.work.lock().transaction.begin_anew();
     }

@@ -50,7 +50,7 @@ struct HelpText {
 #[derive(Debug)]
 pub struct Topics;
 
-fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
+fn topic(at: &Special, name: &str, text: &'static str) -> Node {
     at.child(name, HelpText { text, source: None }).into()
 }
 
@@ -60,14 +60,14 @@ impl Room for Topics {
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
         found
-            .map(|found| topic(at, *found))
+            .map(|(name, text)| topic(at, name, text))
             .ok_or(FsError::NotFound)
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
         Ok(TOPICS
             .iter()
-            .map(|found| listed(&topic(at, *found), found.0))
+            .map(|(name, text)| listed(&topic(at, name, text), name))
             .collect())
     }
 }
