@@ -47,7 +47,9 @@ impl Room for Directory {
     fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
-            Err(error @ FsError::Database(_)) => return Err(error),
+            Err(error @ FsError::Database(Error::Store(_) | Error::Remote(_))) => {
+                return Err(error);
+            }
             Ok(_) | Err(_) => return long(mount, name),
         };
         if let Some(id) = mount.scratch.lock().find(&directory, &own) {

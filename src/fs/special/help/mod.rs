@@ -60,14 +60,14 @@ impl Room for Topics {
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
         found
-            .map(|(name, text)| topic(at, name, text))
+            .map(|&(name, text)| topic(at, name, text))
             .ok_or(FsError::NotFound)
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
         Ok(TOPICS
             .iter()
-            .map(|(name, text)| listed(&topic(at, name, text), name))
+            .map(|&(name, text)| listed(&topic(at, name, text), name))
             .collect())
     }
 }
