@@ -1,10 +1,12 @@
-//! Conditions: ConditionExpression, FilterExpression, and what KeyConditionExpression is read as (docs/dynamodb.md 7.3, 7.4, 7.9), checked as far
-//! as can be without an item.
+//! Conditions: ConditionExpression, FilterExpression, and the first reading of
+//! KeyConditionExpression (docs/dynamodb.md 7.3, 7.4, 7.9), checked as far as possible without an
+//! item.
 //!
-//! Difficulty: `(` may open a condition or an operand, `((a) = :v)`, and how deep it opens is up to the caller. Open groups are
-//! therefore kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text
-//! that ends too early. What a group holds, an operand or a condition, is known when it closes. A second pair of parentheses around
-//! the same is an error there and then, whatever stands behind it.
+//! | difficulty | solved by |
+//! |---|---|
+//! | `(` may open a condition or an operand, `((a) = :v)` | the content of a group, an operand or a condition, is known when it closes |
+//! | the text sets the depth of its parentheses | open groups are kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text that ends too early |
+//! | a second pair of parentheses around the same content | an error there and then, whatever follows it |
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -19,10 +21,10 @@ use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
 
-/// The order in which the service lists the types where a literal type name is missing.
+/// The order in which the service lists the types if a literal type name is missing.
 const TYPE_NAMES: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
 
-/// No grammar nests more calls than two. A keyword is none before `(` either: `IN (` begins no call.
+/// No grammar nests more calls than two. A keyword is one before `(` too: `IN (` begins no call.
 pub(super) const LANGUAGE: Language = Language {
     call_depth_max: 16,
     is_keyword: |token, _| {
@@ -42,24 +44,24 @@ pub enum Operand {
     Value(AttributeValue),
     /// `size(…)`
     Size(Box<Operand>),
-    /// Whether a condition holds, a BOOL: in PartiQL `begins_with(a, 'x') = b`.
+    /// The truth of a condition, a BOOL: in PartiQL `begins_with(a, 'x') = b`.
     Truth(Box<Condition>),
 }
 
 /// A condition that can be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// As many operands as the predicate has.
+    /// A predicate with its number of operands.
     Test(Predicate, Vec<Operand>),
-    /// At least two.
+    /// Conditions that all hold; never none.
     And(Vec<Condition>),
-    /// At least two.
+    /// Conditions of which one holds; never none.
     Or(Vec<Condition>),
     Not(Box<Condition>),
 }
 
 impl Operand {
-    /// Its value, if it is written as one.
+    /// Returns its value, if it is a literal.
     fn value(&self) -> Option<&AttributeValue> {
         if let Self::Value(value) = self {
             Some(value)
@@ -70,7 +72,7 @@ impl Operand {
 }
 
 impl Condition {
-    /// The condition of a top-level attribute and the values that its predicate has beside it.
+    /// Makes a condition of a top-level attribute and the further values of its predicate.
     #[must_use]
     pub fn of_attribute(
         name: &str,
@@ -86,8 +88,8 @@ impl Condition {
         )
     }
 
-    /// The top-level attribute that the condition is about, and the values that its predicate has beside it; `None` for a condition on
-    /// anything else.
+    /// Returns the top-level attribute of the condition, its predicate and the further values;
+    /// `None` for a condition on anything else.
     #[must_use]
     pub fn bound(&self) -> Option<(&str, Predicate, Vec<&AttributeValue>)> {
         let Self::Test(predicate, operands) = self else {
@@ -110,7 +112,7 @@ impl Condition {
         }
     }
 
-    /// A top-level attribute and the value that it must have.
+    /// Returns a top-level attribute and the value that it must have.
     #[must_use]
     pub fn equality(&self) -> Option<(&str, &AttributeValue)> {
         match self.bound()? {
@@ -120,7 +122,7 @@ impl Condition {
     }
 }
 
-/// Parses the condition of a request's parameter; placeholders it names count as used.
+/// Parses the condition of a request's parameter; placeholders that it names count as used.
 ///
 /// # Errors
 /// `Invalid …Expression: …` ([`ExpressionError::Invalid`]).
@@ -142,13 +144,16 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionF
     parser.0.finish(Stage::Meaning, Ok(condition))
 }
 
-/// What stands between two connectives.
+/// The condition of a part with a noted fault. It never leaves the parser; it never holds.
+const PLACEHOLDER: Condition = Condition::Or(Vec::new());
+
+/// The content between two connectives.
 enum Content<'a> {
     Operand(parse::Operand<'a>),
     Condition(Condition),
 }
 
-/// Content, and whether one pair of parentheses stands right around it.
+/// Content, with a flag that one pair of parentheses is right around it.
 struct Term<'a> {
     content: Content<'a>,
     in_parentheses: bool,
@@ -161,12 +166,12 @@ struct Group {
     any: Vec<Condition>,
     /// Finished operands of the AND at the end.
     all: Vec<Condition>,
-    /// NOTs before the term being read.
+    /// NOTs before the current term.
     negations: usize,
 }
 
 impl Group {
-    /// Has nothing but the term being read.
+    /// True if it has nothing but the current term.
     fn is_plain(&self) -> bool {
         self.any.is_empty() && self.all.is_empty() && self.negations == 0
     }
@@ -190,7 +195,7 @@ impl Group {
     }
 }
 
-/// One condition as itself, several by `connective`.
+/// Returns one condition as itself, several joined by `connective`.
 pub(super) fn join(
     mut list: Vec<Condition>,
     connective: fn(Vec<Condition>) -> Condition,
@@ -205,7 +210,7 @@ pub(super) fn join(
 struct Parser<'a, 's, 'p>(parse::Parser<'a, 's, 'p>);
 
 impl<'a> Parser<'a, '_, '_> {
-    /// The whole text.
+    /// Parses the whole text.
     fn condition(&mut self) -> Result<Condition, ExpressionFault> {
         let mut outer: Vec<Group> = Vec::new();
         let mut group = Group::default();
@@ -221,7 +226,7 @@ impl<'a> Parser<'a, '_, '_> {
                     return Err(self.0.tokens.syntax_error());
                 };
                 let closed = self.close_group(std::mem::replace(&mut group, enclosing), term)?;
-                // What closed may be an operand, `(a) = :v`, or end the next group too.
+                // The closed content may be an operand, `(a) = :v`, or end the next group too.
                 term = self.comparison(closed)?;
             }
             let token = self.0.tokens.peek();
@@ -252,7 +257,7 @@ impl<'a> Parser<'a, '_, '_> {
         }
     }
 
-    /// Takes the `)` that ends `group`, whose last term is `term`.
+    /// Takes the `)` that ends `group` with the last term `term`.
     fn close_group(
         &mut self,
         mut group: Group,
@@ -277,8 +282,9 @@ impl<'a> Parser<'a, '_, '_> {
         })
     }
 
-    /// Is what was closed something by itself, whatever follows? A path or a value is only the begin of something: a token that
-    /// cannot follow it is told of first. The step in `((a.b)).c` can, as far as the service is concerned.
+    /// True if the closed content stands by itself, whatever follows. A path or a value is only the
+    /// beginning of something: a token that cannot follow it is reported first. The step in
+    /// `((a.b)).c` can, for the service.
     fn is_complete(&self, content: &Content<'a>) -> bool {
         let next = self.0.tokens.peek();
         let is_step = matches!(next.kind, TokenKind::Dot | TokenKind::OpenBracket);
@@ -292,15 +298,15 @@ impl<'a> Parser<'a, '_, '_> {
         }
     }
 
-    /// A term that must be a condition. A call is one here. Any other operand lacks a comparator, at the token that follows it.
+    /// Converts a term that must be a condition. A call is one here. Any other operand lacks a
+    /// comparator, at the token that follows it.
     fn as_condition(&mut self, term: Term<'a>) -> Result<Condition, ExpressionFault> {
         match term.content {
             Content::Condition(condition) => Ok(condition),
             Content::Operand(parse::Operand::Call(call)) => {
                 let is_condition = |name: &str| Predicate::of_function(name).is_some();
-                Ok(self
-                    .called(call, is_condition, of_call)
-                    .unwrap_or(Condition::And(Vec::new())))
+                let condition = self.called(call, is_condition, of_call);
+                Ok(self.0.or_placeholder(condition, PLACEHOLDER))
             }
             Content::Operand(parse::Operand::Path(_) | parse::Operand::Value(_)) => {
                 Err(self.0.tokens.syntax_error())
@@ -313,7 +319,8 @@ impl<'a> Parser<'a, '_, '_> {
         let Content::Operand(operand) = term.content else {
             return Ok(term);
         };
-        // Names and values of all operands are looked up before any is judged: an undefined one is told first.
+        // Names and values of all operands are looked up before any is checked: an undefined one is
+        // reported first.
         let (predicate, operands) =
             if let TokenKind::Comparator(comparator) = self.0.tokens.peek().kind {
                 self.0.tokens.advance();
@@ -323,7 +330,7 @@ impl<'a> Parser<'a, '_, '_> {
                 )
             } else if self.0.tokens.accept_keyword("BETWEEN") {
                 let (tested, lower) = (self.resolved(operand), self.operand()?);
-                // No operator of its own: BETWEEN counts as one.
+                // This AND is no operator of its own: BETWEEN counts as one.
                 if !self.0.tokens.accept_keyword("AND") {
                     return Err(self.0.tokens.syntax_error());
                 }
@@ -354,7 +361,7 @@ impl<'a> Parser<'a, '_, '_> {
         self.0.operand(0).map(|operand| self.resolved(operand))
     }
 
-    /// What an operand means. A fault is noted.
+    /// Resolves an operand. A fault is noted.
     fn resolved(&mut self, operand: parse::Operand<'a>) -> Operand {
         match operand {
             parse::Operand::Path(path) => Operand::Path(path),
@@ -365,12 +372,14 @@ impl<'a> Parser<'a, '_, '_> {
                     |function| function == SIZE,
                     |_, operands| size_of(operands),
                 );
-                size.unwrap_or(Operand::Value(AttributeValue::Null))
+                self.0
+                    .or_placeholder(size, Operand::Value(AttributeValue::Null))
             }
         }
     }
 
-    /// What a call means. A function that does not fit its place and a fault of its operands are noted.
+    /// Resolves a call. A function that does not fit its place and a fault of its operands are
+    /// noted.
     fn called<T>(
         &mut self,
         call: Call<'a>,
@@ -391,11 +400,10 @@ impl<'a> Parser<'a, '_, '_> {
             .ok()
     }
 
-    /// What was made of the tokens so far. A fault is noted.
+    /// Returns the condition of the tokens so far. A fault is noted.
     fn made(&mut self, condition: Result<Condition, ExpressionFault>) -> Condition {
-        self.0
-            .noted(Stage::Meaning, condition)
-            .unwrap_or(Condition::And(Vec::new()))
+        let condition = self.0.noted(Stage::Meaning, condition);
+        self.0.or_placeholder(condition, PLACEHOLDER)
     }
 }
 
@@ -409,10 +417,10 @@ fn misplaced(function: &str) -> ExpressionFault {
     }
 }
 
-/// `size(…)` of these operands.
+/// Makes `size(…)` of these operands.
 ///
 /// # Errors
-/// Their number or type.
+/// A bad number of operands, or a literal of a type without a size.
 pub(super) fn size_of(operands: Vec<Operand>) -> Result<Operand, ExpressionFault> {
     let [inner] = parse::exactly(SIZE, operands)?;
     check_literal(&inner, SIZE, |t| {
@@ -424,10 +432,10 @@ pub(super) fn size_of(operands: Vec<Operand>) -> Result<Operand, ExpressionFault
     Ok(Operand::Size(Box::new(inner)))
 }
 
-/// The condition that a function of these operands is.
+/// Makes the condition of a function with these operands.
 ///
 /// # Errors
-/// Another function; their number or types.
+/// A function that is no condition; a bad number of operands, or bad types.
 pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
     let predicate = Predicate::of_function(name).ok_or_else(|| misplaced(name))?;
     let count = operands.len();
@@ -440,14 +448,16 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
     checked(predicate, operands)
 }
 
-/// The condition that a predicate of these operands is, which are as many as it has.
+/// Makes the condition of a predicate with its full number of operands.
 ///
 /// # Errors
-/// Too many of IN; the same document path twice; types; bounds in the wrong order; the name of no type.
+/// Too many operands of IN; the same document path twice; types; bounds in the wrong order; the
+/// name of no type.
 pub(super) fn checked(
     predicate: Predicate,
     operands: Vec<Operand>,
 ) -> Result<Condition, ExpressionFault> {
+    debug_assert!(predicate.has_count(operands.len()), "{predicate:?}");
     let word = predicate.word();
     let (first, others) = operands.split_first().unzip();
     let others: &[Operand] = others.unwrap_or_default();
@@ -476,7 +486,7 @@ pub(super) fn checked(
     Ok(Condition::Test(predicate, operands))
 }
 
-/// Bounds of BETWEEN, of types that have an order.
+/// Checks that the bounds of BETWEEN are of one type that has an order, and in that order.
 fn check_bounds(low: &AttributeValue, high: &AttributeValue) -> Result<(), ExpressionFault> {
     let order = compare(low, high);
     let (lower, upper) = (literal_text(low), literal_text(high));
@@ -500,7 +510,7 @@ fn check_type_name(operand: &Operand) -> Result<(), ExpressionFault> {
     }
 }
 
-/// The two operands may not be the same document path.
+/// Checks that the two operands are not the same document path.
 fn check_distinct(
     first: &Operand,
     second: &Operand,
@@ -517,7 +527,7 @@ fn check_distinct(
     }
 }
 
-/// What is known of an operand's type without an item; a size is a number.
+/// Returns an operand's type as far as it is known without an item; a size is a number.
 fn known_type(operand: &Operand) -> Option<AttributeType> {
     match operand {
         Operand::Value(value) => Some(value.attribute_type()),
@@ -527,7 +537,7 @@ fn known_type(operand: &Operand) -> Option<AttributeType> {
     }
 }
 
-/// The type, if it is known, is one of those allowed.
+/// Checks that the type, if it is known, is allowed.
 fn check_literal(
     operand: &Operand,
     function: &str,
@@ -546,14 +556,17 @@ fn operand_type(function: &str, operand: &str) -> ExpressionFault {
     }
 }
 
-/// A scalar literal as error texts show it: `{S:x}`, `{N:1}`, `{B:AQ==}`.
+/// Returns a scalar literal as error texts show it: `{S:x}`, `{N:1}`, `{B:AQ==}`.
 fn literal_text(value: &AttributeValue) -> String {
     let content = match value {
         AttributeValue::S(text) => text.clone(),
         AttributeValue::N(number) => number.to_string(),
         AttributeValue::B(bytes) => BASE64.encode(bytes),
-        // Not among the operands of BETWEEN.
-        _ => String::new(),
+        // `checked` has refused bounds of other types.
+        _ => {
+            debug_assert!(false, "BETWEEN has scalar bounds");
+            String::new()
+        }
     };
     format!("{{{}:{content}}}", value.attribute_type())
 }
@@ -773,7 +786,7 @@ mod tests {
         );
     }
 
-    /// Every placeholder of the text, which stands for itself.
+    /// Maps every placeholder of the text to itself.
     fn itself(text: &str) -> Placeholders {
         let mut tokens = Tokens::new(text);
         let tokens: Vec<_> = std::iter::from_fn(|| {
@@ -805,7 +818,7 @@ mod tests {
         Ok((parser.0.finish(Stage::Meaning, Ok(condition))?, operators))
     }
 
-    /// The tree with every structure in its own parentheses.
+    /// Shows the tree with every structure in its own parentheses.
     fn show(condition: &Condition) -> String {
         let join =
             |list: &[Condition], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
@@ -893,7 +906,7 @@ mod tests {
         redundant("((a)) = :v");
         redundant("a = ((:v))");
         redundant("b = :v AND ((a = :v AND c = :v))");
-        // Before anything behind them.
+        // Reported before anything behind them.
         redundant("(a)between(((b.c)).d)and(c)");
         redundant("a in (((b.c)).d)");
         redundant("a = ((b.c)).d");
@@ -904,7 +917,7 @@ mod tests {
         redundant("((a = b)))");
         redundant("((size(a))).c = b");
         redundant("foo(((a)))");
-        // But not before what can be no operand.
+        // But not before a token that can begin no operand.
         shape("((a)) d", "Syntax error; token: \"d\", near: \") d\"");
         shape("((:v)).c = a", "Syntax error; token: \".\", near: \").c\"");
         shape(

@@ -1,7 +1,7 @@
-//! Conditions held against items (docs/dynamodb.md 7.5, 26).
+//! Evaluation of conditions against items (docs/dynamodb.md 7.5, 26).
 //!
-//! Two-valued: what is not there makes a comparison false (`<>` true), and no content of an item is an error. Values are borrowed
-//! from the item and the condition; only `size()` makes one.
+//! It is two-valued: a missing operand makes a comparison false (`<>` true), and no content of an
+//! item is an error. Values are borrowed from the item and the condition; only `size()` makes one.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use super::predicate::Predicate;
 use crate::model::{AttributeValue, DocumentPath, Item, Number, PathElement};
 
 impl Condition {
-    /// Does `item` meet the condition? An item that does not exist is an empty one. Only the attributes of
-    /// [`Self::attribute_names`] are looked at.
+    /// True if `item` meets the condition. An item that does not exist is an empty one. Only the
+    /// attributes of [`Self::attribute_names`] are read.
     #[must_use]
     pub fn holds(&self, item: &Item) -> bool {
         match self {
@@ -24,13 +24,16 @@ impl Condition {
                     .get(place)
                     .and_then(|operand| value_of(operand, item))
             }),
-            Self::And(list) => list.iter().all(|condition| condition.holds(item)),
+            Self::And(list) => {
+                debug_assert!(!list.is_empty(), "an AND of nothing would always hold");
+                list.iter().all(|condition| condition.holds(item))
+            }
             Self::Or(list) => list.iter().any(|condition| condition.holds(item)),
             Self::Not(inner) => !inner.holds(item),
         }
     }
 
-    /// Every document path of the condition, in the order written.
+    /// Returns every document path of the condition, in the order written.
     #[must_use]
     pub fn paths(&self) -> Vec<&DocumentPath> {
         let mut paths = Vec::new();
@@ -38,7 +41,7 @@ impl Condition {
         paths
     }
 
-    /// The top-level attributes that the condition looks at.
+    /// Returns the top-level attributes that the condition reads.
     #[must_use]
     pub fn attribute_names(&self) -> BTreeSet<&str> {
         self.paths()
@@ -61,12 +64,14 @@ impl Condition {
 }
 
 impl Predicate {
-    /// Does what it asks hold? `value` gives each of so many operands by its place, `None` for what is not there.
+    /// True if the test holds. `value` returns each of the operands by its place, `None` if it is
+    /// missing.
     fn holds<'v>(
         self,
         operands: usize,
         value: impl Fn(usize) -> Option<Cow<'v, AttributeValue>>,
     ) -> bool {
+        debug_assert!(self.has_count(operands), "{self:?} of {operands} operands");
         let compares = |comparator: Comparator, other| {
             comparator.holds(value(0).as_deref(), value(other).as_deref())
         };
@@ -93,7 +98,7 @@ impl Predicate {
         }
     }
 
-    /// Does it hold for a value, with the values that it has beside it?
+    /// True if the test holds for a value, with the further operands in `others`.
     #[must_use]
     pub fn holds_for(self, value: &AttributeValue, others: &[&AttributeValue]) -> bool {
         self.holds(1 + others.len(), |place| match place.checked_sub(1) {
@@ -115,7 +120,8 @@ impl Operand {
 }
 
 impl DocumentPath {
-    /// The value at the path; `None` when an attribute, a member or an element is missing or a step goes into no container.
+    /// Returns the value at the path; `None` if an attribute, a member or an element is missing, or
+    /// a step goes into no container.
     #[must_use]
     pub fn resolve_in<'i>(&self, item: &'i Item) -> Option<&'i AttributeValue> {
         self.rest
@@ -142,8 +148,8 @@ fn value_of<'v>(operand: &'v Operand, item: &'v Item) -> Option<Cow<'v, Attribut
     }
 }
 
-/// `size()`: of strings UTF-16 code units, as the service counts them; bytes of binaries; elements of sets, lists and maps; other
-/// types have none.
+/// Returns `size()`: UTF-16 code units of a string, as the service counts them; bytes of a binary;
+/// elements of a set, list or map. Other types have none.
 fn size(value: &AttributeValue) -> Option<u64> {
     let count = match value {
         AttributeValue::S(text) => text.encode_utf16().count(),
@@ -155,10 +161,11 @@ fn size(value: &AttributeValue) -> Option<u64> {
         AttributeValue::M(map) => map.len(),
         AttributeValue::N(_) | AttributeValue::Bool(_) | AttributeValue::Null => return None,
     };
-    u64::try_from(count).ok()
+    Some(count as u64)
 }
 
-/// A substring, a member of a set (of the set's scalar type), an equal element of a list.
+/// True for a substring, a member of a set (of the set's scalar type), or an equal element of a
+/// list.
 fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
     match (value, element) {
         // By bytes: in UTF-8 no character begins within another.

@@ -15,7 +15,8 @@ fn n(text: &str) -> V {
     V::N(text.parse().expect("a number"))
 }
 
-/// The evaluation as a reader of docs/dynamodb.md 7.5 would do it by hand: values copied, every pair of types written out.
+/// The evaluation as a reader of docs/dynamodb.md 7.5 would do it by hand: values copied, every
+/// pair of types written out.
 mod slowly {
     use super::*;
 

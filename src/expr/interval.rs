@@ -1,4 +1,5 @@
-//! Ranges of the sort key as ranges of bytes of the ordered key encoding, half open, so that all predicates are one kind of interval.
+//! Ranges of the sort key as ranges of bytes of the ordered key encoding, half open, so that all
+//! predicates are one kind of interval.
 
 use super::order::Comparator;
 use super::predicate::Predicate;
@@ -10,13 +11,13 @@ use crate::model::AttributeValue;
 pub struct Interval {
     pub lower: Vec<u8>,
     pub upper: Option<Vec<u8>>,
-    /// It holds one value of the sort key attribute.
+    /// True if it holds exactly one value of the sort key attribute.
     pub is_value: bool,
 }
 
 impl Interval {
-    /// The sort keys that a predicate leaves with the values beside it; `None` for what is no interval, and for a prefix of which no key
-    /// is made.
+    /// Returns the sort keys that a predicate admits with the values beside it; `None` for a
+    /// predicate that is no interval, and for a prefix of which no key is made.
     #[must_use]
     pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
         let interval = |lower, upper| {
@@ -29,7 +30,8 @@ impl Interval {
         match (predicate, values) {
             (Predicate::Compare(comparator), [value]) => {
                 let value = encoded(value);
-                // Encodings are prefix-free: the keys with a value are those that begin with its encoding.
+                // Encodings are prefix-free: the keys with a value are those that begin with its
+                // encoding.
                 match comparator {
                     Comparator::Equal => interval(value.clone(), prefix_end(&value)),
                     Comparator::Less => interval(Vec::new(), Some(value)),
@@ -51,7 +53,7 @@ impl Interval {
         }
     }
 
-    /// What is in both; `None` when nothing is.
+    /// Returns the intersection of both; `None` if it is empty.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let lower = self.lower.clone().max(other.lower.clone());

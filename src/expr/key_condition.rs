@@ -1,5 +1,5 @@
-//! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table is looked up, and against the
-//! key schema of a table or index.
+//! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table
+//! is looked up, and against the key schema of a table or index.
 
 use super::condition::{self, Condition, Operand};
 use super::legacy;
@@ -17,7 +17,7 @@ use crate::model::{
 /// Conditions that any key schema may have, however short.
 const CONDITIONS_MAX: usize = 2;
 
-/// What one key attribute is compared with.
+/// A comparison of one key attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SortRange {
     Equal(AttributeValue),
@@ -31,7 +31,8 @@ pub enum SortRange {
 }
 
 impl SortRange {
-    /// The range that a predicate says with the values beside it; `None` for one by which no key is found.
+    /// Returns the range of a predicate with its further values; `None` for a predicate that finds
+    /// no key.
     #[must_use]
     pub fn of(predicate: Predicate, values: &[&AttributeValue]) -> Option<Self> {
         let make: fn(AttributeValue) -> Self = match (predicate, values) {
@@ -49,7 +50,7 @@ impl SortRange {
         values.first().map(|value| make((*value).clone()))
     }
 
-    /// What the range says of a value, and the values that it says it with, each once.
+    /// Returns the predicate of the range and its values, each once.
     #[must_use]
     pub fn parts(&self) -> (Predicate, Vec<&AttributeValue>) {
         let (comparator, value) = match self {
@@ -64,26 +65,26 @@ impl SortRange {
         (Predicate::Compare(comparator), vec![value])
     }
 
-    /// What the range says of a value.
+    /// Returns the predicate of the range.
     #[must_use]
     pub fn predicate(&self) -> Predicate {
         self.parts().0
     }
 
-    /// The values, each once.
+    /// Returns the values, each once.
     #[must_use]
     pub fn values(&self) -> Vec<&AttributeValue> {
         self.parts().1
     }
 
-    /// The condition that an attribute is in the range.
+    /// Returns the condition that an attribute is in the range.
     #[must_use]
     pub fn condition(&self, attribute: &str) -> Condition {
         let (predicate, values) = self.parts();
         Condition::of_attribute(attribute, predicate, values.into_iter().cloned())
     }
 
-    /// Is `value` in the range? No value of another type is.
+    /// True if `value` is in the range. No value of another type is.
     #[must_use]
     pub fn contains(&self, value: &AttributeValue) -> bool {
         let (predicate, values) = self.parts();
@@ -95,7 +96,7 @@ impl SortRange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AttributeCondition {
     name: String,
-    /// `None`: an operator of KeyConditions that no key can be found by.
+    /// `None`: an operator of KeyConditions that finds no key.
     range: Option<SortRange>,
 }
 
@@ -114,7 +115,7 @@ pub struct KeyConditionShape {
     conditions: Vec<AttributeCondition>,
 }
 
-/// The key attributes of what is queried: 1 to 4 of the partition key, 0 to 4 of the sort key.
+/// The key attributes of a table or index: 1 to 4 of the partition key, 0 to 4 of the sort key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeySchemaView<'a> {
     pub partition: &'a [KeyAttribute],
@@ -122,18 +123,18 @@ pub struct KeySchemaView<'a> {
 }
 
 impl<'a> KeySchemaView<'a> {
-    /// Of a table, or of its index.
+    /// Returns the key of a table, or of its index.
     #[must_use]
     pub fn of(schema: &'a TableSchema, index: Option<&'a IndexSchema>) -> Self {
         index.map_or_else(|| Self::from(&schema.key), Self::from)
     }
 
-    /// The attributes of the partition key, then those of the sort key.
+    /// Returns the attributes of the partition key, then those of the sort key.
     pub fn attributes(self) -> impl Iterator<Item = &'a KeyAttribute> {
         self.partition.iter().chain(self.sort)
     }
 
-    /// Has the partition key or the sort key several attributes?
+    /// True if the partition key or the sort key has several attributes.
     fn is_multi_attribute(&self) -> bool {
         self.partition.len() > 1 || self.sort.len() > 1
     }
@@ -162,14 +163,15 @@ impl<'a> From<&'a IndexSchema> for KeySchemaView<'a> {
 pub struct KeyCondition {
     /// One value per partition key attribute, in schema order.
     pub partition: Vec<AttributeValue>,
-    /// Equalities on the sort key attributes before the one of `range`; always empty with a single sort key attribute.
+    /// Equalities on the sort key attributes before the one of `range`; always empty with a single
+    /// sort key attribute.
     pub sort: Vec<AttributeValue>,
     /// The condition on the sort key attribute number `sort.len()`, equality included.
     pub range: Option<SortRange>,
 }
 
-/// Parses a KeyConditionExpression as any condition; placeholders it names count as used. What it means is
-/// [`KeyConditionShape::of_condition`]'s to say.
+/// Parses a KeyConditionExpression as any condition; placeholders that it names count as used.
+/// [`KeyConditionShape::of_condition`] checks its meaning.
 ///
 /// # Errors
 /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
@@ -196,7 +198,7 @@ fn gather(
     Ok(())
 }
 
-/// What is wrong with a condition by which no key is found.
+/// Returns the fault of a condition that finds no key.
 fn fault_of(condition: &Condition) -> ExpressionFault {
     let of_operator = |word: &str| ExpressionFault::KeyConditionOperator(word.to_owned());
     let (predicate, operands) = match condition {
@@ -244,7 +246,7 @@ fn fault_of(condition: &Condition) -> ExpressionFault {
 }
 
 impl KeyConditionShape {
-    /// One condition on each of these attributes.
+    /// Makes a shape of one condition on each of these attributes.
     pub fn new(conditions: impl IntoIterator<Item = (String, SortRange)>) -> Self {
         Self {
             conditions: conditions
@@ -254,7 +256,7 @@ impl KeyConditionShape {
         }
     }
 
-    /// The shape of a KeyConditionExpression's text.
+    /// Parses the shape of a KeyConditionExpression.
     ///
     /// # Errors
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
@@ -262,7 +264,7 @@ impl KeyConditionShape {
         Self::of_condition(parse(text, scope)?)
     }
 
-    /// The shape of a KeyConditionExpression that was parsed.
+    /// Makes the shape of a KeyConditionExpression that was parsed.
     ///
     /// # Errors
     /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
@@ -275,13 +277,15 @@ impl KeyConditionShape {
         Ok(Self { conditions })
     }
 
-    /// The shape that KeyConditions say.
+    /// Makes the shape of KeyConditions.
     ///
     /// # Errors
-    /// [`LegacyError`].
+    /// [`LegacyError`] for bad arguments of an operator.
     pub fn of_conditions(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
         let mut conditions = Vec::with_capacity(given.len());
         for condition in given {
+            // The decoder of KeyConditions requires it.
+            debug_assert!(condition.comparison_operator.is_some());
             let operator = condition
                 .comparison_operator
                 .unwrap_or(ComparisonOperator::Eq);
@@ -297,14 +301,14 @@ impl KeyConditionShape {
         Ok(Self { conditions })
     }
 
-    /// The attributes with what each is compared with; `None`: an operator that no key can be found by.
+    /// Returns the attributes with their ranges; `None`: an operator that finds no key.
     pub fn conditions(&self) -> impl Iterator<Item = (&str, Option<&SortRange>)> {
         self.conditions
             .iter()
             .map(|condition| (condition.name.as_str(), condition.range.as_ref()))
     }
 
-    /// Could the item be found by it, as far as its attributes are there?
+    /// True if the condition could find the item, as far as its attributes exist.
     #[must_use]
     pub fn admits(&self, item: &Item) -> bool {
         self.conditions().all(|(name, range)| {
@@ -328,8 +332,9 @@ impl KeyConditionShape {
             .any(|condition| condition.name == attribute.name)
     }
 
-    /// Fits the conditions to a key schema, checks in the order of docs/dynamodb.md 7.6: count, missing attributes, then attribute by
-    /// attribute in schema order type, operator, emptiness and size.
+    /// Fits the conditions to a key schema. The order of the checks is that of docs/dynamodb.md
+    /// 7.6: count, missing attributes, then attribute by attribute in schema order type, operator,
+    /// emptiness and size.
     ///
     /// # Errors
     /// [`ExpressionError`] without parameter name, and [`KeyError`].
@@ -356,7 +361,7 @@ impl KeyConditionShape {
         })
     }
 
-    /// The value that a partition key attribute must have.
+    /// Returns the value that a partition key attribute must have.
     fn partition_value(
         &self,
         attribute: &KeyAttribute,
@@ -377,7 +382,8 @@ impl KeyConditionShape {
         Ok(value.clone())
     }
 
-    /// The values of the leading sort key attributes, and the condition on the last one that has any.
+    /// Returns the values of the leading sort key attributes, and the range of the last one that
+    /// has a condition.
     fn sort_range(
         &self,
         used: &[KeyAttribute],
@@ -410,7 +416,8 @@ impl KeyConditionShape {
         Ok((sort, last))
     }
 
-    /// A sort key attribute behind those that lack a condition has one; `rest` begins with what lacks one.
+    /// Returns the error of a sort key attribute with a condition behind attributes without one;
+    /// `rest` begins with those.
     fn gap(&self, rest: &[KeyAttribute]) -> Option<ExpressionError> {
         let lacking: Vec<&KeyAttribute> = rest
             .iter()
@@ -423,7 +430,8 @@ impl KeyConditionShape {
         })
     }
 
-    /// The leading sort key attributes that have conditions, after the checks of count and presence.
+    /// Returns the leading sort key attributes that have conditions, after the checks of count and
+    /// presence.
     fn used_sort_attributes<'a>(
         &self,
         schema: KeySchemaView<'a>,
@@ -433,7 +441,7 @@ impl KeyConditionShape {
         if count == 0 {
             return Err(ExpressionError::ConditionCount);
         }
-        // Of a key of one attribute a second condition is told of below, with another text.
+        // A second condition on a key of one attribute is reported below, with another text.
         if count > CONDITIONS_MAX.max(attributes) {
             return Err(ExpressionError::ConditionsExceedKey {
                 conditions: count,
@@ -461,7 +469,8 @@ impl KeyConditionShape {
             .take_while(|attribute| self.has_condition(attribute))
             .count();
         let (used, unused) = schema.sort.split_at(leading);
-        // What is left over names no key attribute, or a sort key attribute after a gap.
+        // A condition that is left over names no key attribute, or a sort key attribute after a
+        // gap.
         match unused.first() {
             Some(attribute) if count > schema.partition.len() + leading => {
                 Err(self.gap(unused).unwrap_or_else(|| missed(attribute)))
@@ -496,7 +505,7 @@ fn check_type(attribute: &KeyAttribute, range: &SortRange) -> Result<(), Express
     }
 }
 
-/// An empty value is no key.
+/// Refuses an empty value, which is no key.
 pub(super) fn check_value(
     attribute: &KeyAttribute,
     value: &AttributeValue,
@@ -512,7 +521,7 @@ pub(super) fn check_value(
     }
 }
 
-/// The limit holds for all sort key attributes together.
+/// Checks the size limit, which holds for all sort key attributes together.
 fn check_sort_size(earlier: &[AttributeValue], range: &SortRange) -> Result<(), KeyError> {
     let before: usize = earlier.iter().map(AttributeValue::size).sum();
     let fits = range

@@ -1,4 +1,5 @@
-//! Parameters from before expressions, made into what expressions are made into (docs/dynamodb.md 8).
+//! Parameters from before expressions, converted to the types that expressions become
+//! (docs/dynamodb.md 8).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use crate::model::error::LegacyError;
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
 use crate::model::{AttributeType, AttributeValue, DocumentPath, Word};
 
-/// The condition that `Expected` or a filter says; `None` when it has no entry.
+/// Returns the condition of `Expected` or a filter; `None` if it has no entry.
 ///
 /// # Errors
 /// The first bad entry in the order sent; a ConditionalOperator without entries.
@@ -22,7 +23,8 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
     if given.conditions.len() > EXPRESSION_OPERATORS_MAX {
         return Err(LegacyError::TooManyConditions(given.conditions.len()));
     }
-    // IN takes any number of values here. All of them together are as many as an expression can hold, so that no item costs more.
+    // IN takes any number of values here. The limit on all of them is that of one expression, so
+    // that no item costs more.
     let values = given
         .conditions
         .iter()
@@ -32,7 +34,7 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
     if values > EXPRESSION_OPERATORS_MAX * IN_OPERANDS_MAX {
         return Err(LegacyError::TooManyValues(values));
     }
-    // A bad entry is told before an operator that has nothing to join.
+    // A bad entry is reported before an operator that has nothing to join.
     let mut conditions = given
         .conditions
         .iter()
@@ -51,7 +53,7 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
     }))
 }
 
-/// The condition on one attribute.
+/// Returns the condition on one attribute.
 fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
     let name = || given.attribute.clone();
     if given.value.is_some() && given.attribute_value_list.is_some() {
@@ -89,10 +91,10 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
     }
 }
 
-/// The condition of an operator.
+/// Returns the condition of an operator.
 ///
 /// # Errors
-/// As for its arguments.
+/// Those of its arguments: number, types, order.
 pub(super) fn with_operator(
     given: &LegacyCondition,
     operator: ComparisonOperator,
@@ -104,7 +106,7 @@ pub(super) fn with_operator(
     ))
 }
 
-/// The arguments of an operator: as many as it has, of the types it takes. A `Value` is a list of one.
+/// Checks the arguments of an operator: their number and types. A `Value` is a list of one.
 ///
 /// # Errors
 /// Missing, count, types that differ, type, order.
@@ -133,7 +135,7 @@ fn checked_arguments(
             });
         }
     };
-    // Otherwise than in expressions these take only types that have an order, as BETWEEN does.
+    // Unlike in expressions these take only types that have an order, as BETWEEN does.
     let takes_ordered = matches!(predicate, Predicate::In | Predicate::Contains);
     let of_types = if takes_ordered {
         Predicate::Between
@@ -165,7 +167,7 @@ fn checked_arguments(
     Ok(arguments.to_vec())
 }
 
-/// What an operator asks; of NOT_CONTAINS, what is not to be so.
+/// Returns the predicate of an operator; NOT_CONTAINS has that of its opposite.
 fn predicate_of(operator: ComparisonOperator) -> Predicate {
     match operator {
         ComparisonOperator::Eq => Predicate::Compare(Comparator::Equal),
@@ -183,7 +185,7 @@ fn predicate_of(operator: ComparisonOperator) -> Predicate {
     }
 }
 
-/// The condition of an operator whose arguments are right.
+/// Returns the condition of an operator with good arguments.
 fn compared(
     attribute: &str,
     operator: ComparisonOperator,
@@ -199,7 +201,7 @@ fn compared(
     Condition::And(vec![exists, Condition::Not(Box::new(condition))])
 }
 
-/// The update that AttributeUpdates says.
+/// Returns the update of AttributeUpdates.
 ///
 /// # Errors
 /// The first bad entry in the order sent.
@@ -238,10 +240,10 @@ fn effect(update: &AttributeUpdate) -> Result<Effect, LegacyError> {
     }
 }
 
-/// The paths that AttributesToGet says.
+/// Returns the paths of AttributesToGet.
 ///
 /// # Errors
-/// A name that comes twice.
+/// `DuplicateAttribute` for a name that comes twice.
 pub fn attributes_to_get(names: &[String]) -> Result<Vec<DocumentPath>, LegacyError> {
     check_distinct(names.iter())?;
     Ok(names.iter().map(DocumentPath::top_level).collect())

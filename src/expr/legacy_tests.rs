@@ -9,7 +9,7 @@ fn item(text: &str) -> Item {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Values of plain JSON, commas between.
+/// Parses values of plain JSON, commas between.
 fn values(text: &str) -> Vec<AttributeValue> {
     match item(&format!(r#""v":[{text}]"#)).0.remove("v") {
         Some(AttributeValue::L(list)) => list,
@@ -148,7 +148,7 @@ fn table_of_bad_arguments() {
     );
 }
 
-/// `{a: {…}}` of Expected.
+/// Returns the condition of `{a: {…}}` of Expected.
 fn expected(
     operator: Option<Op>,
     list: Option<&str>,
@@ -446,7 +446,7 @@ fn table_of_key_conditions() {
 
 #[test]
 fn conditions_have_the_bounds_of_expressions() {
-    // All values together, however they are divided.
+    // The limit is on all values together, however they are divided.
     let of = |count: usize| comparison("n", Op::In, &vec!["5"; count].join(","));
     for counts in [vec![101], vec![30_000], vec![29_900, 100]] {
         assert_eq!(holds(&all(counts.into_iter().map(of).collect())), Ok(true));

@@ -1,8 +1,9 @@
 //! Tokens of the expression language (docs/dynamodb.md 7.2), shared by every expression parameter.
 //!
-//! Lexing never fails: what is no token becomes [`TokenKind::Unknown`], which no grammar accepts, so that the parser reports
-//! the leftmost error. Keywords are identifiers here; the grammars tell them apart by position. [`is_reserved`] says which may be no bare
-//! names of attributes (docs/dynamodb.md 3.1).
+//! Lexing never fails: text that is no token becomes [`TokenKind::Unknown`], which no grammar
+//! accepts, so that the parser reports the leftmost error. Keywords are identifiers here; the
+//! grammars tell them apart by position. [`is_reserved`] knows the words that may not be bare names
+//! of attributes (docs/dynamodb.md 3.1).
 
 use std::sync::LazyLock;
 
@@ -31,11 +32,11 @@ pub enum TokenKind {
     Unknown,
 }
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
     pub kind: TokenKind,
-    /// As written; empty at the end.
+    /// The text as written; empty at the end.
     pub text: &'a str,
     /// Byte offset in the source.
     pub start: usize,
@@ -46,7 +47,7 @@ impl Token<'_> {
         self.start + self.text.len()
     }
 
-    /// Is this the keyword `word`? Keywords are case-insensitive.
+    /// True if this is the keyword `word`. Keywords are case-insensitive.
     #[must_use]
     pub fn is_keyword(&self, word: &str) -> bool {
         self.kind == TokenKind::Identifier && self.text.eq_ignore_ascii_case(word)
@@ -86,19 +87,19 @@ impl<'a> Tokens<'a> {
         self.tokens.get(index).copied().unwrap_or(end)
     }
 
-    /// How many tokens were taken.
+    /// Returns the number of tokens taken.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// The token at the reading position.
+    /// Returns the token at the reading position.
     #[must_use]
     pub fn peek(&self) -> Token<'a> {
         self.at(self.position)
     }
 
-    /// The token after [`Self::peek`].
+    /// Returns the token after [`Self::peek`].
     #[must_use]
     pub fn peek_second(&self) -> Token<'a> {
         self.at(self.position + 1)
@@ -111,14 +112,14 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Takes the current token if it is of `kind`.
+    /// Takes the current token if it is of `kind`; true if it was.
     pub fn accept(&mut self, kind: TokenKind) -> bool {
         let found = self.peek().kind == kind;
         self.position += usize::from(found);
         found
     }
 
-    /// Takes the current token if it is the keyword `word`.
+    /// Takes the current token if it is the keyword `word`; true if it was.
     pub fn accept_keyword(&mut self, word: &str) -> bool {
         let found = self.peek().is_keyword(word);
         self.position += usize::from(found);
@@ -128,7 +129,7 @@ impl<'a> Tokens<'a> {
     /// Takes the current token, which must be of `kind`.
     ///
     /// # Errors
-    /// A syntax error at the current token.
+    /// A syntax error at the current token if it is of another kind.
     pub fn expect(&mut self, kind: TokenKind) -> Result<Token<'a>, ExpressionFault> {
         if self.peek().kind == kind {
             Ok(self.advance())
@@ -137,7 +138,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A syntax error at the current token. `near` is the source from the token before to the token after.
+    /// Makes a syntax error at the current token. `near` is the source from the token before to the
+    /// token after.
     #[must_use]
     pub fn syntax_error(&self) -> ExpressionFault {
         let offending = self.peek();
@@ -146,6 +148,8 @@ impl<'a> Tokens<'a> {
             .checked_sub(1)
             .map_or(offending.start, |before| self.at(before).start);
         let to = self.at(self.position + 1).end();
+        // Both are ends of tokens.
+        debug_assert!(self.source.get(from..to).is_some());
         let token = if offending.kind == TokenKind::End {
             "<EOF>"
         } else {
@@ -158,7 +162,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The token at or after `start` and the offset behind it; `None` at the end.
+/// Returns the token at or after `start` and the offset behind it; `None` at the end.
 fn scan(source: &str, start: usize) -> Option<(Token<'_>, usize)> {
     let rest = source.get(start..)?;
     // These four alone: to the service other blanks of Unicode are wrong tokens.
@@ -187,14 +191,14 @@ fn scan(source: &str, start: usize) -> Option<(Token<'_>, usize)> {
     ))
 }
 
-/// Bytes of letters, digits and underscores that `text` begins with.
+/// Returns the bytes of letters, digits and underscores that `text` begins with.
 fn word_length(text: &str) -> usize {
     text.bytes()
         .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         .count()
 }
 
-/// `#x` or `:x`; the sign alone is no token.
+/// Reads `#x` or `:x`; the sign alone is no token.
 fn reference(text: &str, kind: TokenKind) -> (TokenKind, usize) {
     match word_length(text.get(1..).unwrap_or_default()) {
         0 => (TokenKind::Unknown, 1),
@@ -203,7 +207,7 @@ fn reference(text: &str, kind: TokenKind) -> (TokenKind, usize) {
 }
 
 fn symbol(text: &str, first: char) -> (TokenKind, usize) {
-    // Before the signs of one character, with which these begin.
+    // Tried before the signs of one character, with which these begin.
     let two = [
         ("<>", Comparator::NotEqual),
         ("<=", Comparator::LessOrEqual),
@@ -229,11 +233,12 @@ fn symbol(text: &str, first: char) -> (TokenKind, usize) {
     (kind, first.len_utf8())
 }
 
-/// The words of the developer guide ("Reserved words in DynamoDB"), upper case, sorted by bytes for binary search.
+/// The words of the developer guide ("Reserved words in DynamoDB"), upper case, sorted by bytes for
+/// binary search.
 static RESERVED_WORDS: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| include_str!("reserved_words.txt").lines().collect());
 
-/// Is `word` one of the 573 reserved words, in any case?
+/// True if `word` is one of the 573 reserved words, in any case.
 #[must_use]
 pub fn is_reserved(word: &str) -> bool {
     let upper = word.to_ascii_uppercase();

@@ -1,4 +1,5 @@
-//! Expressions as people type them: names and values stand in the text. The one dialect of `X.update`, its `IF`, and `where=`.
+//! Expressions with literals: names and values stand in the text. This is the one dialect of
+//! `X.update`, its `IF`, and `where=`.
 //!
 //! ```text
 //! SET n = n + 1, status = "open", tags = ["a"] REMOVE tmp IF n < 10 AND size(tags) > 0
@@ -7,15 +8,18 @@
 //! value   'text'  "text"  12  -1.5e3  true  false  null  b"bytes"  ["a",1]  {"$ss":["a"]}
 //! rest    as in the API's expressions; in conditions also == and !=
 //! ```
-//! A quote is written twice inside its like; in double quotes a backslash begins an escape as in JSON, and is itself where it does not. Lists,
-//! maps and sets are plain JSON. `IF` begins the condition of an update. Whether a word is a keyword, a function or a name follows
-//! from its place: a keyword comes after an operand, a function before `(`. In a condition `true`, `false` and `null` are values, before `=` too,
-//! where an update has them as names.
+//! A quote is written twice inside its like; in double quotes a backslash begins an escape as in
+//! JSON, and is itself where it does not. Lists, maps and sets are plain JSON. `IF` begins the
+//! condition of an update. The place of a word makes it a keyword, a function or a name: a keyword
+//! comes after an operand, a function before `(`. In a condition `true`, `false` and `null` are
+//! values, before `=` too; an update has them as names there.
 //!
-//! Values become `:` placeholders, names that need it `#` placeholders; what comes out is what the API takes.
+//! Values become `:` placeholders, names that need it `#` placeholders; the result is an expression
+//! of the API.
 //!
-//! A text may have bytes that were written as `%XX`, as the name of a directory has. Such a byte means itself inside names and quotes;
-//! outside of them it is read like the bare one, so that a wholly escaped text works too: a string that `%22` opens is closed by `%22`.
+//! A text may have bytes that were written as `%XX`, as the name of a directory has. Such a byte
+//! means itself inside names and quotes; outside of them it is read like the bare one, so that a
+//! wholly escaped text works too: a string that `%22` opens is closed by `%22`.
 
 use std::collections::BTreeMap;
 
@@ -27,20 +31,20 @@ use crate::model::AttributeValue;
 use crate::model::api::Placeholders;
 use crate::model::error::NumberError;
 
-/// The same for people, in `help` and in what `X.update` says of itself.
+/// The same for users, in `help` and in the text of `X.update`.
 pub const SPELLING: &str = "\
 Values stand in the text: 'a' and \"a\" strings (a quote inside twice, in double quotes also JSON's escapes), numbers, true, false,
 null, b\"bytes\", plain JSON lists and maps. Reserved words need no care; other odd names stand in `backquotes`.
 ";
 
-/// A byte of a text, and whether it was written as `%XX`.
+/// A byte of a text, with a flag that it was written as `%XX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     pub byte: u8,
     pub is_escaped: bool,
 }
 
-/// An expression that the API takes.
+/// An expression of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extracted {
     pub text: String,
@@ -56,7 +60,7 @@ pub struct ExtractedUpdate {
     pub placeholders: Placeholders,
 }
 
-/// What stands in a text and means nothing, and the byte of the text where it begins.
+/// A fault in a text, and the offset of its first byte.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {offset}")]
 pub struct LiteralError {
@@ -66,7 +70,7 @@ pub struct LiteralError {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LiteralFault {
-    /// Of this quote.
+    /// A text in this quote.
     #[error("the closing quote is missing")]
     OpenQuote(char),
     #[error("the closing bracket is missing")]
@@ -88,7 +92,7 @@ pub enum LiteralFault {
 }
 
 impl LiteralError {
-    /// May more text mend it?
+    /// True if more text may mend it.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         matches!(
@@ -98,10 +102,10 @@ impl LiteralError {
     }
 }
 
-/// A condition or filter expression.
+/// Converts a condition or filter expression.
 ///
 /// # Errors
-/// A bad literal or sign; what else is wrong is for the parser.
+/// A bad literal or sign; the parser finds other faults.
 pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
     let mut extractor = Extractor::new(text, false);
     extractor.run()?;
@@ -111,10 +115,10 @@ pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
     })
 }
 
-/// An update expression, and after `IF` its condition.
+/// Converts an update expression, and after `IF` its condition.
 ///
 /// # Errors
-/// A bad literal or sign; what else is wrong is for the parser.
+/// A bad literal or sign; the parser finds other faults.
 pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
     let units: Vec<Unit> = text
         .bytes()
@@ -127,10 +131,10 @@ pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
     extractor.run()?;
     let out = extractor.out.as_str();
     let (update, condition) = match extractor.condition_at {
-        Some(at) => (
-            out.get(..at).unwrap_or_default(),
-            Some(out.get(at..).unwrap_or_default().trim().to_owned()),
-        ),
+        Some(at) => {
+            let (update, condition) = out.split_at(at);
+            (update, Some(condition.trim().to_owned()))
+        }
         None => (out, None),
     };
     let update = Some(update.trim().to_owned()).filter(|update| !update.is_empty());
@@ -155,7 +159,8 @@ impl Collected {
         alias('#', name, name.to_owned(), &mut self.names)
     }
 
-    /// The alias shows the value as it was written, so that errors which name it can be read.
+    /// Returns the placeholder of a value. The alias shows the value as it was written, so that
+    /// errors with it can be read.
     fn value(&mut self, value: AttributeValue, written: &str) -> String {
         alias(':', written, value, &mut self.values)
     }
@@ -193,13 +198,13 @@ struct Extractor<'a> {
     is_update: bool,
     out: String,
     placeholders: Collected,
-    /// The token before ended an operand: what follows is an operator or a keyword.
+    /// True if the token before ended an operand: an operator or a keyword follows.
     after_operand: bool,
-    /// The token before was the dot of a document path.
+    /// True if the token before was the dot of a document path.
     after_dot: bool,
-    /// In ADD or DELETE a value follows a document path.
+    /// True in ADD or DELETE, where a value follows a document path.
     value_follows: bool,
-    /// Where in `out` the condition of an update begins.
+    /// Offset in `out` at which the condition of an update begins.
     condition_at: Option<usize>,
 }
 
@@ -249,12 +254,12 @@ impl<'a> Extractor<'a> {
         self.units.get(self.at + ahead).copied()
     }
 
-    /// 0 behind the end.
+    /// Returns the byte of a unit, 0 behind the end.
     fn byte(&self, ahead: usize) -> u8 {
         self.peek(ahead).map_or(0, |unit| unit.byte)
     }
 
-    /// The bytes of the next `count` units.
+    /// Returns the bytes of the next `count` units.
     fn bytes(&self, count: usize) -> Vec<u8> {
         self.units
             .iter()
@@ -264,7 +269,7 @@ impl<'a> Extractor<'a> {
             .collect()
     }
 
-    /// How many of the next units are such.
+    /// Returns the number of the next units for which `is_such` is true.
     fn run_of(&self, is_such: impl Fn(Unit) -> bool) -> usize {
         self.units
             .iter()
@@ -273,7 +278,7 @@ impl<'a> Extractor<'a> {
             .count()
     }
 
-    /// The first byte behind the next `count` units that is not blank.
+    /// Returns the first byte behind the next `count` units that is not blank.
     fn byte_behind(&self, count: usize) -> u8 {
         let mut behind = self
             .units
@@ -287,14 +292,14 @@ impl<'a> Extractor<'a> {
         !self.after_operand || self.value_follows
     }
 
-    /// A minus belongs to a number where no operand is before it; so does a point. In a condition, where nothing is reckoned, a minus
-    /// begins one anywhere.
+    /// True if a number begins here. A minus or a point belongs to a number if no operand is before
+    /// it. In a condition, which has no arithmetic, a minus begins one anywhere.
     fn begins_number(&self) -> bool {
         let is_digit = self.byte(1).is_ascii_digit();
         (self.takes_value() && is_digit) || (self.byte(0) == b'-' && !self.in_update())
     }
 
-    /// Of a name that has begun.
+    /// True for a byte inside a name.
     fn is_of_name(&self, unit: Unit) -> bool {
         begins_name(unit) || unit.byte.is_ascii_digit() || (unit.byte == b'-' && !self.in_update())
     }
@@ -320,7 +325,8 @@ impl<'a> Extractor<'a> {
         self.operand(&alias, count);
     }
 
-    /// What is between the quote here, `at` units ahead, and its like, and how many units that takes with the quotes.
+    /// Returns the text in the quotes that begin `at` units ahead, and the number of units with the
+    /// quotes.
     fn quoted(&self, at: usize) -> Result<(Vec<u8>, usize), LiteralError> {
         let Some(quote) = self.peek(at) else {
             return Ok((Vec::new(), at));
@@ -351,7 +357,8 @@ impl<'a> Extractor<'a> {
         Err(self.error(LiteralFault::OpenQuote(quote.byte.into())))
     }
 
-    /// The character of the escape whose backslash is before `at`, and how many units it takes; `None` when it is no escape.
+    /// Returns the character of an escape with its backslash before `at`, and its number of units;
+    /// `None` if it is no escape.
     fn escape(&self, at: usize) -> Option<(char, usize)> {
         let mut escape = Escape::Letter;
         for count in 1.. {
@@ -391,7 +398,8 @@ impl<'a> Extractor<'a> {
     }
 
     fn number(&mut self) -> Result<(), LiteralError> {
-        // Where nothing is reckoned, all that could be meant as one is one, so that a date or a name is told for what it is.
+        // Without arithmetic, every text that could be meant as a number is read as one, so that
+        // the error shows a date or a name as a whole.
         let is_of_number = |unit: Unit| {
             unit.byte.is_ascii_alphanumeric()
                 || matches!(unit.byte, b'.' | b'-' | b'+' | b'_' | b':')
@@ -410,7 +418,7 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    /// `[12]` of a document path.
+    /// Takes `[12]` of a document path.
     fn index(&mut self) -> Result<(), LiteralError> {
         let count = self.run_of(|unit| unit.byte != b']') + 1;
         let text = String::from_utf8_lossy(&self.bytes(count)).into_owned();
@@ -468,7 +476,8 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    /// Before a step of a path it is a name; before `=` too in an update, where that is what is set.
+    /// True if `true`, `false` or `null` is a value before this byte. It is a name before a step of a
+    /// path, and before `=` in an update, where it is the target.
     fn is_constant_before(&self, next: u8) -> bool {
         let is_sign = matches!(next, b'=' | b'<' | b'>');
         !matches!(next, b'.' | b'[') && (!self.in_update() || !is_sign)
@@ -520,7 +529,7 @@ impl<'a> Extractor<'a> {
         self.operand(&alias, count);
     }
 
-    /// Signs and blanks stay as they are; what the API spells otherwise is put right.
+    /// Takes a sign or blank as it is; the dialect's own spellings become those of the API.
     fn sign(&mut self, byte: u8) -> Result<(), LiteralError> {
         if byte.is_ascii_whitespace() {
             self.out.push(char::from(byte));
@@ -544,7 +553,7 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    /// Does a name stand behind the dot here?
+    /// True if a name follows the dot here.
     fn names_follow(&self) -> bool {
         let blanks = self
             .units
@@ -573,7 +582,8 @@ fn constant(word: &str) -> Option<AttributeValue> {
     }
 }
 
-/// Can a name begin with it? An escaped byte can be in one anywhere, save a digit and what has a meaning outside of names.
+/// True if a name can begin with this byte. An escaped byte may be anywhere in a name, save a digit
+/// and a byte with a meaning outside of names.
 fn begins_name(unit: Unit) -> bool {
     let is_plain = unit.byte.is_ascii_alphabetic()
         || matches!(unit.byte, b'_' | b'$' | b'@')
@@ -587,7 +597,7 @@ fn begins_name(unit: Unit) -> bool {
     is_plain || (unit.is_escaped && !has_meaning)
 }
 
-/// Bytes of the number that `text` begins with, its sign included.
+/// Returns the bytes of the number that `text` begins with, its sign included.
 fn number_len(text: &[u8]) -> usize {
     let digits = |from: usize| {
         from + text
@@ -625,7 +635,7 @@ mod tests {
             .collect()
     }
 
-    /// Expression, condition after ` IF `, then names and values as `alias=…`.
+    /// Shows the expression, the condition after ` IF `, then names and values as `alias=…`.
     fn shown(update: Option<&str>, condition: Option<&str>, placeholders: &Placeholders) -> String {
         let mut parts = vec![update.unwrap_or("-").to_owned()];
         parts.extend(condition.map(|condition| format!("IF {condition}")));
@@ -726,7 +736,7 @@ mod tests {
         );
     }
 
-    /// What stands in a condition means the same behind `IF` and in `where=`.
+    /// Checks that a condition means the same behind `IF` and in `where=`.
     #[test]
     fn one_dialect() {
         let check = |text: &str, expected: &str| {

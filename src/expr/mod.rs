@@ -1,18 +1,20 @@
 //! Expressions: lexer, parser, resolved forms, evaluation.
 //!
-//! What a parser makes can be used: names and values are in place, and all is checked that needs no item (docs/dynamodb.md 7.4, 7.9).
+//! A parser returns resolved forms: names and values are in place, and everything is checked that
+//! needs no item (docs/dynamodb.md 7.4, 7.9).
 //!
 //! ```text
 //! text ── lexer ── parse: paths, values, operands; faults by stage, usage counted
-//!                    │
-//!                    ├─> condition::Condition  ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
-//!                    ├─> projection::ProjectionPaths
-//!                    └─> update::Update          <── legacy: the parameters from before expressions, into the same types
+//!            │
+//!            ├─> condition::Condition  ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
+//!            ├─> projection::ProjectionPaths
+//!            └─> update::Update      <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
-//! [`predicate`] has what a condition asks of its operands: comparators, BETWEEN, IN and functions; [`interval`] is what that leaves of a
-//! sort key, as bytes.
-//! [`mod@write`] makes text of conditions, key conditions and projections again. [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
+//! [`predicate`] has the tests of a condition: comparators, BETWEEN, IN and functions; [`interval`]
+//! is a test of a sort key as a range of bytes. [`mod@write`] makes text of conditions, key
+//! conditions and projections again. [`evaluate`] evaluates a condition against an item.
+//! [`partiql`] makes the same types of statements.
 
 pub mod condition;
 pub mod evaluate;

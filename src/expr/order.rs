@@ -1,4 +1,5 @@
-//! Order between values (docs/dynamodb.md 3.3): only strings, numbers and binaries, each among themselves.
+//! Order between values (docs/dynamodb.md 3.3): only strings, numbers and binaries, each among
+//! themselves.
 
 use std::cmp::Ordering;
 
@@ -16,7 +17,7 @@ pub enum Comparator {
 }
 
 impl Comparator {
-    /// As written.
+    /// Returns the sign as written.
     #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
@@ -29,7 +30,7 @@ impl Comparator {
         }
     }
 
-    /// The comparator that says the same with its operands exchanged.
+    /// Returns the comparator with the same meaning when its operands are exchanged.
     #[must_use]
     pub fn flipped(self) -> Self {
         match self {
@@ -41,7 +42,7 @@ impl Comparator {
         }
     }
 
-    /// Does the comparison hold? `None` is what is not there.
+    /// True if the comparison holds. `None` is a missing operand.
     #[must_use]
     pub fn holds(self, left: Option<&AttributeValue>, right: Option<&AttributeValue>) -> bool {
         let ordered = |accept: fn(Ordering) -> bool| match (left, right) {
@@ -50,7 +51,7 @@ impl Comparator {
         };
         match self {
             Self::Equal => left.is_some() && left == right,
-            // True of what is not there, of two missing operands too.
+            // True for a missing operand, and for two of them.
             Self::NotEqual => left.is_none() || left != right,
             Self::Less => ordered(Ordering::is_lt),
             Self::LessOrEqual => ordered(Ordering::is_le),
@@ -60,7 +61,7 @@ impl Comparator {
     }
 }
 
-/// Strings and binaries by unsigned bytes, numbers by value; `None` between anything else.
+/// Compares strings and binaries by unsigned bytes, numbers by value; `None` between anything else.
 #[must_use]
 pub fn compare(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {
     match (left, right) {
@@ -73,7 +74,7 @@ pub fn compare(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering
     }
 }
 
-/// Does `value` begin with `prefix`? Strings and binaries only.
+/// True if `value` begins with `prefix`. Strings and binaries only.
 #[must_use]
 pub fn begins_with(value: &AttributeValue, prefix: &AttributeValue) -> bool {
     match (value, prefix) {

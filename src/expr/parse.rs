@@ -1,7 +1,9 @@
-//! What the expression languages have in common: document paths, values, calls, operands in any number of parentheses.
+//! The common part of the expression languages: document paths, values, calls, operands in any
+//! number of parentheses.
 //!
-//! Names and values are put in place where they are read. The service goes through the whole text once for each kind of fault. A fault
-//! of syntax therefore ends the parse, and any other is noted with its [`Stage`]: of those noted, the first of the earliest stage is told.
+//! Names and values are put in place where they are read. The service passes over the whole text
+//! once for each kind of fault. A fault of syntax therefore ends the parse, and any other is noted
+//! with its [`Stage`]: of the noted faults, the first of the earliest stage is reported.
 
 use super::lexer::{Token, TokenKind, Tokens, is_reserved};
 use super::path::{check_index, check_levels};
@@ -11,7 +13,8 @@ use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::{EXPRESSION_BYTES_MAX, EXPRESSION_OPERATORS_MAX};
 use crate::model::{AttributeValue, DocumentPath, PathElement};
 
-/// What is looked for in the whole text before anything of a later stage (docs/dynamodb.md 7.9).
+/// A kind of fault, which the service looks for in the whole text before any fault of a later stage
+/// (docs/dynamodb.md 7.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Indexes and levels of document paths.
@@ -26,24 +29,25 @@ pub enum Stage {
     Places,
     /// Reserved words in the other languages.
     Reserved,
-    /// Names that are not defined, in a language that looks all of them up before any value.
+    /// Undefined names, in a language that looks all of them up before any value.
     Names,
-    /// Values that are not defined, in such a language.
+    /// Undefined values, in such a language.
     Values,
-    /// Document paths held against each other.
+    /// Document paths checked against each other.
     Paths,
     /// Operands of actions.
     Operands,
-    /// What each part says, in the order written.
+    /// The meaning of each part, in the order written.
     Meaning,
 }
 
-/// A language, as far as its operands go.
+/// The rules of a language for its operands.
 #[derive(Debug)]
 pub struct Language {
     /// Calls inside calls. The bound keeps the recursion shallow.
     pub call_depth_max: usize,
-    /// Is this word a keyword, so that it begins no operand? Given with whether `(` follows it.
+    /// True if this word is a keyword, so that it begins no operand. The flag is true if `(`
+    /// follows it.
     pub is_keyword: fn(Token<'_>, bool) -> bool,
     pub reserved: Stage,
     pub names: Stage,
@@ -56,10 +60,10 @@ pub(super) const LIST_APPEND: &str = "list_append";
 /// The functions of updates; conditions have [`functions`].
 pub(super) const UPDATE_FUNCTIONS: [&str; 2] = [IF_NOT_EXISTS, LIST_APPEND];
 
-/// The operands of a function, if they are as many as it has.
+/// Returns the operands of a function as an array of their required number.
 ///
 /// # Errors
-/// `OperandCount`.
+/// `OperandCount` if there are more or fewer.
 pub(super) fn exactly<T, const N: usize>(
     function: &str,
     operands: Vec<T>,
@@ -73,7 +77,7 @@ pub(super) fn exactly<T, const N: usize>(
         })
 }
 
-/// An operand as written. What its calls mean is for the language to say.
+/// An operand as written. The language gives its calls their meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand<'a> {
     Path(DocumentPath),
@@ -92,22 +96,22 @@ pub struct Call<'a> {
     pub operands: Vec<Operand<'a>>,
 }
 
-/// An expression under way.
+/// The parser of one expression.
 #[derive(Debug)]
 pub struct Parser<'a, 's, 'p> {
     pub tokens: Tokens<'a>,
     pub operators: usize,
     language: &'static Language,
     scope: &'s mut Scope<'p>,
-    /// With the number of the token that it belongs to.
+    /// The first fault of the earliest stage, with the number of its token.
     noted: Option<(Stage, usize, ExpressionFault)>,
 }
 
 impl<'a, 's, 'p> Parser<'a, 's, 'p> {
-    /// Begins with a text.
+    /// Begins the parse of a text.
     ///
     /// # Errors
-    /// It is too long, or empty.
+    /// `Empty`; `TooLong` over [`EXPRESSION_BYTES_MAX`] bytes.
     pub fn new(
         text: &'a str,
         language: &'static Language,
@@ -129,10 +133,10 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         }
     }
 
-    /// Ends the parse of a text whose syntax is right: what was made of it at this stage.
+    /// Ends the parse of a text with good syntax; `made` is its result at this stage.
     ///
     /// # Errors
-    /// Of the faults noted and that of `made`, the one that comes first.
+    /// The first of the noted faults and that of `made`.
     pub fn finish<T>(
         mut self,
         stage: Stage,
@@ -162,16 +166,29 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         }
     }
 
-    /// What was made of the tokens before this one; `None` where there is a fault, which is noted.
+    /// Returns the result of the tokens before this one; notes its fault and returns `None` if it
+    /// failed.
     pub fn noted<T>(&mut self, stage: Stage, made: Result<T, ExpressionFault>) -> Option<T> {
         made.map_err(|fault| self.note(stage, self.tokens.position(), fault))
             .ok()
     }
 
-    /// A document path. An index out of range, too many levels, reserved words and undefined names are noted.
+    /// Returns the result of a part of the text, or a placeholder for one with a noted fault:
+    /// [`Self::finish`] fails then, so that no placeholder leaves the parser.
+    pub fn or_placeholder<T>(&self, made: Option<T>, placeholder: T) -> T {
+        // A condition with a placeholder in it would hold for items that it must not hold for.
+        assert!(
+            made.is_some() || self.noted.is_some(),
+            "a part without result has a noted fault"
+        );
+        made.unwrap_or(placeholder)
+    }
+
+    /// Parses a document path. An index out of range, too many levels, reserved words and undefined
+    /// names are noted.
     ///
     /// # Errors
-    /// Syntax.
+    /// `Syntax`, as soon as it is found.
     pub fn path(&mut self) -> Result<DocumentPath, ExpressionFault> {
         let mut path = DocumentPath::top_level(self.name()?);
         loop {
@@ -183,7 +200,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
                 break;
             }
         }
-        // Counted at its end, as the error tells how many there are.
+        // Checked at the end, as the error has the number of levels.
         self.noted(Stage::Limits, check_levels(&path));
         Ok(path)
     }
@@ -203,35 +220,33 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
             _ => return Err(self.tokens.syntax_error()),
         };
         self.tokens.advance();
-        Ok(name.unwrap_or_default())
+        Ok(self.or_placeholder(name, String::new()))
     }
 
-    /// The rest of `[n]`, the bracket taken.
+    /// Parses the rest of `[n]` after the bracket.
     fn index(&mut self) -> Result<usize, ExpressionFault> {
-        // Written one way only: `[01]` is no index.
+        // An index has one spelling: `[01]` is none.
         if self.tokens.peek().text.len() > 1 && self.tokens.peek().text.starts_with('0') {
             return Err(self.tokens.syntax_error());
         }
         let digits = self.tokens.expect(TokenKind::Digits)?.text;
         self.tokens.expect(TokenKind::CloseBracket)?;
-        Ok(self
-            .noted(Stage::Limits, check_index(digits.parse().ok(), digits))
-            .unwrap_or_default())
+        let index = self.noted(Stage::Limits, check_index(digits.parse().ok(), digits));
+        Ok(self.or_placeholder(index, 0))
     }
 
-    /// A value by its placeholder. An undefined one is noted.
+    /// Parses a value by its placeholder. An undefined one is noted.
     ///
     /// # Errors
-    /// Syntax.
+    /// `Syntax`, as soon as it is found.
     pub fn value(&mut self) -> Result<AttributeValue, ExpressionFault> {
         let alias = self.tokens.expect(TokenKind::ValueRef)?.text;
         let value = self.scope.value(alias).cloned();
-        Ok(self
-            .noted(self.language.values, value)
-            .unwrap_or(AttributeValue::Null))
+        let value = self.noted(self.language.values, value);
+        Ok(self.or_placeholder(value, AttributeValue::Null))
     }
 
-    /// An operand in any number of parentheses, `depth` calls deep.
+    /// Parses an operand in any number of parentheses, `depth` calls deep.
     ///
     /// # Errors
     /// Syntax, redundant parentheses, calls nested too deeply.
@@ -242,7 +257,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         Ok(operand)
     }
 
-    /// A path, a value or a call.
+    /// Parses a path, a value or a call.
     ///
     /// # Errors
     /// As [`Self::operand`].
@@ -289,7 +304,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         })
     }
 
-    /// `( operand, … )`, at least one.
+    /// Parses `( operand, … )`, at least one.
     ///
     /// # Errors
     /// As [`Self::operand`].
@@ -303,7 +318,7 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
         Ok(list)
     }
 
-    /// Takes every `(`, and counts them.
+    /// Takes every `(`; returns their number.
     pub fn open(&mut self) -> usize {
         std::iter::from_fn(|| self.tokens.accept(TokenKind::Open).then_some(())).count()
     }
@@ -311,8 +326,8 @@ impl<'a, 's, 'p> Parser<'a, 's, 'p> {
     /// Takes the `)` of `open` that stand around one operand.
     ///
     /// # Errors
-    /// A second pair, before anything that follows; around an argument of a function only before what can follow one. A syntax
-    /// error where one is missing.
+    /// A second pair, before anything that follows; around an argument of a function only before a
+    /// token that can follow one. A syntax error if one is missing.
     pub fn close(&mut self, open: usize, is_argument: bool) -> Result<(), ExpressionFault> {
         for closed in 1..=open {
             self.tokens.expect(TokenKind::Close)?;

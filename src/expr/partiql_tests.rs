@@ -1,4 +1,4 @@
-//! Tables of statements: what they are read as, what is refused and how, and how they are planned.
+//! Tables of statements: their meaning, refusals with their texts, and plans.
 
 use super::plan::{KeyedRead, plan};
 use super::*;
@@ -12,7 +12,7 @@ fn number(text: &str) -> AttributeValue {
     AttributeValue::N(text.parse().unwrap_or(Number::ZERO))
 }
 
-/// The values of the `?` in order.
+/// Returns the values of the `?` in order.
 fn parameters(statement: &str) -> Vec<AttributeValue> {
     let all = ["a", "b", "c"].map(|text| AttributeValue::S(text.to_owned()));
     all.into_iter()
@@ -20,7 +20,8 @@ fn parameters(statement: &str) -> Vec<AttributeValue> {
         .collect()
 }
 
-/// The statement is refused with that text; `BAD: ` stands for what the service says of unreadable statements.
+/// Checks that the statement is refused with that text; `BAD: ` stands for the service's text of
+/// unreadable statements.
 fn refused(statement: &str, expected: &str) {
     let expected = expected
         .strip_prefix("BAD: ")
@@ -29,7 +30,7 @@ fn refused(statement: &str, expected: &str) {
     assert_eq!(found, Err(expected), "{statement}");
 }
 
-/// Two statements mean the same.
+/// Checks that two statements mean the same.
 fn same(one: &str, other: &str) {
     let read = |text: &str| {
         read(text, &parameters(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -614,10 +615,11 @@ fn schema() -> KeySchema {
     }
 }
 
-/// The partition key and the number of bounds of each read, in order of key, and whether a condition is left.
+/// The partition key and the number of bounds of each read, in order of key, with a flag that a
+/// condition is left.
 type Planned = (Vec<(String, usize)>, bool);
 
-/// How the clause is read, `None` for a scan; or the error.
+/// Returns the plan of the clause, `None` for a scan; or the error.
 fn planned(clause: &str) -> Result<Option<Planned>, String> {
     let Ok(Statement::Select(select)) = read(&format!("SELECT * FROM Tab WHERE {clause}"), &[])
     else {

@@ -1,5 +1,5 @@
-//! Document paths: their limits, and several of them as one tree, which finds overlap and conflict (docs/dynamodb.md 7.8) in one pass and
-//! drives projections and updates.
+//! Document paths: their limits, and several of them as one tree. The tree finds overlap and
+//! conflict (docs/dynamodb.md 7.8) in one pass and drives projections and updates.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use crate::model::error::expression::ExpressionFault;
 use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
 use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
 
-/// Largest list index a path may name: the service reads it as a 32-bit integer.
+/// The largest list index of a path: the service reads it as a 32-bit integer.
 pub(super) const LIST_INDEX_MAX: usize = 2_147_483_647;
 
 /// Checks the number of a path's levels.
 ///
 /// # Errors
-/// `PathTooDeep`.
+/// `PathTooDeep` for more than [`DOCUMENT_PATH_LEVELS_MAX`] levels.
 pub(super) fn check_levels(path: &DocumentPath) -> Result<(), ExpressionFault> {
     let levels = 1 + path.rest.len();
     if levels > DOCUMENT_PATH_LEVELS_MAX {
@@ -26,7 +26,7 @@ pub(super) fn check_levels(path: &DocumentPath) -> Result<(), ExpressionFault> {
 /// Checks a list index that is written as `digits`; `None` is larger than any number.
 ///
 /// # Errors
-/// `IndexRange`.
+/// `IndexRange` for an index over [`LIST_INDEX_MAX`].
 pub(super) fn check_index(index: Option<usize>, digits: &str) -> Result<usize, ExpressionFault> {
     index
         .filter(|index| *index <= LIST_INDEX_MAX)
@@ -46,7 +46,8 @@ pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
     check_levels(path)
 }
 
-/// Paths none of which is a prefix of another, and none of which takes for a map what another takes for a list.
+/// A tree of paths. None is a prefix of another, and no place is a map for one and a list for
+/// another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathTree {
     pub(super) heads: BTreeMap<String, PathNode>,
@@ -57,9 +58,9 @@ pub struct PathTree {
 pub(super) struct PathNode {
     /// Number of the path that came here first.
     pub first: usize,
-    /// That path ends here.
+    /// True if that path ends here.
     pub ends: bool,
-    /// At most one of `map` and `list` is filled once the tree is built.
+    /// Members of a map. Once the tree is built, one of `map` and `list` is empty.
     pub map: BTreeMap<String, PathNode>,
     pub list: BTreeMap<usize, PathNode>,
 }
@@ -74,7 +75,8 @@ impl PathNode {
         }
     }
 
-    /// The first path that takes this place for the other kind of container than `element` does.
+    /// Returns the first path that treats this place as the other kind of container than `element`
+    /// does.
     fn contradicts(&self, element: &PathElement) -> Option<usize> {
         match element {
             PathElement::Name(_) => self.list.values().map(|node| node.first).min(),
@@ -92,7 +94,8 @@ impl PathNode {
         }
     }
 
-    /// What the paths select of `value`; `None` when nothing. Selected list elements close up.
+    /// Returns the part of `value` that the paths select; `None` if there is none. Selected list
+    /// elements close up.
     fn select(&self, value: &AttributeValue) -> Option<AttributeValue> {
         if self.ends {
             return Some(value.clone());
@@ -127,12 +130,7 @@ impl PathTree {
     pub fn new(paths: &[DocumentPath]) -> Result<Self, ExpressionFault> {
         let mut tree = Self::default();
         let mut conflict = None;
-        let text = |number: usize| {
-            paths
-                .get(number)
-                .map(ToString::to_string)
-                .unwrap_or_default()
-        };
+        let text = |number: usize| paths[number].to_string();
         for (number, path) in paths.iter().enumerate() {
             let mut node = tree
                 .heads
@@ -145,7 +143,8 @@ impl PathTree {
                         two: text(number),
                     });
                 }
-                // Kept: an overlap anywhere is told first, also one of later paths.
+                // Kept, not returned: an overlap anywhere is reported first, also one of later
+                // paths.
                 conflict = conflict.or(node.contradicts(element).map(|earlier| (earlier, number)));
                 node = node.child(element, number);
             }
@@ -167,7 +166,7 @@ impl PathTree {
         }
     }
 
-    /// The tree of some top-level attributes.
+    /// Makes the tree of some top-level attributes.
     #[must_use]
     pub fn of_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         let heads = names.enumerate().map(|(number, name)| {
@@ -184,12 +183,12 @@ impl PathTree {
         }
     }
 
-    /// The top-level attributes that the paths begin with, by name.
+    /// Returns the top-level attributes that the paths begin with, by name.
     pub fn heads(&self) -> impl Iterator<Item = &str> {
         self.heads.keys().map(String::as_str)
     }
 
-    /// A new item of what the paths select; what an item lacks is left out.
+    /// Returns a new item of the selected parts; a part that the item lacks is left out.
     #[must_use]
     pub fn select(&self, item: &Item) -> Item {
         let selected = self

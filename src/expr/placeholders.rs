@@ -1,7 +1,8 @@
-//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: their own checks, lookup, and the check that all of them are used
-//! by some expression of the request (docs/dynamodb.md 7.9).
+//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: their own checks, lookup, and the
+//! check that each is used by some expression of the request (docs/dynamodb.md 7.9).
 //!
-//! An operation makes a [`Scope::checked`], parses its expressions with it in the order of docs/dynamodb.md 7.9, then calls [`Scope::finish`].
+//! An operation makes a [`Scope::checked`], parses its expressions with it in the order of
+//! docs/dynamodb.md 7.9, then calls [`Scope::finish`].
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use crate::model::limits::{
 };
 use crate::model::{AttributeValue, Error};
 
-/// The aliases were checked where the request was made.
+/// Checks names and values. Their aliases were checked where the request was decoded.
 ///
 /// # Errors
 /// [`ExpressionError`], names first.
@@ -31,7 +32,7 @@ fn check(
     )?;
     check_names(placeholders)?;
     check_values(placeholders)?;
-    // All of them together last: what is wrong with one is told before.
+    // The limit on all of them comes last: a fault of one is reported before.
     check_size(placeholders)?;
     Ok(())
 }
@@ -93,7 +94,7 @@ fn check_values(placeholders: &Placeholders) -> Result<(), ExpressionError> {
     }
 }
 
-/// The unused keys as `{#a, #b}`, if there are any.
+/// Returns the unused keys as `{#a, #b}`, if there are any.
 fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<&str>) -> Option<String> {
     let left: Vec<&str> = keys
         .map(String::as_str)
@@ -106,13 +107,14 @@ fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<&str>) -> 
     }
 }
 
-/// The placeholders of a request, while its expressions are read: those that are looked up count as used.
+/// The placeholders of a request while its expressions are parsed. A placeholder that is looked up
+/// counts as used.
 #[derive(Debug)]
 pub struct Scope<'p> {
     placeholders: &'p Placeholders,
     used_names: BTreeSet<&'p str>,
     used_values: BTreeSet<&'p str>,
-    /// Bytes of the values that the expression under way looked up: each lookup may become a copy.
+    /// Bytes of the values that the present expression looked up: each lookup may become a copy.
     value_bytes: usize,
 }
 
@@ -126,8 +128,9 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// With names and values checked, as before any expression is parsed. `any_expression`: the request has an expression at all.
-    /// `values_missing`: the parameters that could use values, when none of them is there.
+    /// Checks names and values, before any expression is parsed. `any_expression`: the request has
+    /// an expression at all. `values_missing`: the parameters that could use values, if none of
+    /// them is given.
     ///
     /// # Errors
     /// [`ExpressionError`], names first.
@@ -140,15 +143,15 @@ impl<'p> Scope<'p> {
         Ok(Self::new(placeholders))
     }
 
-    /// Another expression of the request begins.
+    /// Begins another expression of the request.
     pub(super) fn begin(&mut self) {
         self.value_bytes = 0;
     }
 
-    /// The name behind `#x`.
+    /// Returns the name behind `#x`.
     ///
     /// # Errors
-    /// Not defined.
+    /// `UndefinedName` if the request has no such name.
     pub fn name(&mut self, alias: &str) -> Result<&'p str, ExpressionFault> {
         let found = self
             .placeholders
@@ -161,10 +164,10 @@ impl<'p> Scope<'p> {
         Ok(name)
     }
 
-    /// The value behind `:x`.
+    /// Returns the value behind `:x`.
     ///
     /// # Errors
-    /// Not defined.
+    /// `UndefinedValue` if the request has no such value; `TooManyValueBytes` for one expression.
     pub fn value(&mut self, alias: &str) -> Result<&'p AttributeValue, ExpressionFault> {
         let found = self
             .placeholders
@@ -184,7 +187,7 @@ impl<'p> Scope<'p> {
     /// Checks that every placeholder was used.
     ///
     /// # Errors
-    /// Unused names, else unused values.
+    /// Unused names, else unused values, with a list of them.
     pub fn finish(&self) -> Result<(), Error> {
         let names = self
             .placeholders

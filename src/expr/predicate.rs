@@ -1,30 +1,31 @@
-//! What a condition asks of its operands: comparators, BETWEEN, IN and the functions that are conditions (docs/dynamodb.md 7.4).
+//! The tests of a condition: comparators, BETWEEN, IN and the functions that are conditions
+//! (docs/dynamodb.md 7.4).
 
 use super::order::Comparator;
 use crate::model::AttributeType;
 
-/// What a condition asks of its operands; the first of them is what it is about.
+/// A test of a condition's operands; the first operand is its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Predicate {
-    /// Of two operands.
+    /// Two operands.
     Compare(Comparator),
-    /// Of an operand and its bounds, both included.
+    /// An operand and its bounds, both included.
     Between,
-    /// Of an operand and at least one other, of which one is equal to it.
+    /// An operand and at least one other, one of which is equal to it.
     In,
-    /// Of a document path.
+    /// A document path.
     AttributeExists,
-    /// Of a document path.
+    /// A document path.
     AttributeNotExists,
-    /// Of an operand and the name of a type.
+    /// An operand and the name of a type.
     AttributeType,
-    /// Of an operand and a prefix.
+    /// An operand and a prefix.
     BeginsWith,
-    /// Of an operand and an element.
+    /// An operand and an element.
     Contains,
 }
 
-/// Those that are functions.
+/// The predicates that are functions.
 const FUNCTIONS: [Predicate; 5] = [
     Predicate::AttributeExists,
     Predicate::AttributeNotExists,
@@ -36,7 +37,7 @@ const FUNCTIONS: [Predicate; 5] = [
 /// The function of conditions that is an operand and no condition.
 pub(super) const SIZE: &str = "size";
 
-/// The names of the functions of conditions.
+/// Returns the names of the functions of conditions.
 pub fn functions() -> impl Iterator<Item = &'static str> {
     FUNCTIONS
         .into_iter()
@@ -45,7 +46,7 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
 }
 
 impl Predicate {
-    /// The comparator, keyword or name of the function.
+    /// Returns the comparator, keyword or name of the function.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -60,7 +61,7 @@ impl Predicate {
         }
     }
 
-    /// The condition as text, of the texts of its operands.
+    /// Returns the condition as text, made of the texts of its operands.
     #[must_use]
     pub fn text(self, operands: &[String]) -> String {
         match (self, operands) {
@@ -73,7 +74,7 @@ impl Predicate {
         }
     }
 
-    /// The condition that calls of the function of this name are. Names are case-sensitive.
+    /// Returns the predicate of a function by its name. Names are case-sensitive.
     #[must_use]
     pub fn of_function(name: &str) -> Option<Self> {
         FUNCTIONS
@@ -81,7 +82,7 @@ impl Predicate {
             .find(|function| function.word() == name)
     }
 
-    /// How many operands a function has.
+    /// Returns the number of operands of a function.
     pub(super) fn operand_count(self) -> usize {
         if matches!(self, Self::AttributeExists | Self::AttributeNotExists) {
             1
@@ -90,7 +91,21 @@ impl Predicate {
         }
     }
 
-    /// May the operand at this place be of the type?
+    /// True if the predicate can have this number of operands.
+    pub(super) fn has_count(self, count: usize) -> bool {
+        match self {
+            Self::Compare(_) => count == 2,
+            Self::Between => count == 3,
+            Self::In => count >= 2,
+            Self::AttributeExists
+            | Self::AttributeNotExists
+            | Self::AttributeType
+            | Self::BeginsWith
+            | Self::Contains => count == self.operand_count(),
+        }
+    }
+
+    /// True if the operand at this place may be of the type.
     pub(super) fn takes(self, place: usize, of: AttributeType) -> bool {
         match self {
             Self::Compare(Comparator::Equal | Comparator::NotEqual) | Self::In => true,

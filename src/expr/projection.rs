@@ -1,4 +1,4 @@
-//! ProjectionExpression: the document paths that are left of an item (docs/dynamodb.md 7.7).
+//! ProjectionExpression: the document paths that are kept of an item (docs/dynamodb.md 7.7).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub struct ProjectionPaths {
     tree: PathTree,
 }
 
-/// Parses a ProjectionExpression; placeholders it names count as used.
+/// Parses a ProjectionExpression; placeholders that it names count as used.
 ///
 /// # Errors
 /// `Invalid ProjectionExpression: …` ([`ExpressionError::Invalid`]).
@@ -40,21 +40,21 @@ fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<ProjectionPaths, Expressi
         paths.push(parser.path()?);
     }
     parser.tokens.expect(TokenKind::End)?;
-    // Names that are not defined are noted with the same stage.
+    // Undefined names are noted with the same stage.
     parser.finish(Stage::Meaning, ProjectionPaths::new(paths))
 }
 
 impl ProjectionPaths {
-    /// Checks the paths against each other.
+    /// Makes a projection; checks the paths against each other.
     ///
     /// # Errors
-    /// Overlap or conflict.
+    /// Overlap or conflict, with the two paths.
     pub fn new(paths: Vec<DocumentPath>) -> Result<Self, ExpressionFault> {
         let tree = PathTree::new(&paths)?;
         Ok(Self { paths, tree })
     }
 
-    /// A projection of paths that no expression was parsed for.
+    /// Makes a projection of paths that no expression was parsed for.
     ///
     /// # Errors
     /// `Invalid ProjectionExpression: …`, as for the same paths written out.
@@ -66,27 +66,27 @@ impl ProjectionPaths {
             .map_err(invalid)
     }
 
-    /// Whole top-level attributes; a name that comes twice counts once.
+    /// Makes a projection of whole top-level attributes; a name that comes twice counts once.
     #[must_use]
     pub fn of_attributes(paths: Vec<DocumentPath>) -> Self {
         let tree = PathTree::of_attributes(paths.iter().map(|path| path.head.as_str()));
         Self { paths, tree }
     }
 
-    /// The paths as written.
+    /// Returns the paths as written.
     #[must_use]
     pub fn paths(&self) -> &[DocumentPath] {
         &self.paths
     }
 
-    /// A new item of just these paths: maps keep the selected children, lists close up, what is not there is skipped. Keys are
-    /// not added.
+    /// Returns a new item of just these paths: maps keep the selected children, lists close up, a
+    /// missing path is skipped. Keys are not added.
     #[must_use]
     pub fn apply(&self, item: &Item) -> Item {
         self.tree.select(item)
     }
 
-    /// The attributes that the paths begin with.
+    /// Returns the attributes that the paths begin with.
     #[must_use]
     pub fn top_level_names(&self) -> BTreeSet<&str> {
         self.tree.heads().collect()
@@ -124,7 +124,7 @@ mod tests {
         );
     }
 
-    /// Every place of `value`, as path and whether something selected is there, found without a tree.
+    /// Selects from `value` at the path `here` without a tree, place by place.
     fn select_slowly(
         value: &AttributeValue,
         here: &DocumentPath,

@@ -1,4 +1,5 @@
-//! Query and Scan with names and values in place: what is asked of a table or index, page after page.
+//! Query and Scan with names and values in place: one request to a table or index, repeated page
+//! after page.
 
 use super::condition::Condition;
 use super::key_condition::KeyConditionShape;
@@ -6,7 +7,7 @@ use super::projection::ProjectionPaths;
 use crate::model::api::{Segment, Select};
 use crate::model::{IndexName, Item, TableName};
 
-/// What one page is read by. The next page is the same request with another start.
+/// The request of one page. The next page is the same request with another start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadRequest {
     pub table_name: TableName,
@@ -14,7 +15,7 @@ pub struct ReadRequest {
     pub range: ReadRange,
     pub filter: Option<ReadFilter>,
     pub projection: Option<ProjectionPaths>,
-    /// Beside a projection it says nothing.
+    /// The attributes to return; no effect with a projection.
     pub select: Option<Select>,
     /// Items to evaluate, at least 1.
     pub limit: Option<u32>,
@@ -23,7 +24,7 @@ pub struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// All of a table or index, whole items.
+    /// Makes a scan of a whole table or index, of whole items.
     #[must_use]
     pub const fn scan(table_name: TableName, index_name: Option<IndexName>) -> Self {
         Self {
@@ -40,28 +41,28 @@ impl ReadRequest {
     }
 }
 
-/// Which entries are evaluated, and in what order.
+/// The entries that are evaluated, and their order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadRange {
-    /// Those of a key condition, by sort key.
+    /// The entries of a key condition, by sort key.
     Query {
         condition: KeyConditionShape,
         forward: bool,
     },
-    /// All, in hash order, or those of one segment.
+    /// All entries in hash order, or those of one segment.
     Scan { segment: Option<Segment> },
 }
 
-/// Which of the evaluated items are returned.
+/// The condition on the evaluated items that are returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadFilter {
     pub condition: Condition,
-    /// The parameter that it came by, as error texts name it.
+    /// The parameter of the condition, as error texts name it.
     pub parameter: &'static str,
 }
 
 impl ReadFilter {
-    /// What a FilterExpression says.
+    /// Makes the filter of a FilterExpression.
     #[must_use]
     pub fn of_expression(condition: Condition) -> Self {
         Self {

@@ -6,7 +6,7 @@ use crate::model::PathElement;
 use crate::model::api::Placeholders;
 use crate::model::{AttributeValue, DocumentPath, Item};
 
-/// An item of plain JSON without its brackets.
+/// Parses an item of plain JSON without its brackets.
 fn item(text: &str) -> Item {
     plain_json::parse(format!("{{{text}}}").as_bytes())
         .unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -148,11 +148,12 @@ fn read_and_written_paths() {
     );
 }
 
-/// Updates applied one list element, one member at a time: removals of list elements leave a hole until the end.
+/// Updates applied one list element, one member at a time: removals of list elements leave a hole
+/// until the end.
 mod slowly {
     use super::*;
 
-    /// The value at a path, holes included.
+    /// Returns the value at a path, holes included.
     fn place<'v>(
         value: &'v mut AttributeValue,
         steps: &[PathElement],
@@ -166,7 +167,7 @@ mod slowly {
             })
     }
 
-    /// A binary that no generated value has.
+    /// Returns a binary that no generated value has.
     fn hole() -> AttributeValue {
         AttributeValue::B(b"hole".to_vec())
     }

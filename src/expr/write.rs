@@ -1,5 +1,5 @@
-//! Resolved expressions as text again, for a service that is asked in the words of the API. Names and values are behind placeholders, so
-//! that no name can be a reserved word.
+//! Resolved expressions as text again, for a service over the API. Names and values are behind
+//! placeholders, so that no name can be a reserved word.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use crate::model::{AttributeValue, DocumentPath, Error};
 /// Writes the expressions of one request; a name is one placeholder in all of them.
 #[derive(Debug, Default)]
 pub struct Writer {
-    /// Before the numbers of placeholders: `n`, `v`, or what cannot be one of another writer's.
+    /// A text before `n` or `v` and the number of each placeholder, to keep it apart from those of
+    /// another writer.
     mark: &'static str,
     /// Numbers by name.
     names: BTreeMap<String, usize>,
@@ -20,7 +21,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer whose placeholders may stand beside those of others: `mark` is in all of them.
+    /// Makes a writer for placeholders that stand beside those of others: `mark` is in all of them.
     #[must_use]
     pub fn marked(mark: &'static str) -> Self {
         Self {
@@ -29,7 +30,7 @@ impl Writer {
         }
     }
 
-    /// What the expressions refer to.
+    /// Returns the placeholders of the expressions.
     #[must_use]
     pub fn placeholders(self) -> Placeholders {
         let mark = self.mark;
@@ -61,7 +62,7 @@ impl Writer {
         path.written(|name| self.name(name))
     }
 
-    /// A ProjectionExpression.
+    /// Writes a ProjectionExpression.
     pub fn projection(&mut self, projection: &ProjectionPaths) -> String {
         projection
             .paths()
@@ -71,10 +72,10 @@ impl Writer {
             .join(", ")
     }
 
-    /// A KeyConditionExpression.
+    /// Writes a KeyConditionExpression.
     ///
     /// # Errors
-    /// `Unavailable` of an operator that no key is found by.
+    /// `Unavailable` for an operator that finds no key.
     pub fn key_condition(&mut self, shape: &KeyConditionShape) -> Result<String, Error> {
         let conditions = shape.conditions().map(|(name, range)| {
             range
@@ -85,10 +86,10 @@ impl Writer {
         self.joined(&all, " AND ", |_| false)
     }
 
-    /// A ConditionExpression or FilterExpression.
+    /// Writes a ConditionExpression or FilterExpression.
     ///
     /// # Errors
-    /// `Unavailable` of a comparison with a condition, which only PartiQL has.
+    /// `Unavailable` for a comparison with a condition, which only PartiQL has.
     pub fn condition(&mut self, condition: &Condition) -> Result<String, Error> {
         Ok(match condition {
             Condition::Test(predicate, operands) => {

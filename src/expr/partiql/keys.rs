@@ -6,25 +6,26 @@ use crate::expr::predicate::Predicate;
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, Item, KeySchema};
 
-/// A key, its types not yet checked, and what the clause says beside it.
+/// A key, its types not yet checked, and the rest of the clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     pub key: Item,
     pub rest: Option<Condition>,
 }
 
-/// What is done with another value for a key attribute that has one.
+/// The treatment of another value for a key attribute that has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Second {
     Refused,
-    /// It is a condition, which the item cannot meet.
+    /// A condition, which the item cannot meet.
     Condition,
 }
 
-/// Of UPDATE and DELETE: equality on every key attribute, joined by AND; the rest is the condition of the write.
+/// Returns the key of an UPDATE or DELETE: equality on every key attribute, joined by AND. The rest
+/// is the condition of the write.
 ///
 /// # Errors
-/// `NoKey` when a key attribute lacks its equality, `SeveralKeys` when it has two that differ.
+/// `NoKey` if a key attribute lacks its equality, `SeveralKeys` if it has two that differ.
 pub fn of_write(
     condition: Option<&Condition>,
     schema: &KeySchema,
@@ -37,10 +38,10 @@ pub fn of_write(
     }
 }
 
-/// Of EXISTS: the same with at least one more condition.
+/// Returns the key of an EXISTS, which needs at least one more condition.
 ///
 /// # Errors
-/// `ExistsKey` when the key is not whole, or nothing is asked beside it.
+/// `ExistsKey` if the key is not whole, or there is no other condition.
 pub fn of_exists(
     condition: Option<&Condition>,
     schema: &KeySchema,
@@ -52,10 +53,11 @@ pub fn of_exists(
     Ok(named)
 }
 
-/// Of a SELECT in a batch or transaction: the key and nothing else; an IN of one value is an equality.
+/// Returns the key of a SELECT in a batch or transaction, which has no other condition; an IN of
+/// one value is an equality.
 ///
 /// # Errors
-/// `ReadKey` when the key is not whole, or anything else is asked.
+/// `ReadKey` if the key is not whole, or there is another condition.
 pub fn of_read(
     condition: Option<&Condition>,
     schema: &KeySchema,
@@ -68,7 +70,7 @@ pub fn of_read(
     Ok(named.key)
 }
 
-/// The conditions that must all hold.
+/// Collects the conditions that must all hold.
 fn conjuncts<'c>(condition: &'c Condition, into: &mut Vec<&'c Condition>) {
     match condition {
         Condition::And(list) => list.iter().for_each(|part| conjuncts(part, into)),
@@ -100,7 +102,7 @@ fn gather(
             (None, _) => {
                 key.0.insert(name.to_owned(), value.clone());
             }
-            // Said twice, it says nothing new.
+            // A repeated equality adds nothing.
             (Some(first), _) if first == value => {}
             (Some(_), Second::Refused) => return Err(StatementError::SeveralKeys(name.to_owned())),
             (Some(_), Second::Condition) => rest.push(part.clone()),

@@ -1,7 +1,8 @@
-//! Tokens of PartiQL: names, quoted names, strings, numbers, `?` and signs. Comments (`-- …`, `/* … */`) count as blanks.
+//! Tokens of PartiQL: names, quoted names, strings, numbers, `?` and signs. Comments (`-- …`, `/* …
+//! */`) count as blanks.
 //!
-//! Text that is no token, a quotation or comment without its end, or a number beyond all reason makes the statement
-//! unreadable, and the service says no more of it than that.
+//! Text that is no token, a quotation or comment without its end, or a number with too large an
+//! exponent makes the statement unreadable; the service has no further text for it.
 
 use crate::expr::order::Comparator;
 use crate::model::error::StatementError;
@@ -62,7 +63,7 @@ pub enum TokenKind {
     Quoted(String),
     /// A string in single quotes.
     Text(String),
-    /// Without a sign, as written; it may begin with its point.
+    /// A number without a sign, as written; it may begin with its point.
     Number(String),
     /// `?`
     Parameter,
@@ -76,17 +77,17 @@ pub struct Token {
     pub place: Place,
 }
 
-/// What is left to read, and where it stands.
+/// The text still to read, and its place.
 struct Reader<'s> {
     rest: &'s str,
     line: u32,
     column: u32,
 }
 
-/// All tokens, the last one [`TokenKind::End`].
+/// Returns all tokens, the last one [`TokenKind::End`].
 ///
 /// # Errors
-/// `Syntax` with nothing to say.
+/// `Syntax` with an empty text if the statement is unreadable.
 pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
     let mut reader = Reader {
         rest: statement,
@@ -100,7 +101,7 @@ pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
         let before = reader.rest;
         let kind = reader.token()?;
         let taken = before.len() - reader.rest.len();
-        // A statement is shorter than 2^32 characters by far.
+        // A statement is far shorter than 2^32 characters.
         let length = u32::try_from(before[..taken].chars().count()).unwrap_or(u32::MAX);
         let is_end = kind == TokenKind::End;
         tokens.push(Token {
@@ -120,7 +121,7 @@ pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
 const UNREADABLE: StatementError = StatementError::Syntax("");
 
 impl Reader<'_> {
-    /// Goes on by bytes, which end at a character.
+    /// Takes bytes, which end at a character, and counts lines and columns.
     fn take(&mut self, bytes: usize) -> &str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -188,7 +189,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands in quotes; a doubled quote is one of them.
+    /// Takes a quotation and returns its content; a doubled quote is one quote.
     fn quotation(&mut self, quote: char) -> Result<String, StatementError> {
         let mut content = String::new();
         let mut characters = self.rest.char_indices().skip(1).peekable();
@@ -233,7 +234,7 @@ impl Reader<'_> {
     }
 }
 
-/// The exponent, and the digits after the point less the exponent, are 32-bit numbers.
+/// Checks that the exponent, and the digits after the point less the exponent, are 32-bit numbers.
 fn check_scale(exponent: &str, fraction: usize) -> Result<(), StatementError> {
     let exponent: i32 = exponent.parse().map_err(|_| UNREADABLE)?;
     let scale = i64::try_from(fraction).map_err(|_| UNREADABLE)? - i64::from(exponent);
@@ -248,8 +249,9 @@ fn is_word_part(character: char) -> bool {
     is_word_start(character) || character.is_ascii_digit()
 }
 
-/// Words that are no bare names: in double quotes they are. The statements' own words and those of SQL around them;
-/// the service reserves some more, which are taken as names here.
+/// Words that are no bare names; in double quotes they are names. They are the statements' own
+/// words and those of SQL around them; the service reserves some more, which are taken as names
+/// here.
 const KEYWORDS: &[&str] = &[
     "ALL",
     "AND",
@@ -318,7 +320,7 @@ const KEYWORDS: &[&str] = &[
     "WITH",
 ];
 
-/// True for a word that is no bare name. Capitals do not count.
+/// True for a word that is no bare name, in any case.
 #[must_use]
 pub fn is_keyword(word: &str) -> bool {
     KEYWORDS
@@ -330,7 +332,8 @@ pub fn is_keyword(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The tokens, each as written and its place, the end left out; `None` for what cannot be read.
+    /// Checks the tokens, each as written and its place, without the end; `None` for an unreadable
+    /// text.
     fn check(statement: &str, expected: Option<&[(&str, &str)]>) {
         let shown = |token: &Token| {
             let text = match &token.kind {

@@ -1,14 +1,15 @@
-//! PartiQL (docs/dynamodb.md 19), in stages: each is a type of its own, and only the last is carried out.
+//! PartiQL (docs/dynamodb.md 19), in stages: each is a type of its own, and only the last is
+//! carried out.
 //!
 //! ```text
 //! text ── lexer ── parse, parse_expression ──> parse::Statement       one tree for every expression; `?` by number
-//!                         │ values, resolve                           parameters in place, the static checks
-//!                         v
-//!              Statement                conditions and updates of the types that expressions make
-//!                         │ keys: the one item that a statement names       (against a key schema)
-//!                         │ plan: the ranges that a SELECT reads
-//!                         v
-//!              engine::statements
+//!             │ values, resolve               parameters in place, the static checks
+//!             v
+//!          Statement        conditions and updates of the types that expressions make
+//!             │ keys: the one item that a statement names       (against a key schema)
+//!             │ plan: the ranges that a SELECT reads
+//!             v
+//!          engine::statements
 //! ```
 
 pub mod keys;
@@ -32,7 +33,7 @@ use crate::model::arn;
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement, TableName};
 
-/// One value of a SELECT's result and the name it gets.
+/// One value of a SELECT's result and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     pub name: String,
@@ -42,19 +43,19 @@ pub struct Column {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     pub table: TableName,
-    /// As written; it may be no name that an index can have.
+    /// The name as written; an index may not be able to have it.
     pub index: Option<String>,
-    /// `None` is `*`. What is wrong with them is told after what is wrong with the table or index.
+    /// `None` is `*`. Their fault is reported after that of the table or index.
     pub columns: Result<Option<Vec<Column>>, StatementError>,
     pub condition: Option<Condition>,
     pub order: Vec<OrderTerm>,
 }
 
 impl Select {
-    /// The columns, `None` for `*`.
+    /// Returns the columns, `None` for `*`.
     ///
     /// # Errors
-    /// What is no document path; names that come twice.
+    /// A column that is no document path; names that come twice.
     pub fn columns(&self) -> Result<Option<&[Column]>, StatementError> {
         self.columns
             .as_ref()
@@ -63,7 +64,7 @@ impl Select {
     }
 }
 
-/// A statement that writes, or holds a condition against an item as part of a transaction.
+/// A statement that writes, or checks a condition against an item as part of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     pub table: TableName,
@@ -89,7 +90,7 @@ pub enum WriteEffect {
 }
 
 impl WriteEffect {
-    /// Has it a RETURNING clause?
+    /// True if it has a RETURNING clause.
     #[must_use]
     pub fn is_returning(&self) -> bool {
         match self {
@@ -109,14 +110,14 @@ pub enum Statement {
 /// Parses a statement and puts its parameters in place.
 ///
 /// # Errors
-/// `Statement`: the text, its number of parameters, or a value in it.
+/// `Statement`: a fault of the text, its number of parameters, or a value in it.
 pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Error> {
     let parsed = parse::parse(text)?;
     let values = Values::new(parameters, parsed.parameters)?;
     Ok(resolve(parsed.statement, values)?)
 }
 
-/// The table that a statement is about, if it can be read.
+/// Returns the table of a statement, if it can be parsed.
 #[must_use]
 pub fn table_of(text: &str) -> Option<TableName> {
     let source = match parse::parse(text).ok()?.statement {
@@ -137,7 +138,8 @@ fn resolve(statement: parse::Statement, values: Values<'_>) -> Result<Statement,
         }
         parse::Statement::Exists(select) => {
             let select = resolve_select(select, values)?;
-            // A SELECT tells of its columns when its table is known; here nobody does it later.
+            // A SELECT reports the fault of its columns when its table is known; EXISTS has no
+            // later stage.
             select.columns()?;
             if select.index.is_some() {
                 return Err(StatementError::OnIndex);
@@ -231,12 +233,12 @@ fn base_table(source: &Source) -> Result<TableName, StatementError> {
     }
 }
 
-/// By name or by ARN.
+/// Returns the table by its name or ARN.
 fn table(text: &str) -> Result<TableName, StatementError> {
     arn::table_named(text).map_err(|_| StatementError::TableName(text.to_owned()))
 }
 
-/// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.
+/// Returns the last named step with the list indexes after it: `k[0]` of `m.k[0]`.
 fn column_name(path: &DocumentPath) -> String {
     let last = path
         .rest

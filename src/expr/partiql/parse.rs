@@ -21,7 +21,7 @@ pub struct OrderTerm {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Select {
-    /// `None` is `*`. Whether each is a document path is told once the table is known.
+    /// `None` is `*`. They are checked for document paths once the table is known.
     pub columns: Option<Vec<Expression>>,
     pub source: Source,
     pub condition: Option<Expression>,
@@ -35,7 +35,7 @@ pub enum UpdateClause {
     Remove(DocumentPath),
 }
 
-/// What RETURNING asks for.
+/// The attributes that RETURNING asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Returning {
     AllOld,
@@ -45,7 +45,7 @@ pub enum Returning {
 }
 
 impl Returning {
-    /// As error texts show it.
+    /// Returns the words as error texts show them.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -78,11 +78,11 @@ pub enum Statement {
     },
 }
 
-/// A statement with what the parser counted.
+/// A statement with its number of parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub statement: Statement,
-    /// How many `?` it has.
+    /// The number of its `?`.
     pub parameters: usize,
 }
 
@@ -93,7 +93,7 @@ const TARGET: StatementError = StatementError::Syntax("Expected identifier for s
 /// Parses a statement.
 ///
 /// # Errors
-/// [`StatementError`].
+/// [`StatementError`] for a fault of the text.
 pub fn parse(text: &str) -> Result<Parsed, StatementError> {
     let mut parser = Parser::new(lexer::tokens(text)?);
     let statement = parser.statement()?;
@@ -137,7 +137,8 @@ impl Parser {
         Err(self.bare_expression())
     }
 
-    /// What is wrong with a statement without a verb: of a test of a type the service says more.
+    /// Returns the error of a statement without a verb; the service has a text of its own for the
+    /// test of a type.
     fn bare_expression(&mut self) -> StatementError {
         let is_test = |expression: &Expression| match &expression.node {
             ExpressionNode::Not(inner) => matches!(inner.node, ExpressionNode::Is { .. }),
@@ -178,7 +179,7 @@ impl Parser {
         let mut columns = Vec::new();
         loop {
             if self.accept_sign(Sign::Star) {
-                // Read on: what is wrong in the list comes before a `*` that is not alone.
+                // The loop goes on: a fault in the list is reported before a `*` that is not alone.
                 has_star = true;
             } else {
                 columns.push(self.sum()?);
@@ -265,7 +266,7 @@ impl Parser {
         if !self.accept_word("INTO") {
             return Err(StatementError::Syntax("Expected INTO after INSERT"));
         }
-        // INSERT knows no alias: a word here is left over, and told as such.
+        // INSERT has no alias: a word here is left over, and reported as such.
         let source = self.source_without_alias(TARGET)?;
         if source.index.is_some() {
             return Err(StatementError::InsertIndex);
@@ -299,7 +300,7 @@ impl Parser {
         })
     }
 
-    /// `FROM t WHERE … SET …`.
+    /// Parses `FROM t WHERE … SET …` after FROM.
     fn update_from(&mut self) -> Result<Statement, StatementError> {
         let source = self.source(TARGET)?;
         let condition = self.condition()?;
@@ -329,7 +330,7 @@ impl Parser {
                     }
                 }
             } else if self.accept_word("REMOVE") {
-                // One path for each REMOVE, otherwise than of SET.
+                // One path for each REMOVE, unlike SET.
                 changes.push(UpdateClause::Remove(self.path(PATH)?));
             } else if changes.is_empty() {
                 return Err(StatementError::Syntax("Expected SET or REMOVE"));

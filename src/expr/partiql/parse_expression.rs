@@ -1,7 +1,9 @@
-//! Expressions of PartiQL, one kind of tree whatever they are for, and their parser by precedence: OR, AND, NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
+//! Expressions of PartiQL, one kind of tree for every use, and their parser by precedence: OR, AND,
+//! NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
 //!
-//! Depth is bounded, chains of AND and OR are flat, so that neither parsing nor what walks the tree later runs out of stack. What goes
-//! on after a first operand is a function of its own, so that parentheses in parentheses cost little of it.
+//! Depth is bounded and chains of AND and OR are flat, so that neither the parser nor a later walk
+//! of the tree runs out of stack. The continuation after a first operand is a function of its own,
+//! so that nested parentheses need little of it.
 
 use super::lexer::{Sign, Token, TokenKind, is_keyword};
 use crate::expr::order::Comparator;
@@ -11,19 +13,19 @@ use crate::model::error::StatementError;
 use crate::model::error::statement::Place;
 use crate::model::{AttributeType, DocumentPath, PathElement};
 
-/// What IS asks.
+/// The test of IS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
     Missing,
     Type(AttributeType),
-    /// A type of SQL's that no attribute has, by the service's name.
+    /// A type of SQL that no attribute has, by the service's name.
     NoType(&'static str),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     pub node: ExpressionNode,
-    /// Of its first token; of the name for a call.
+    /// The place of its first token; of the name for a call.
     pub place: Place,
 }
 
@@ -31,7 +33,7 @@ pub struct Expression {
 pub enum ExpressionNode {
     Path(DocumentPath),
     Text(String),
-    /// Without a sign, as written.
+    /// A number without a sign, as written.
     Number(String),
     Boolean(bool),
     Null,
@@ -39,14 +41,14 @@ pub enum ExpressionNode {
     Parameter(usize),
     List(Vec<Expression>),
     Bag(Vec<Expression>),
-    /// Whether each key is a string is seen when values are made.
+    /// A tuple; its keys are checked for strings when values are made.
     Tuple(Vec<(Expression, Expression)>),
     /// The name in small letters.
     Call {
         name: String,
         arguments: Vec<Expression>,
     },
-    /// With an odd number of `-` before it.
+    /// A term with an odd number of `-` before it.
     Negative(Box<Expression>),
     Sum {
         left: Box<Expression>,
@@ -61,13 +63,13 @@ pub enum ExpressionNode {
         test: Test,
     },
     Not(Box<Expression>),
-    /// At least two.
+    /// Two or more expressions.
     And(Vec<Expression>),
-    /// At least two.
+    /// Two or more expressions.
     Or(Vec<Expression>),
 }
 
-/// Expressions within expressions; a literal may have 32 levels, a condition hardly needs ten.
+/// The deepest nesting of expressions; a literal may have 32 levels, a condition hardly needs ten.
 const DEPTH_MAX: usize = 160;
 
 const TERM: StatementError = StatementError::Syntax("Unexpected term");
@@ -76,8 +78,8 @@ const RIGHT_SIDE: StatementError =
 const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested too deeply");
 
 const VARYING: Test = Test::NoType("CHARACTER_VARYING");
-/// The words after IS. The service's parser knows all of these types; IS takes those of attributes, and tells of the others by the name
-/// given here.
+/// The words after IS. The service's parser knows all of these types. IS takes those of attributes,
+/// and reports the others by the name given here.
 const TESTS: &[(&[&str], Test)] = &[
     (&["MISSING"], Test::Missing),
     (&["NULL"], Test::Type(AttributeType::Null)),
@@ -107,7 +109,7 @@ const TESTS: &[(&[&str], Test)] = &[
     (&["ANY"], Test::NoType("ANY")),
 ];
 
-/// How tightly an expression binds: what an operator takes as its operands.
+/// The precedence of an expression, loosest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Or,
@@ -123,14 +125,19 @@ pub struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
-    /// `?` read so far.
+    /// The number of `?` read so far.
     pub parameters: usize,
 }
 
 impl Parser {
-    /// `tokens` end with [`TokenKind::End`].
+    /// Begins at the first of `tokens`, which end with [`TokenKind::End`].
     #[must_use]
     pub fn new(tokens: Vec<Token>) -> Self {
+        debug_assert!(
+            tokens
+                .last()
+                .is_some_and(|token| token.kind == TokenKind::End)
+        );
         Self {
             tokens,
             at: 0,
@@ -143,7 +150,7 @@ impl Parser {
         self.tokens.get(self.at + ahead).or(self.tokens.last())
     }
 
-    /// The token to be read.
+    /// Returns the kind of the token to read.
     #[must_use]
     pub fn kind(&self) -> &TokenKind {
         self.token(0).map_or(&TokenKind::End, |token| &token.kind)
@@ -160,7 +167,7 @@ impl Parser {
         }
     }
 
-    /// Is the token so far ahead this sign?
+    /// True if the token `ahead` places on is this sign.
     #[must_use]
     pub fn is_sign(&self, ahead: usize, sign: Sign) -> bool {
         self.token(ahead)
@@ -175,8 +182,10 @@ impl Parser {
         found
     }
 
+    /// Takes a sign.
+    ///
     /// # Errors
-    /// `fault` when another token stands here.
+    /// `fault` if another token stands here.
     pub fn expect_sign(&mut self, sign: Sign, fault: StatementError) -> Result<(), StatementError> {
         if self.accept_sign(sign) {
             Ok(())
@@ -185,7 +194,7 @@ impl Parser {
         }
     }
 
-    /// Is the token to be read this keyword?
+    /// True if the token to read is this keyword.
     #[must_use]
     pub fn is_word(&self, word: &str) -> bool {
         matches!(self.kind(), TokenKind::Word(text) if text.eq_ignore_ascii_case(word))
@@ -199,7 +208,7 @@ impl Parser {
         found
     }
 
-    /// Is there nothing more of the statement?
+    /// True if the statement has no more tokens.
     #[must_use]
     pub fn is_at_end(&self) -> bool {
         matches!(
@@ -208,18 +217,18 @@ impl Parser {
         )
     }
 
-    /// A condition or any other expression.
+    /// Parses a condition or any other expression.
     ///
     /// # Errors
-    /// [`StatementError`].
+    /// [`StatementError`] for a fault of the text.
     pub fn expression(&mut self) -> Result<Expression, StatementError> {
         self.level(Level::Or)
     }
 
-    /// An expression without comparisons: what SET assigns, what SELECT lists.
+    /// Parses an expression without comparisons: a value of SET, a column of SELECT.
     ///
     /// # Errors
-    /// [`StatementError`].
+    /// [`StatementError`] for a fault of the text.
     pub fn sum(&mut self) -> Result<Expression, StatementError> {
         self.level(Level::Sum)
     }
@@ -234,7 +243,7 @@ impl Parser {
         }
     }
 
-    /// Reads what stands inside something else.
+    /// Parses the inside of another expression, one level deeper.
     fn inside<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, StatementError>,
@@ -244,7 +253,7 @@ impl Parser {
             return Err(TOO_DEEP);
         }
         let found = read(self)?;
-        // Not set back after an error: that ends the parse.
+        // Not reset after an error, which ends the parse.
         self.depth -= 1;
         Ok(found)
     }
@@ -257,7 +266,7 @@ impl Parser {
     ) -> Result<Expression, StatementError> {
         let first = self.level(operands)?;
         if self.is_word(word) {
-            self.chain_after(first, (word, operands), node)
+            self.chain_after(first, word, operands, node)
         } else {
             Ok(first)
         }
@@ -266,7 +275,8 @@ impl Parser {
     fn chain_after(
         &mut self,
         first: Expression,
-        (word, operands): (&str, Level),
+        word: &str,
+        operands: Level,
         node: fn(Vec<Expression>) -> ExpressionNode,
     ) -> Result<Expression, StatementError> {
         let place = first.place;
@@ -280,7 +290,7 @@ impl Parser {
         })
     }
 
-    /// What stands right of an operator.
+    /// Parses the right operand of an operator.
     fn right_side(&mut self, level: Level) -> Result<Expression, StatementError> {
         if self.is_at_end() {
             Err(RIGHT_SIDE)
@@ -377,7 +387,7 @@ impl Parser {
         Err(TOO_DEEP)
     }
 
-    /// Is the token so far ahead one of these keywords?
+    /// True if the token `ahead` places on is one of these keywords.
     #[must_use]
     pub fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
         match self.token(ahead).map(|token| &token.kind) {
@@ -394,7 +404,7 @@ impl Parser {
         }
     }
 
-    /// In parentheses or brackets.
+    /// Parses the list of IN, in parentheses or brackets.
     fn in_list(&mut self) -> Result<Vec<Expression>, StatementError> {
         let end = match self.kind() {
             TokenKind::Sign(Sign::Open) => Sign::Close,
@@ -417,7 +427,7 @@ impl Parser {
         }
     }
 
-    /// What is left of a list, its opening sign taken.
+    /// Parses the rest of a list after its opening sign.
     fn list(&mut self, end: Sign, level: Level) -> Result<Vec<Expression>, StatementError> {
         let mut list = Vec::new();
         if self.accept_sign(end) {
@@ -497,7 +507,7 @@ impl Parser {
         }
     }
 
-    /// Takes signs; is the number after them negative?
+    /// Takes signs; true if the number after them is negative.
     fn signs(&mut self) -> bool {
         let mut is_negative = false;
         loop {
@@ -562,7 +572,7 @@ impl Parser {
         node
     }
 
-    /// A keyword that is a value, a call, or a document path.
+    /// Parses a keyword that is a value, a call, or a document path.
     fn word(&mut self, word: &str, place: Place) -> Result<Expression, StatementError> {
         let constant = match word.to_ascii_uppercase().as_str() {
             "TRUE" => Some(ExpressionNode::Boolean(true)),
@@ -585,7 +595,7 @@ impl Parser {
         if self.is_sign(1, Sign::Open) {
             self.advance();
             self.advance();
-            // COUNT(*) is read, to be refused as a column that is no path.
+            // COUNT(*) is parsed, to be refused as a column that is no path.
             let arguments = if word.eq_ignore_ascii_case("COUNT") && self.accept_sign(Sign::Star) {
                 self.expect_sign(Sign::Close, StatementError::Syntax("Expected ')'"))?;
                 Vec::new()
@@ -606,14 +616,15 @@ impl Parser {
         })
     }
 
-    /// What is left of a tuple, its brace taken.
+    /// Parses the rest of a tuple after its brace.
     fn tuple(&mut self) -> Result<Vec<(Expression, Expression)>, StatementError> {
         let mut members = Vec::new();
         if self.accept_sign(Sign::CloseBrace) {
             return Ok(members);
         }
         loop {
-            // Any expression: a key that is no string is told with the way to it, when values are made.
+            // Any expression: a key that is no string is reported with its path, when values are
+            // made.
             let key = self.level(Level::Sum)?;
             self.expect_sign(
                 Sign::Colon,
@@ -627,10 +638,10 @@ impl Parser {
         }
     }
 
-    /// A name that is no keyword, bare or in double quotes.
+    /// Parses a name that is no keyword, bare or in double quotes.
     ///
     /// # Errors
-    /// `fault` when something else stands here.
+    /// `fault` if something else stands here.
     pub fn name(&mut self, fault: StatementError) -> Result<String, StatementError> {
         let name = match self.kind() {
             TokenKind::Word(word) if !is_keyword(word) => word.clone(),
@@ -641,10 +652,10 @@ impl Parser {
         Ok(name)
     }
 
-    /// A document path.
+    /// Parses a document path.
     ///
     /// # Errors
-    /// `fault` when none begins here; a step that is none, an index out of range, more than 32 levels.
+    /// `fault` if none begins here; a bad step, an index out of range, more than 32 levels.
     pub fn path(&mut self, fault: StatementError) -> Result<DocumentPath, StatementError> {
         let head = self.name(fault)?;
         let mut rest = Vec::new();
@@ -664,7 +675,7 @@ impl Parser {
         Ok(path)
     }
 
-    /// The rest of `[n]` or `['name']`.
+    /// Parses the rest of `[n]` or `['name']`.
     fn bracket(&mut self) -> Result<PathElement, StatementError> {
         const FAULT: StatementError = StatementError::Syntax("Expected a list index in brackets");
         // `[-0]` is an index; any other negative one is out of range, not a fault of syntax.

@@ -1,8 +1,10 @@
-//! How a SELECT reads: the parts of collections that its WHERE clause names, or everything (docs/dynamodb.md 19.3).
+//! The plan of a SELECT: it reads the parts of collections that its WHERE clause names, or
+//! everything (docs/dynamodb.md 19.3).
 //!
-//! A condition is taken apart into *branches*: each gives values to partition key attributes and bounds to the first sort key
-//! attribute. AND intersects, OR and IN add branches. When every branch has the whole partition key, each becomes one read of a
-//! range; otherwise the source is scanned. Conditions that the ranges say exactly need not be evaluated again.
+//! A condition is taken apart into *branches*: each gives values to partition key attributes and
+//! bounds to the first sort key attribute. AND intersects, OR and IN add branches. If every branch
+//! has the whole partition key, each becomes one read of a range; otherwise the source is scanned.
+//! Conditions that the ranges express exactly need not be evaluated again.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +20,10 @@ use crate::model::error::{KeyError, StatementError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeValue, DocumentPath, Error, KeyAttribute};
 
-/// Reads that one statement may become (developer guide: 50 values of IN on a partition key).
+/// The most reads of one statement (developer guide: 50 values of IN on a partition key).
 const READS_MAX: usize = 50;
 
-/// Branches under way; a bound on the work, as OR under AND multiplies them.
+/// The most branches at a time: a bound on the work, as OR under AND multiplies them.
 const BRANCHES_MAX: usize = 4096;
 
 /// One read: part of one collection.
@@ -31,18 +33,18 @@ pub struct KeyedRead {
     pub partition: Vec<AttributeValue>,
     pub digest: Digest,
     pub interval: Interval,
-    /// What else the conditions of each of its branches look at.
+    /// The further attributes in the conditions of each of its branches.
     pub names: Vec<BTreeSet<String>>,
-    /// A branch of it has a negated condition on the sort key.
+    /// True if a branch of it has a negated condition on the sort key.
     is_negated: bool,
 }
 
 /// A SELECT by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedPlan {
-    /// In hash order, then by sort key; no two overlap.
+    /// Reads in hash order, then by sort key; no two overlap.
     pub reads: Vec<KeyedRead>,
-    /// What the ranges do not say.
+    /// The conditions that the ranges do not express.
     pub rest: Option<Condition>,
 }
 
@@ -57,7 +59,8 @@ struct Branch {
 /// Plans the read of a source with this key schema; `None` is a scan.
 ///
 /// # Errors
-/// `Statement` for too many reads, overlapping ones, key values of another type; `Key` for values that no key has.
+/// `Statement` for too many reads, overlapping ones, key values of another type; `Key` for values
+/// that no key has.
 pub fn plan(
     condition: Option<&Condition>,
     schema: KeySchemaView<'_>,
@@ -66,7 +69,8 @@ pub fn plan(
         return Ok(None);
     };
     let planner = Planner { schema };
-    // A scan's conditions may compare a key with a value of any type; only reads by key refuse them.
+    // Conditions of a scan may compare a key with a value of any type; only reads by key refuse
+    // them.
     if !planner.names_partition(condition) {
         return Ok(None);
     }
@@ -96,7 +100,8 @@ pub fn plan(
     }))
 }
 
-/// Reads in order of key, those that overlap made one: what each branch wants of it the condition says.
+/// Merges reads that overlap; `reads` are in key order. The condition selects the part of each
+/// branch.
 fn united(reads: Vec<KeyedRead>) -> Vec<KeyedRead> {
     let mut united: Vec<KeyedRead> = Vec::with_capacity(reads.len());
     for read in reads {
@@ -109,7 +114,7 @@ fn united(reads: Vec<KeyedRead>) -> Vec<KeyedRead> {
 }
 
 impl KeyedRead {
-    /// Reaches as far as another read that begins within it.
+    /// Extends the read to the end of another one that begins within it.
     fn absorb(&mut self, other: Self) {
         let upper = match (self.interval.upper.take(), other.interval.upper) {
             (Some(one), Some(other)) => Some(one.max(other)),
@@ -143,7 +148,7 @@ fn overlap(one: &KeyedRead, next: &KeyedRead) -> bool {
             .is_none_or(|upper| next.interval.lower < *upper)
 }
 
-/// What a condition says of one key attribute.
+/// A condition on one key attribute.
 enum KeyTest<'c> {
     Partition {
         place: usize,
@@ -157,7 +162,7 @@ struct Planner<'s> {
 }
 
 impl Planner<'_> {
-    /// Is any partition key attribute compared for equality?
+    /// True if any partition key attribute is compared for equality.
     fn names_partition(&self, condition: &Condition) -> bool {
         match condition {
             Condition::And(list) | Condition::Or(list) => {
@@ -177,7 +182,7 @@ impl Planner<'_> {
         self.schema.partition.iter().position(is_it)
     }
 
-    /// What a condition says of a key attribute, if that is all that it says.
+    /// Returns the test of a key attribute that is equivalent to the condition, if there is one.
     fn key_test<'c>(&self, condition: &'c Condition) -> Result<Option<KeyTest<'c>>, Error> {
         let Some((name, predicate, values)) = condition.bound() else {
             return Ok(None);
@@ -193,7 +198,7 @@ impl Planner<'_> {
             .map(|one| KeyTest::Sort(vec![one])))
     }
 
-    /// Is this the first sort key attribute, and are the values of its type?
+    /// True if this is the first sort key attribute, and the values are of its type.
     fn is_sort(&self, name: &str, values: &[&AttributeValue]) -> bool {
         let Some(attribute) = self
             .schema
@@ -208,7 +213,7 @@ impl Planner<'_> {
             .all(|value| value.attribute_type() == attribute.attribute_type.as_attribute_type())
     }
 
-    /// An attribute that is one of some values.
+    /// Returns the test that an attribute is one of some values.
     fn values<'c>(
         &self,
         name: &str,
@@ -243,15 +248,19 @@ impl Planner<'_> {
             check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge)
         })?;
         let equal = Predicate::Compare(Comparator::Equal);
-        Ok(Some(KeyTest::Sort(
-            values
-                .iter()
-                .filter_map(|value| Interval::of(equal, &[value]))
-                .collect(),
-        )))
+        let intervals: Vec<Interval> = values
+            .iter()
+            .filter_map(|value| Interval::of(equal, &[value]))
+            .collect();
+        debug_assert_eq!(
+            intervals.len(),
+            values.len(),
+            "a value without its interval would not be read"
+        );
+        Ok(Some(KeyTest::Sort(intervals)))
     }
 
-    /// Does the condition say what the sort key is not? Such branches may overlap others.
+    /// True if the condition excludes values of the sort key. Such branches may overlap others.
     fn is_negated_sort(&self, condition: &Condition) -> bool {
         let is_negated = match condition {
             Condition::Not(_) => true,
@@ -267,7 +276,7 @@ impl Planner<'_> {
             .eq([sort.name.as_str()])
     }
 
-    /// Has the condition a part that key ranges can be made of?
+    /// True if key ranges can be made of a part of the condition.
     fn is_about_keys(&self, condition: &Condition) -> Result<bool, Error> {
         match condition {
             Condition::And(list) | Condition::Or(list) => list
@@ -277,7 +286,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The branches; `None` when one asks for two values of the same partition key attribute, which only a scan answers.
+    /// Returns the branches; `None` if one has two values of the same partition key attribute,
+    /// which only a scan answers.
     fn branches(&self, condition: &Condition) -> Result<Option<Vec<Branch>>, Error> {
         let whole = || Branch {
             partition: vec![None; self.schema.partition.len()],
@@ -299,7 +309,8 @@ impl Planner<'_> {
                 }
                 Ok(Some(branches))
             }
-            // An OR that says nothing of keys is a condition like any other: as branches it would ask for the same ranges twice.
+            // An OR without key conditions is a condition like any other: its branches would read
+            // the same ranges twice.
             Condition::Or(list) if self.is_about_keys(condition)? => {
                 let mut branches = Vec::new();
                 for part in list {
@@ -342,7 +353,8 @@ impl Planner<'_> {
         }
     }
 
-    /// What is left to evaluate when the ranges are read: conditions that say more than they do.
+    /// Returns the condition to evaluate on the items of the ranges: the parts that the ranges do
+    /// not express.
     fn rest(&self, condition: &Condition) -> Option<Condition> {
         match condition {
             Condition::And(list) => join(
@@ -358,7 +370,8 @@ impl Planner<'_> {
     }
 }
 
-/// Each of the ones with each of the others, those that meet nowhere left out; one of them always stays.
+/// Combines each of the ones with each of the others. Combinations with no common range are left
+/// out; one of them always stays.
 fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Error> {
     if ones.len().saturating_mul(others.len()) > BRANCHES_MAX {
         return Err(StatementError::TooManyReads.into());

@@ -1,4 +1,5 @@
-//! WHERE as a [`Condition`], SET and REMOVE as an [`Update`], with the checks of the API's own expressions.
+//! The conversion of WHERE to a [`Condition`], of SET and REMOVE to an [`Update`], with the checks of
+//! the API's own expressions.
 
 use super::parse::UpdateClause;
 use super::parse_expression::{Expression, ExpressionNode, Test};
@@ -11,13 +12,14 @@ use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, is_set
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
+use crate::model::error::statement::Place;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 
-/// A document path whose names attributes can have.
+/// Checks that the names of a document path can be those of attributes.
 ///
 /// # Errors
-/// Names that no attribute has.
+/// A name that no attribute can have.
 pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError> {
     let names = path.rest.iter().filter_map(|step| match step {
         PathElement::Name(name) => Some(name),
@@ -29,10 +31,10 @@ pub fn document_path(path: &DocumentPath) -> Result<DocumentPath, StatementError
     Ok(path.clone())
 }
 
-/// The condition that an expression is.
+/// Converts an expression to a condition.
 ///
 /// # Errors
-/// What has no truth value; operands that no operator or function takes.
+/// An expression without truth value; operands that no operator or function takes.
 pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
     let list = |list: &[Expression]| {
         list.iter()
@@ -109,7 +111,8 @@ fn has_truth_value(expression: &Expression) -> bool {
     }
 }
 
-/// A condition compared with TRUE or FALSE is itself or its opposite, so that keys are found in it.
+/// Converts a condition compared with TRUE or FALSE to itself or its opposite, so that keys are
+/// found in it.
 fn truth(
     tested: &Expression,
     comparator: Comparator,
@@ -184,7 +187,7 @@ fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, 
     }
 }
 
-/// The update that the clauses are.
+/// Converts the clauses to an update.
 ///
 /// # Errors
 /// Paths that overlap; functions and operators with operands that they do not take.
@@ -212,10 +215,10 @@ fn effect(
 ) -> Result<Effect, StatementError> {
     match &value.node {
         ExpressionNode::Call { name, arguments } if name == "set_add" => {
-            set_operand("SET_ADD", (target, value), arguments, values).map(Effect::Add)
+            set_operand("SET_ADD", target, value.place, arguments, values).map(Effect::Add)
         }
         ExpressionNode::Call { name, arguments } if name == "set_delete" => {
-            set_operand("SET_DELETE", (target, value), arguments, values).map(Effect::Delete)
+            set_operand("SET_DELETE", target, value.place, arguments, values).map(Effect::Delete)
         }
         ExpressionNode::Test(Predicate::Compare(_), _) => Err(StatementError::Unsupported {
             what: "a comparison in SET",
@@ -237,24 +240,19 @@ fn effect(
     }
 }
 
-/// The second operand of SET_ADD and SET_DELETE, the first of which is what they change.
+/// Returns the second operand of SET_ADD or SET_DELETE; the first is their target.
 fn set_operand(
     function: &'static str,
-    (target, call): (&DocumentPath, &Expression),
+    target: &DocumentPath,
+    place: Place,
     arguments: &[Expression],
     values: Values<'_>,
 ) -> Result<AttributeValue, StatementError> {
     let [first, second] = arguments else {
-        return Err(StatementError::SetArguments {
-            function,
-            place: call.place,
-        });
+        return Err(StatementError::SetArguments { function, place });
     };
     if !matches!(&first.node, ExpressionNode::Path(path) if path == target) {
-        return Err(StatementError::SetTarget {
-            function,
-            place: call.place,
-        });
+        return Err(StatementError::SetTarget { function, place });
     }
     // The service points at the first of the two.
     let refused = StatementError::SetOperand {

@@ -1,4 +1,4 @@
-//! Literals of PartiQL as values. Where in a literal something is wrong is told by the way into it: `root.a[1]`.
+//! Literals of PartiQL as values. An error has the path into the literal to its place: `root.a[1]`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,8 +16,7 @@ pub struct Values<'p> {
     parameters: &'p [AttributeValue],
 }
 
-/// The way into a literal.
-/// A chain on the stack, made a text only where something is wrong.
+/// A path into a literal: a chain on the stack, made a text only for an error.
 struct Way<'w> {
     above: Option<&'w Way<'w>>,
     step: LiteralStep<'w>,
@@ -57,8 +56,10 @@ impl Way<'_> {
 }
 
 impl<'p> Values<'p> {
+    /// Takes the parameters of a statement with `count` of `?`.
+    ///
     /// # Errors
-    /// `ParameterCount` unless there are as many as the statement has `?`.
+    /// `ParameterCount` if there are more or fewer parameters.
     pub fn new(parameters: &'p [AttributeValue], count: usize) -> Result<Self, StatementError> {
         if parameters.len() == count {
             Ok(Self { parameters })
@@ -67,15 +68,15 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// The value of a literal or a `?`.
+    /// Returns the value of a literal or a `?`.
     ///
     /// # Errors
-    /// What is no literal; numbers, sets and nesting that no item can have.
+    /// An expression that is no literal; numbers, sets and nesting that no item can have.
     pub fn value(&self, expression: &Expression) -> Result<AttributeValue, StatementError> {
         self.value_at(expression, &ROOT)
     }
 
-    /// The item that INSERT writes: a tuple.
+    /// Returns the item that INSERT writes: a tuple.
     ///
     /// # Errors
     /// As [`Self::value`].
@@ -86,7 +87,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Is this something that [`Self::value`] may turn into a value, rather than a path or a call?
+    /// True if [`Self::value`] may turn this into a value; false for a path or a call.
     #[must_use]
     pub fn is_literal(expression: &Expression) -> bool {
         matches!(
@@ -142,7 +143,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// The attributes of an item are each a root of their own, the members of a map are not.
+    /// Returns the members of a tuple. Each attribute of an item is a root of its own, a member of
+    /// a map is not.
     fn members(
         &self,
         members: &[(Expression, Expression)],
@@ -185,7 +187,7 @@ fn number(text: &str, way: &Way<'_>) -> Result<Number, StatementError> {
     })
 }
 
-/// A set: all strings or all numbers.
+/// Returns a set: all strings or all numbers.
 fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, StatementError> {
     if elements.is_empty() {
         return Err(StatementError::EmptyBag);
@@ -201,7 +203,7 @@ fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, Stateme
         .map(|text| number(text, way))
         .collect::<Result<Vec<_>, _>>()?;
     AttributeValue::number_set(numbers).map_err(|error| match error {
-        // As they were spelled: as numbers they are the same.
+        // In their spellings: as numbers they are the same.
         ValueError::DuplicateNumbers => StatementError::NumberDuplicates {
             members: spelled.join(", "),
             path: way.text(),
@@ -236,7 +238,7 @@ fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
     }
 }
 
-/// What an expression is, as error texts show it.
+/// Returns the kind of an expression as error texts show it.
 fn type_name(expression: &Expression) -> String {
     let name = match &expression.node {
         ExpressionNode::Parameter(_) => "Parameter",

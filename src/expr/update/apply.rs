@@ -1,9 +1,9 @@
-//! An update applied to an item (docs/dynamodb.md 7.11).
+//! The application of an update to an item (docs/dynamodb.md 7.11).
 //!
-//! Difficulty: every action reads the item as it was, and indexes of lists mean the positions of that item, while removed elements
-//! close up and elements set beyond the end follow each other. So the new values are made first, from the old item alone, then
-//! the tree of the paths is gone through, and each list of it changes in one step: elements in place, then removals,
-//! then what is appended, in the order of the indexes.
+//! | difficulty | solved by |
+//! |---|---|
+//! | every action reads the item as it was | the new values are made first, from the old item alone |
+//! | indexes of lists are positions in the old item, while removed elements close up and elements set beyond the end follow each other | then one walk of the tree of the paths changes each list in one step: elements in place, then removals, then appended elements in the order of their indexes |
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ enum Written {
 }
 
 impl Update {
-    /// The item after the update. `old` is the item, or its key attributes alone where there is none, and then `exists` is false.
+    /// Returns the item after the update. `old` is the item; if there is none, it is the key
+    /// attributes alone, and `exists` is false.
     ///
     /// # Errors
     /// [`UpdateError`], and [`ValueError`] for a number out of range.
@@ -34,17 +35,21 @@ impl Update {
         let mut room = Room(ITEM_BYTES_MAX);
         for action in &self.actions {
             let change = self.change(action, old, &mut room)?;
-            // There may be nothing to remove from, so that its path cannot be wrong.
+            // Without an item there is nothing to remove, so that its path cannot be wrong.
             changes
                 .0
                 .push(Some(change).filter(|change| exists || matches!(change, Written::Put(_))));
         }
         let mut new = old.clone();
         changes.change_map(&mut new.0, &self.touched.heads)?;
+        debug_assert!(
+            changes.0.iter().all(Option::is_none),
+            "every change is carried out once"
+        );
         Ok(new)
     }
 
-    /// What an action does to the old item.
+    /// Returns the change that an action makes to the old item.
     fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Written, Error> {
         let current = || action.path.resolve_in(old);
         Ok(match &action.effect {
@@ -60,7 +65,7 @@ impl Update {
                     Some(current) => add(current, operand)?.ok_or_else(|| self.mismatch())?,
                 })
             }
-            // The parent of a set that is not there must be there all the same.
+            // The parent of a missing set must exist all the same.
             Effect::Delete(operand) => {
                 let rest = current()
                     .map(|current| difference(current, operand).ok_or_else(|| self.mismatch()))
@@ -78,7 +83,8 @@ impl Update {
     }
 }
 
-/// What the new item may still hold. The values of an update are all in it, so that what they weigh is known before they are copied.
+/// The bytes that the new item may still hold. All values of an update are in it, so that their
+/// size is known before they are copied.
 struct Room(usize);
 
 impl Room {
@@ -104,7 +110,7 @@ fn set_value(value: &SetValue, old: &Item, room: &mut Room) -> Result<AttributeV
     Ok(AttributeValue::N(result.map_err(ValueError::from)?))
 }
 
-/// What the value of a term weighs at least; copies nothing.
+/// Returns the least size of a term's value; copies nothing.
 fn term_size(term: &Term, old: &Item) -> Result<usize, UpdateError> {
     match term {
         Term::Path(path) => path
@@ -122,7 +128,8 @@ fn term_size(term: &Term, old: &Item) -> Result<usize, UpdateError> {
     }
 }
 
-/// Numbers are small and copied; other values are borrowed until it is known that there is room for them.
+/// Returns the value of a term. Numbers are small and copied; other values are borrowed until it is
+/// known that they fit.
 fn term_value<'v>(term: &'v Term, old: &'v Item) -> Result<Cow<'v, AttributeValue>, UpdateError> {
     match term {
         Term::Path(path) => path
@@ -146,7 +153,8 @@ fn term_value<'v>(term: &'v Term, old: &'v Item) -> Result<Cow<'v, AttributeValu
     }
 }
 
-/// The sum of numbers, the union of sets of one type, a list with another after it; `None` for other types.
+/// Returns the sum of numbers, the union of sets of one type, or a list with another after it;
+/// `None` for other types.
 fn add(
     current: &AttributeValue,
     operand: &AttributeValue,
@@ -171,7 +179,8 @@ fn add(
     }))
 }
 
-/// What is left of a set; the inner `None` when nothing is, the outer one when it is no set of the operand's type.
+/// Returns a set without members of another. The inner `None` is an empty set; the outer one is no
+/// set of the operand's type.
 fn difference(
     current: &AttributeValue,
     operand: &AttributeValue,
@@ -190,7 +199,7 @@ fn difference(
     }
 }
 
-/// Both are sorted and distinct, and so is the union.
+/// Returns the union of two sorted, distinct sets; it is sorted and distinct too.
 fn union<T: Ord + Clone>(one: &[T], other: &[T]) -> Vec<T> {
     let mut all = [one, other].concat();
     all.sort_unstable();
@@ -207,11 +216,11 @@ fn without<T: Ord + Clone>(set: &[T], members: &[T]) -> Option<Vec<T>> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// The changes of an update's actions, each by the action's number; `None` where nothing happens.
+/// The changes of an update's actions, each by the action's number; `None` if it changes nothing.
 struct Changes(Vec<Option<Written>>);
 
 impl Changes {
-    /// True if something happens at a place or below it.
+    /// True if there is a change at a place or below it.
     fn reach(&self, node: &PathNode) -> bool {
         match node.ends {
             true => matches!(self.0.get(node.first), Some(Some(_))),
@@ -223,7 +232,7 @@ impl Changes {
         }
     }
 
-    /// What happens at this very place.
+    /// Takes the change at this very place.
     fn take(&mut self, node: &PathNode) -> Option<Written> {
         self.0
             .get_mut(node.first)
@@ -231,7 +240,7 @@ impl Changes {
             .and_then(Option::take)
     }
 
-    /// Changes what is inside a value, which must be a container of this kind.
+    /// Changes the content of a value, which must be a container of this kind.
     fn change_inside(
         &mut self,
         node: &PathNode,

@@ -1,5 +1,6 @@
-//! UpdateExpression (docs/dynamodb.md 7.8, 7.9, 7.10): [`Update`] with names and values in place and everything checked that needs no item,
-//! and its parser. [`Update::apply`] carries it out (docs/dynamodb.md 7.11).
+//! UpdateExpression (docs/dynamodb.md 7.8, 7.9, 7.10): its parser, and [`Update`] with names and
+//! values in place and everything checked that needs no item. [`Update::apply`] carries it out
+//! (docs/dynamodb.md 7.11).
 
 mod apply;
 
@@ -30,7 +31,7 @@ pub enum SetValue {
     Minus(Term, Term),
 }
 
-/// What happens at one document path.
+/// The effect of an action at its document path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Set(SetValue),
@@ -48,14 +49,15 @@ pub struct Action {
     pub effect: Effect,
 }
 
-/// Which parameter the actions come from: the texts of some errors differ.
+/// The parameter of the actions: the texts of some errors differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     Expression,
     AttributeUpdates,
 }
 
-/// An update that can be applied: no path is a prefix of another, and no container is taken for both a map and a list.
+/// An update that can be applied: no path is a prefix of another, and no container is both a map
+/// and a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {
     actions: Vec<Action>,
@@ -64,10 +66,10 @@ pub struct Update {
 }
 
 impl Update {
-    /// Checks the paths against each other.
+    /// Makes an update; checks the paths against each other.
     ///
     /// # Errors
-    /// Overlap or conflict.
+    /// Overlap or conflict, with the two paths.
     pub fn new(actions: Vec<Action>, origin: Origin) -> Result<Self, ExpressionFault> {
         let paths: Vec<DocumentPath> = actions.iter().map(|action| action.path.clone()).collect();
         Ok(Self {
@@ -77,7 +79,7 @@ impl Update {
         })
     }
 
-    /// An update of distinct top-level attributes, in the words of AttributeUpdates.
+    /// Makes an update of distinct top-level attributes; its errors are those of AttributeUpdates.
     #[must_use]
     pub fn of_attributes(actions: Vec<Action>) -> Self {
         let touched =
@@ -94,12 +96,12 @@ impl Update {
         &self.actions
     }
 
-    /// The paths that are updated, in the order written.
+    /// Returns the paths that are updated, in the order written.
     pub fn targets(&self) -> impl Iterator<Item = &DocumentPath> {
         self.actions.iter().map(|action| &action.path)
     }
 
-    /// Every document path: those updated and those read.
+    /// Returns every document path: those updated and those read.
     #[must_use]
     pub fn paths(&self) -> Vec<&DocumentPath> {
         let mut paths = Vec::new();
@@ -117,21 +119,22 @@ impl Update {
         paths
     }
 
-    /// Does the update leave no item where there was none? It does when it only removes.
+    /// True if the update only removes: it makes no item where there was none.
     #[must_use]
     pub fn only_removes(&self) -> bool {
         let removes = |action: &Action| matches!(action.effect, Effect::Remove | Effect::Delete(_));
         !self.actions.is_empty() && self.actions.iter().all(removes)
     }
 
-    /// The first key attribute that an action updates.
+    /// Returns the first key attribute that an action updates.
     #[must_use]
     pub fn key_attribute<'k>(&self, key: &'k KeySchema) -> Option<&'k str> {
         let mut attributes = key.attributes().map(|attribute| attribute.name.as_str());
         attributes.find(|name| self.targets().any(|path| path.head == *name))
     }
 
-    /// The part of an item at the paths that are updated: what UPDATED_OLD and UPDATED_NEW return.
+    /// Returns the part of an item at the updated paths: the attributes of UPDATED_OLD and
+    /// UPDATED_NEW.
     #[must_use]
     pub fn touched(&self, item: &Item) -> Item {
         self.touched.select(item)
@@ -139,7 +142,7 @@ impl Update {
 }
 
 impl Term {
-    /// `list_append(…)` of two terms.
+    /// Makes `list_append(…)` of two terms.
     ///
     /// # Errors
     /// A term that is `list_append` itself, or a literal that is no list.
@@ -152,7 +155,7 @@ impl Term {
         Ok(Self::ListAppend(first, second))
     }
 
-    /// `list_append` stands alone.
+    /// Refuses `list_append`, which stands alone.
     fn check_no_list(&self) -> Result<(), ExpressionFault> {
         match self {
             Self::ListAppend(..) => Err(ExpressionFault::FunctionMisused(LIST_APPEND.to_owned())),
@@ -160,10 +163,10 @@ impl Term {
         }
     }
 
-    /// A literal operand must be of the type.
+    /// Checks that a literal operand is of the type.
     ///
     /// # Errors
-    /// `OperandType` when it is of another; paths and calls are seen when there is an item.
+    /// `OperandType` if it is of another; paths and calls are checked with an item.
     pub(super) fn check_literal(
         &self,
         function: &str,
@@ -209,15 +212,16 @@ const LANGUAGE: Language = Language {
 /// The keywords that begin sections.
 const SECTIONS: [&str; 4] = ["SET", "REMOVE", "ADD", "DELETE"];
 
-/// The section that a keyword begins.
+/// Returns the section that a keyword begins.
 fn section(token: Token<'_>) -> Option<&'static str> {
     SECTIONS.into_iter().find(|word| token.is_keyword(word))
 }
 
-/// Parses an UpdateExpression; placeholders it names count as used.
+/// Parses an UpdateExpression; placeholders that it names count as used.
 ///
 /// # Errors
-/// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of docs/dynamodb.md 7.9.
+/// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of
+/// docs/dynamodb.md 7.9.
 pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionError> {
     let update = parsed(text, scope).map_err(|fault| match fault {
         ExpressionFault::TooLong(_) => ExpressionFault::UpdateTooLong,
@@ -250,7 +254,7 @@ fn parsed(text: &str, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> 
     parser.finish(Stage::Paths, Update::new(actions, Origin::Expression))
 }
 
-/// An action of a section.
+/// Parses an action of a section.
 fn action(
     parser: &mut Parser<'_, '_, '_>,
     section_word: &'static str,
@@ -266,20 +270,22 @@ fn action(
                 .tokens
                 .expect(TokenKind::Comparator(Comparator::Equal))?;
             let value = set_value(parser)?;
-            parser
-                .noted(Stage::Meaning, value)
-                .map_or(Effect::Remove, Effect::Set)
+            let set = parser.noted(Stage::Meaning, value).map(Effect::Set);
+            parser.or_placeholder(set, Effect::Remove)
         }
         "REMOVE" => Effect::Remove,
         "ADD" => Effect::Add(operand(parser, section_word, |of| {
             of == AttributeType::N || is_set(of)
         })?),
-        _ => Effect::Delete(operand(parser, section_word, is_set)?),
+        _ => {
+            debug_assert_eq!(section_word, "DELETE");
+            Effect::Delete(operand(parser, section_word, is_set)?)
+        }
     };
     Ok(Action { path, effect })
 }
 
-/// What ADD or DELETE is given. A type that it does not take is noted.
+/// Parses the operand of ADD or DELETE. A type that it does not take is noted.
 fn operand(
     parser: &mut Parser<'_, '_, '_>,
     operator: &'static str,
@@ -305,7 +311,7 @@ pub(super) fn is_set(attribute_type: AttributeType) -> bool {
     )
 }
 
-/// A type as errors of ADD and DELETE name it.
+/// Returns a type as errors of ADD and DELETE name it.
 fn long_name(attribute_type: AttributeType) -> &'static str {
     match attribute_type {
         AttributeType::S => "STRING",
@@ -321,18 +327,18 @@ fn long_name(attribute_type: AttributeType) -> &'static str {
     }
 }
 
-/// The right-hand side of SET, or what is wrong with its operands. A `(` may open the whole or its first term: which, is known when it
-/// closes.
+/// Parses the right-hand side of SET; the inner result is the fault of its operands. A `(` may open
+/// the whole or its first term; the closing one decides.
 ///
 /// # Errors
-/// Syntax.
+/// `Syntax`, as soon as it is found.
 fn set_value(
     parser: &mut Parser<'_, '_, '_>,
 ) -> Result<Result<SetValue, ExpressionFault>, ExpressionFault> {
     let mut open = parser.open();
     let left = parser.bare_operand(0)?;
     let around_all = open;
-    // Those that close here stand around the first term, the others around the whole.
+    // Parentheses that close here stand around the first term, the others around the whole.
     while open > 0 && parser.tokens.accept(TokenKind::Close) {
         open -= 1;
         let may_end = open == 0
@@ -365,7 +371,7 @@ fn set_value(
 /// A value of two terms.
 type OfTwo = fn(Term, Term) -> SetValue;
 
-/// A sum or a difference of two operands.
+/// Makes a sum or a difference of two operands.
 fn sum(
     sign: &str,
     make: OfTwo,

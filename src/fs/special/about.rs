@@ -1,6 +1,6 @@
-//! What `.ddb/` tells of the store and the mount, and what a table's files tell of its consumption: `stats.json`, `config.json`,
-//! `capacity.json`, `metrics.ndjson`, counted by every process on the data directory since the counting of the table began. `.ddb/ctl`
-//! takes commands to the mount: one write is one command.
+//! Statistics of the store, the mount and the tables: `stats.json`, `config.json`, `capacity.json`,
+//! `metrics.ndjson`. Consumption is counted by every process on the data directory since the
+//! counting of the table began. `.ddb/ctl` takes commands to the mount: one write is one command.
 
 use crate::codec::{calendar, metrics::capacity::render_all};
 use crate::database::layout::Layout;
@@ -11,16 +11,21 @@ use crate::fs::{
 };
 use crate::model::layout::{Metrics, TableMetrics};
 
-/// `.ddb/stats.json`
+/// Returns the text of `.ddb/stats.json`.
 pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let store = mount.db.store_info();
     let tables = mount.db.table_names()?;
     let (mut items, mut bytes) = (0, 0);
     for table in &tables {
-        // One that went meanwhile counts nothing.
-        let stats = mount.db.stats(&base(table)).unwrap_or_default();
-        items += stats.entries;
-        bytes += stats.bytes;
+        match mount.db.stats(&base(table)) {
+            Ok(stats) => {
+                items += stats.entries;
+                bytes += stats.bytes;
+            }
+            // It was deleted meanwhile.
+            Err(Error::ResourceNotFound) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     let now_ms = now_ms();
     let checkpoint_age = store
@@ -43,7 +48,8 @@ pub fn stats(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(pretty(&out))
 }
 
-/// `.ddb/config.json`: the options that the view decides about, the limits of the mount, and what its program told of itself.
+/// Returns the text of `.ddb/config.json`: the options of the view, the limits of the mount, and
+/// the program's own settings.
 pub fn config(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let options = &mount.options;
     let mut out = json!({
@@ -69,11 +75,11 @@ pub fn config(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(pretty(&out))
 }
 
-/// `.ddb/capacity.json`
+/// Returns the text of `.ddb/capacity.json`.
 pub fn capacity(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let layout = mount.layout()?;
     let spent = layout.spent();
-    // What a service was asked for is counted here as a whole.
+    // Requests to a service are counted as a whole, not by table.
     let metrics = if spent.is_some() {
         Metrics::default()
     } else {
@@ -86,7 +92,7 @@ pub fn capacity(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     )))
 }
 
-/// `<Table>/capacity.json` and `<Table>/metrics.ndjson`.
+/// Returns the text of `<Table>/capacity.json` or `<Table>/metrics.ndjson`.
 pub fn metrics(
     mount: &Mount,
     at: &Special,
@@ -98,7 +104,7 @@ pub fn metrics(
     Ok(render(&metrics, table, layout))
 }
 
-/// What it says when it is read.
+/// The text of `.ddb/ctl`.
 pub const CONTROL_USAGE: &str = "\
 flush      perform at once what waits: items renamed away by an editor are deleted, and their texts parked, after 2 seconds
 release    end every read that waits (stream/follow, .ddb/accesslog) as at the end of a file, and what waits for a service elsewhere
@@ -106,7 +112,7 @@ release    end every read that waits (stream/follow, .ddb/accesslog) as at the e
 clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
 
-/// Does what one write says.
+/// Carries out the command of one write.
 pub fn control(host: &Host, _at: &Special, data: &[u8]) -> Result<(), FsError> {
     match data.trim_ascii() {
         b"" => {}

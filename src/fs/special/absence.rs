@@ -1,5 +1,6 @@
-//! `gsi/<ix>/violations.ndjson` and `missing.ndjson`: the items that have no entry in an index, one a line, and why. What a plan tells of a
-//! new index: how many items enter it, what that costs once and each month, and what it adds to each write.
+//! `gsi/<ix>/violations.ndjson` and `missing.ndjson`: the items without an entry in an index, one a
+//! line, with the reason. Also the forecast of a new index for a plan: how many items enter it, its
+//! cost once and each month, and the cost it adds to each write.
 
 use std::ops::ControlFlow;
 
@@ -11,11 +12,11 @@ use crate::model::{
     schema::ON_DEMAND_WARM,
 };
 
-/// Lines of a file, and bytes: it is made in memory. The last line says when there are more.
+/// The most lines of a file. It is made in memory; the last line says if there are more.
 const LINES_MAX: usize = 100_000;
 const TEXT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// The text of either, its items given by `each`.
+/// Returns the text of either file; `each` visits its items.
 pub fn absences(
     at: &Special,
     each: impl FnOnce(&Source, &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>,
@@ -35,7 +36,7 @@ pub fn absences(
     Ok(out.into_bytes())
 }
 
-/// The path is relative to the table, as in query results.
+/// Returns the line of one item. Its path is relative to the table, as in query results.
 pub fn line(absence: Absence) -> Value {
     let path = item_path(&absence.key);
     match absence.reason {
@@ -51,7 +52,8 @@ pub fn line(absence: Absence) -> Value {
     }
 }
 
-/// Figures for the whole table; of a very large one by the part of it that was looked at.
+/// Returns the figures of a new index for the whole table; those of a very large table are
+/// estimated from the part that was read.
 pub fn forecast(forecast: &IndexForecast, prices: &PriceTable) -> Value {
     let IndexForecast {
         index,
@@ -61,7 +63,7 @@ pub fn forecast(forecast: &IndexForecast, prices: &PriceTable) -> Value {
         violations,
         ..
     } = forecast;
-    // Counts of what was looked at, for the whole table.
+    // Scales a count of the part that was read to the whole table.
     let whole = |count: u64| {
         if looked_at == items {
             count
@@ -104,7 +106,7 @@ fn scaled(count: u64, to: u64, from: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Write units a second that the backfill gets, and why.
+/// Returns the write units a second of the backfill, and the reason for that rate.
 fn pace(forecast: &IndexForecast) -> (u64, &'static str) {
     let maximum = forecast.index.settings.on_demand.max_write_request_units;
     match (
@@ -155,7 +157,7 @@ fn in_words(forecast: &IndexForecast, a_write: f64) -> Vec<String> {
     words
 }
 
-/// To a thousandth.
+/// Returns the average, rounded to a thousandth.
 fn per(sum: f64, of: u64) -> f64 {
     if of == 0 {
         0.0
@@ -164,7 +166,7 @@ fn per(sum: f64, of: u64) -> f64 {
     }
 }
 
-/// To a hundredth of a cent.
+/// Rounds to a hundredth of a cent.
 fn cents(money: f64) -> f64 {
     (money * 1e4).round() / 1e4
 }

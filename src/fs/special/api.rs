@@ -1,10 +1,11 @@
-//! `.ddb/api/<Operation>` and `.ddb/transact`: a request of the API written, its answer read on the same handle.
+//! `.ddb/api/<Operation>` and `.ddb/transact`: a request of the API is written, and its response
+//! read on the same handle.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | nobody says when a request is whole | [`Brackets`] sees the bracket that ends it; the write with it runs the request, and fails with its errno |
-//! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the answer begins where the request ended; who goes back to offset 0 finds it there |
-//! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
+//! | no call says that a request is whole | [`Brackets`] finds the bracket that ends it; the write that has it runs the request, and fails with its errno |
+//! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the response begins where the request ended; a reader that seeks to offset 0 finds it there |
+//! | a shell that has only `>` | `.ddb/last/response.json` has the response too, also that of a failed request |
 //! | a request takes long, or much memory | it runs on a thread for such work, which waits for memory first |
 
 use crate::codec::{
@@ -29,9 +30,9 @@ use crate::protocol::{
 };
 use crate::store::budget::PATIENCE;
 
-/// A request: as much as HTTP takes.
+/// The longest request, bytes: the same as over HTTP.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// What DescribeEndpoints tells: there is no address.
+/// The host of DescribeEndpoints: the mount has no address.
 const HOST: &str = "localhost";
 
 /// `.ddb/api/`
@@ -41,7 +42,7 @@ pub struct Directory;
 #[derive(Debug, Clone, Copy)]
 pub enum RequestFile {
     Operation(&'static str),
-    /// TransactGetItems when its first action is a Get, else TransactWriteItems.
+    /// TransactGetItems if its first action is a Get, else TransactWriteItems.
     Transact,
 }
 
@@ -106,7 +107,7 @@ impl Room for RequestFile {
     }
 }
 
-/// The operation that may need most memory of those that a request with this text may be of.
+/// Returns the operation with the largest memory need among those that this text may request.
 fn largest(file: RequestFile, text: &[u8]) -> &'static str {
     match file {
         RequestFile::Operation(name) => name,
@@ -115,7 +116,7 @@ fn largest(file: RequestFile, text: &[u8]) -> &'static str {
     }
 }
 
-/// The operation that a request is of.
+/// Returns the operation of a request.
 fn operation(file: RequestFile, request: Json<'_>) -> &'static str {
     let first = || request.get("TransactItems")?.as_list()?.next()?.as_object();
     match file {
@@ -133,24 +134,24 @@ struct OpenApi {
     state: Mutex<Exchange>,
 }
 
-/// The request of one descriptor as far as it was written, and the answer to the one before.
+/// The unfinished request of one descriptor, and the response to the one before.
 #[derive(Debug, Default)]
 struct Exchange {
     /// The beginning of a request.
     request: Vec<u8>,
     brackets: Brackets,
     is_running: bool,
-    /// It was too long. What follows is its rest, not a new one.
+    /// True if the request was too long. Further text is its rest, not a new request.
     is_refused: bool,
     answer: Arc<Vec<u8>>,
     /// File offset behind the last byte written.
     written: u64,
-    /// File offset of the answer's first byte, known from the first read.
+    /// File offset of the response's first byte, known from the first read.
     answer_start: Option<u64>,
 }
 
 impl Exchange {
-    /// Takes the next bytes; the request when they complete it.
+    /// Takes the next bytes; returns the request if they complete it.
     fn take(&mut self, offset: u64, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
         if self.is_running {
             return Err(FsError::Busy("a request of this descriptor is running"));
@@ -215,7 +216,7 @@ impl Exchange {
 }
 
 impl OpenApi {
-    /// Runs a whole request: its answer, or what it failed with.
+    /// Runs a whole request and keeps its response; fails as the request does.
     fn run(&self, host: &Host, text: &[u8]) -> Result<(), FsError> {
         let needed = bytes_needed(protocol::find(largest(self.file, text)), text, false);
         let Ok(mut memory) = host.mount.requests.wait_blocking(needed, PATIENCE) else {
@@ -230,13 +231,14 @@ impl OpenApi {
                 Err(FsError::Json(error)),
             ),
         };
-        // What was read was about as much as is answered: a large permit is given back when the heap is trimmed.
+        // The request read about as much as it returns: a large permit is given back when the heap
+        // is trimmed.
         memory.shrink(bytes_of(text.len(), false) + READ_FACTOR * answer.capacity());
         self.answer(host, answer);
         ended
     }
 
-    /// Keeps the answer to what is running, which ends.
+    /// Keeps the response to the running request, and ends it.
     fn answer(&self, host: &Host, mut answer: Vec<u8>) {
         answer.push(b'\n');
         answer.shrink_to_fit();
@@ -250,16 +252,17 @@ impl OpenApi {
     }
 
     /// Takes the next bytes of a request, and runs it when it is whole.
-    fn write(self: Arc<Self>, host: &Host, (offset, data): (u64, &[u8]), reply: Reply<()>) {
+    fn write(self: Arc<Self>, host: &Host, offset: u64, data: &[u8], reply: Reply<()>) {
         let taken = {
             let mut state = self.state.lock();
             if state.is_refused {
                 drop(state);
-                // Told already.
+                // The failure was reported already.
                 return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
             }
             let taken = state.take(offset, data);
-            // Under the lock that the request was taken with: a second write must not begin another.
+            // Set under the lock that the request was taken with: a second write must not begin
+            // another.
             state.is_running |= matches!(taken, Ok(Some(_)));
             taken
         };
@@ -286,7 +289,7 @@ fn call(host: &Host, operation: &str, request: Document) -> (Vec<u8>, Result<(),
     }
 }
 
-/// The answer to a request that failed, and its errno.
+/// Returns the response to a failed request, and its errno.
 fn failed(failure: Failure, operation: Option<&Operation>) -> (Vec<u8>, Result<(), FsError>) {
     let told = failure.error_body(operation);
     let body = told.json();
@@ -315,7 +318,7 @@ impl OpenSpecial for OpenApi {
 
     fn call(self: Arc<Self>, host: &Host, call: Call, reply: Reply<()>) {
         match call {
-            Call::Write { offset, data } => self.write(host, (offset, &data), reply),
+            Call::Write { offset, data } => self.write(host, offset, &data, reply),
             // A child that inherited the descriptor closes its copy before the request is whole.
             Call::Flush
                 if !self.state.lock().request.is_empty()

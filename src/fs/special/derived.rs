@@ -1,5 +1,5 @@
-//! Files that are a text made from the database or the mount, and perhaps take commands: one row each, which is all that has to be
-//! said to have another one. The function of a row is in the file of its feature.
+//! Files that are a text made from the database or the mount, and perhaps take commands. One row
+//! declares a file; the function of a row is in the source file of its feature.
 
 use super::{about, absence, heat, schema, scratch, table_files};
 use crate::codec::metrics::{capacity, points, prometheus};
@@ -18,7 +18,7 @@ use crate::fs::{
 use crate::inspect::shapes;
 use crate::model::layout::Window::{Day, Hour, Minute};
 
-/// In the directory of a table or a draft; listed when the mount shows all.
+/// Files in the directory of a table or a draft; listed if the mount shows all.
 pub static OF_TABLE: [Derived; 12] = [
     Derived::text("describe.json", table_files::describe),
     Derived::text("schema.plan", schema::plan_text)
@@ -61,7 +61,7 @@ pub static OF_TABLE: [Derived; 12] = [
     Derived::text("heat.day.svg", |mount, at| heat::picture(mount, at, Day)).of_now(),
 ];
 
-/// In the directory of an index; listed when the mount shows all.
+/// Files in the directory of an index; listed if the mount shows all.
 pub static OF_INDEX: [Derived; 2] = [
     Derived::text("violations.ndjson", |mount, at| {
         absence::absences(at, |source, visit| mount.db.absences(source, true, visit))
@@ -73,7 +73,7 @@ pub static OF_INDEX: [Derived; 2] = [
     .reading(Effort::Table),
 ];
 
-/// In `partitions/`, never listed.
+/// Files in `partitions/`, never listed.
 pub static OF_PARTITIONS: [Derived; 8] = [
     Derived::text("heat.tsv", |mount, at| heat::heat(mount, at, Minute)).of_now(),
     Derived::text("heat.hour.tsv", |mount, at| heat::heat(mount, at, Hour)).of_now(),
@@ -85,7 +85,7 @@ pub static OF_PARTITIONS: [Derived; 8] = [
     Derived::text("big.tsv", heat::big).of_now(),
 ];
 
-/// Below `.ddb/`, by their paths; listed.
+/// Files below `.ddb/`, by their paths; listed.
 pub static OF_SERVICE: [Derived; 13] = [
     Derived::text(".ddb/capacity.json", about::capacity),
     Derived::text(".ddb/config.json", about::config),
@@ -127,16 +127,16 @@ pub static OF_SERVICE: [Derived; 13] = [
     }),
 ];
 
-/// Makes the text of a file.
+/// A function that makes the text of a file.
 type MakeText = fn(&Mount, &Special) -> Result<Vec<u8>, FsError>;
-/// Does what one write says.
+/// A function that carries out the command of one write.
 type Run = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
 type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle, FsError>;
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
 pub struct Derived {
-    /// In its directory.
+    /// The name in its directory, or the path of a file below `.ddb/`.
     pub name: &'static str,
     text: MakeText,
     written: Written,
@@ -144,34 +144,34 @@ pub struct Derived {
     modified: Modified,
 }
 
-/// What writing it does.
+/// The effect of a write to the file.
 #[derive(Debug, Clone, Copy)]
 enum Written {
     Nothing,
     /// One write is one command.
     Command(Runs, Run),
-    /// It has an open file of its own.
+    /// The file has an open file of its own.
     Open(Open),
 }
 
-/// Where a command is carried out.
+/// The thread that carries out a command.
 #[derive(Debug, Clone, Copy)]
 pub enum Runs {
     Here,
-    /// It waits for a commit at most.
+    /// A thread for work that waits for a commit at most.
     Elsewhere,
-    /// It may take as long as dropping a table.
+    /// A thread for work that may take as long as dropping a table.
     Long,
 }
 
-/// What its time is.
+/// The modification time of a file.
 #[derive(Debug, Clone, Copy)]
 enum Modified {
-    /// When the table was made.
+    /// The creation of the table.
     Table,
-    /// The same, or when the draft was.
+    /// The creation of the table or the draft.
     Draft,
-    /// It changes with what is asked, not with the table: when this mount began.
+    /// The start of this mount: the text changes with each request, not with the table.
     Mount,
 }
 
@@ -218,18 +218,18 @@ impl Derived {
         }
     }
 
-    /// Made of as much as a table has, and another at each moment.
+    /// Marks a text that is made of the whole table and differs at each moment.
     const fn of_now(self) -> Self {
         self.of_mount().reading(Effort::TableNow)
     }
 
-    /// Has a draft this file too?
+    /// True if a draft has this file too.
     #[must_use]
     pub fn is_of_drafts(&self) -> bool {
         matches!(self.modified, Modified::Draft)
     }
 
-    /// The file of this row, which `place` makes.
+    /// Returns the file of this row, in the place that `place` gives it.
     #[must_use]
     pub fn node(&self, place: impl FnOnce(Feature) -> Special) -> Node {
         let file = place((*self).into()).taking(self.effort);
@@ -241,7 +241,7 @@ impl Derived {
     }
 }
 
-/// The row of a file.
+/// Returns the row of that name.
 #[must_use]
 pub fn row(rows: &'static [Derived], name: &str) -> Option<&'static Derived> {
     rows.iter().find(|row| row.name == name)
@@ -262,7 +262,7 @@ impl Room for Derived {
         (self.text)(mount, at)
     }
 
-    /// What is commanded here is of the mount, not of the data.
+    /// True if the file takes commands to the mount, not to the data.
     fn is_judged_by_request(&self) -> bool {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
@@ -285,7 +285,7 @@ impl Room for Derived {
     }
 }
 
-/// A file that takes commands, open.
+/// An open file that takes commands.
 struct OpenCommand {
     at: SpecialNode,
     runs: Runs,

@@ -1,5 +1,7 @@
-//! With `-o restore`, and in a table that a program copies another one into: files and directories that a program restores in a place
-//! of derived ones. What is written to them is taken and forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
+//! Discarded writes: with `-o restore`, and in a table that a program copies another one into,
+//! files and directories that the program restores in the place of derived ones. Their content is
+//! accepted and discarded. Their names are remembered for a while, since programs write to one
+//! name, set its times, and rename it to another.
 
 use crate::fs::open::{
     prelude::*,
@@ -18,7 +20,7 @@ fn node(path: String, parent: &Node, kind: Kind, target: &str) -> Node {
         .into()
 }
 
-/// The name in that directory, if it was made and forgotten.
+/// Returns the discarded file of that name, if there is one.
 pub fn find(mount: &Mount, parent: &Node, name: &str) -> Option<Node> {
     let path = path_in(mount, parent, name);
     let (kind, target) = mount.dropped.lock().get(&path, now_ms()).cloned()?;
@@ -38,10 +40,10 @@ pub fn make(mount: &Mount, parent: &Node, name: &str, kind: Kind) -> Node {
 /// Makes a symlink in that directory.
 ///
 /// # Errors
-/// `NotFound` when it is a folder of a draft that has become a table.
+/// `NotFound` if it is a folder of a draft that has become a table.
 pub fn make_link(mount: &Mount, parent: &Node, name: &str, target: &str) -> Result<Node, FsError> {
     let path = path_in(mount, parent, name);
-    // Under the lock until the link is kept: whoever ends the draft takes its links.
+    // The lock is held until the link is kept: the thread that ends the draft takes its links.
     let drafts = mount.drafts.lock();
     if matches!(parent, Node::DraftFolder(table, _) if drafts.get(table).is_none()) {
         return Err(FsError::NotFound);
@@ -66,7 +68,7 @@ pub fn take_links(mount: &Mount, table: &TableName) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Keeps the folders of a draft that becomes a table, where they are not items'.
+/// Keeps the folders of a draft that becomes a table, save those of items.
 pub fn keep_folders<'f>(mount: &Mount, table: &TableName, folders: impl Iterator<Item = &'f str>) {
     let mut names = mount.dropped.lock();
     for folder in folders.filter(|folder| *folder != "items" && !folder.starts_with("items/")) {
@@ -78,13 +80,13 @@ pub fn keep_folders<'f>(mount: &Mount, table: &TableName, folders: impl Iterator
     }
 }
 
-/// Is this node one of them?
+/// True if the node is a discarded file or directory.
 #[must_use]
 pub fn is_dropped(mount: &Mount, node: &Node) -> bool {
     matches!(node, Node::Special(special) if mount.dropped.lock().get(&special.path, now_ms()).is_some())
 }
 
-/// Gives one of them another name in that directory, where nothing else has it, or has it change places with another.
+/// Renames one of them in that directory if the new name is free, or exchanges it with another.
 pub fn rename(
     mount: &Mount,
     from: &Node,
@@ -106,7 +108,7 @@ pub fn rename(
     }
 }
 
-/// A handle that takes everything.
+/// Returns a handle that accepts every call.
 #[must_use]
 pub fn sink() -> Handle {
     Handle::Special(Arc::new(Sink))
@@ -121,9 +123,9 @@ impl OpenSpecial for Sink {
     }
 }
 
-/// What a program restored in a place of derived files.
+/// A file, directory or symlink that a program restored in the place of a derived file.
 struct Dropped {
-    /// Of a symlink: where it pointed.
+    /// The target of a symlink.
     target: String,
 }
 

@@ -1,6 +1,7 @@
-//! `heat.tsv`, `hot.tsv`, `hot-items.tsv`, `big.tsv` in `partitions/`: which partitions and keys are asked for most, and which item
-//! collections are largest. Columns are fixed; the first line names them. `<Table>/heat.svg` and those of the last
-//! hour and day: what is drawn there of the base and each global index.
+//! `heat.tsv`, `hot.tsv`, `hot-items.tsv`, `big.tsv` in `partitions/`: the partitions and keys with
+//! the most requests, and the largest item collections. Columns are fixed; the first line names
+//! them. `<Table>/heat.svg`, and those of the last hour and day, draw the same of the base table
+//! and each global index.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,7 @@ use crate::model::layout::{
     Window,
 };
 
-/// Keys and collections that are told of.
+/// The most keys or collections in one file.
 const ROWS_MAX: usize = 100;
 
 const HEAT_COLUMNS: &str = "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\t\
@@ -31,14 +32,15 @@ const ITEM_COLUMNS: &str =
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
 
-/// The table or index of a file, which is there.
+/// Returns the table or index of a file, if it exists.
 fn source_of<'s>(mount: &Mount, at: &'s Special) -> Result<&'s Source, FsError> {
     let source = at.of_source()?;
     mount.source_schema(source)?;
     Ok(source)
 }
 
-/// `#last hour: 2026-01-02T03:04:00.000Z to 2026-01-02T04:03:05.678Z`, the first line of a table of a window.
+/// Returns the first line of a table of a window: `#last hour: 2026-01-02T03:04:00.000Z to
+/// 2026-01-02T04:03:05.678Z`.
 fn window_line(layout: &dyn Layout, window: Window) -> String {
     let span = layout.span(window);
     format!(
@@ -49,7 +51,7 @@ fn window_line(layout: &dyn Layout, window: Window) -> String {
     )
 }
 
-/// A second since the epoch; `-` for none.
+/// Returns the busiest second as a timestamp; `-` if there is none.
 fn second_text(busiest: &Busiest) -> String {
     if busiest.second == 0 {
         "-".to_owned()
@@ -58,7 +60,8 @@ fn second_text(busiest: &Busiest) -> String {
     }
 }
 
-/// Each partition with its heat: percent of its limits over the window, and in the busiest second of it.
+/// Returns `heat.tsv`: each partition with its heat, in percent of its limits over the window and
+/// in its busiest second.
 pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
@@ -73,7 +76,7 @@ pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsEr
         let key = |place: &[u8]| {
             Ok::<_, FsError>(key_bound(mount, source, place)?.unwrap_or_else(|| "-".to_owned()))
         };
-        // Writing to a string does not fail.
+        // A write to a string does not fail.
         let _ = writeln!(
             out,
             "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}\t{:.1}\t{}\t{}\t{}\t{}\t{}",
@@ -102,7 +105,8 @@ pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsEr
     Ok(out.into_bytes())
 }
 
-/// The keys asked for most in the window; the load is three units for a write unit, one for a read unit, and last that of the day.
+/// Returns `hot.tsv`: the keys with the most requests in the window. The load is three units for a
+/// write unit and one for a read unit; the last column of it is that of the day.
 pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
@@ -132,7 +136,8 @@ pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsErr
     Ok(out.into_bytes())
 }
 
-/// The single items asked for most, by their paths below `items/`; of one that is not there now its digest.
+/// Returns `hot-items.tsv`: the single items with the most requests, by their paths below `items/`;
+/// an item that is gone has its digest.
 pub fn hot_items(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let mut out = ITEM_COLUMNS.to_owned();
@@ -170,7 +175,8 @@ fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
     );
 }
 
-/// The largest item collections, and how much that is of what one of a table with a local index may have; `-` where there is no limit.
+/// Returns `big.tsv`: the largest item collections, and their percentage of the limit of a
+/// collection in a table with local indexes; `-` if there is no limit.
 pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let source = source_of(mount, at)?;
     let layout = mount.layout()?;
@@ -205,7 +211,7 @@ pub fn big(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(out.into_bytes())
 }
 
-/// The name below `items/`; of a key that has nothing now its digest.
+/// Returns the name below `items/`; the digest of a key that is gone.
 fn name_of(
     mount: &Mount,
     source: &Source,
@@ -218,7 +224,8 @@ fn name_of(
     })
 }
 
-/// Lines of `.ddb/warnings.ndjson` about throttled requests, and about item collections near their limit.
+/// Returns the lines of `.ddb/warnings.ndjson` about throttled requests and item collections near
+/// their limit.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
     let throttled = mount
@@ -277,10 +284,10 @@ fn collection_warnings(mount: &Mount) -> String {
     warnings.iter().map(line).collect()
 }
 
-/// Bytes of a bound in readable keys.
+/// The longest bound in readable keys, bytes.
 const BOUND_BYTES_MAX: usize = 160;
 
-/// Is it about to be split, and why?
+/// Returns whether a partition is about to be split, and the reason.
 #[must_use]
 pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
     match candidate {
@@ -295,7 +302,8 @@ pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
     }
 }
 
-/// 32 digits of hash; behind them where in the collection the boundary is, at most as many.
+/// Returns a bound as 32 digits of hash; for a boundary inside a collection `/` and up to 32 digits
+/// of its place follow.
 #[must_use]
 pub fn hex_bound(place: &[u8]) -> String {
     let mut digest = [0; 16];
@@ -309,8 +317,8 @@ pub fn hex_bound(place: &[u8]) -> String {
     }
 }
 
-/// A bound in readable keys, as below `items/`: `u3` where the collection begins, `u3/o5` inside it, `after u3` behind it; cut when long.
-/// `None` where no key is at the bound.
+/// Returns a bound in readable keys, as below `items/`: `u3` at the beginning of a collection,
+/// `u3/o5` inside it, `after u3` behind it. A long one is cut. `None` if no key is at the bound.
 pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<String>, FsError> {
     let Some(bound) = mount.layout()?.bound_key(source, place)? else {
         return Ok(None);
@@ -332,7 +340,7 @@ pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<
     Ok(Some(text))
 }
 
-/// As below `items/`: a folder, or a file where the table has no sort key.
+/// Returns the name below `items/`: a folder, or a file if the table has no sort key.
 #[must_use]
 pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
     let name = names::collection_name(key);
@@ -343,10 +351,10 @@ pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
     }
 }
 
-/// Largest collections that are looked at for those of each partition.
+/// The most collections that are read for those of each partition.
 const BIG_MAX: usize = 256;
 
-/// The picture of a table that is there.
+/// Returns `heat.svg` of a table.
 pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
     let source = at.of_source()?;
     let schema = mount.schema(&source.table)?;
@@ -403,7 +411,7 @@ fn lane(
             .into_iter()
             .map(named_key)
             .collect(),
-        // What is gone since it was counted is not large any more.
+        // A collection that is gone since it was counted is not large any more.
         big: layout
             .big_collections(source, BIG_MAX)?
             .into_iter()
@@ -432,7 +440,7 @@ fn named_collection(collection: BigCollection) -> Option<Named<BigCollection>> {
     })
 }
 
-/// As people know them; file names have escapes.
+/// Returns key values for display, without the escapes of file names.
 fn shown(values: &[AttributeValue]) -> String {
     values.iter().map(cell).collect::<Vec<_>>().join(", ")
 }

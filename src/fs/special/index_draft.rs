@@ -1,4 +1,5 @@
-//! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the end of an index by rmdir.
+//! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the
+//! deletion of an index by rmdir.
 
 use crate::fs::{
     node::index_of,
@@ -11,7 +12,7 @@ use crate::model::{
     api::{UpdateTableRequest, tables::IndexUpdate},
 };
 
-/// The draft of that name in a table's `gsi/`, if there is one.
+/// Returns the draft of that name in a table's `gsi/`, if there is one.
 #[must_use]
 pub fn find(mount: &Mount, table: &TableName, name: &str) -> Option<Node> {
     let index = IndexName::new(name).ok()?;
@@ -19,7 +20,7 @@ pub fn find(mount: &Mount, table: &TableName, name: &str) -> Option<Node> {
     Some(node(table, index))
 }
 
-/// What `gsi/` lists of drafts.
+/// Returns the drafts that `gsi/` lists.
 #[must_use]
 pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
     let drafts = mount.index_drafts.of(table).into_iter();
@@ -28,10 +29,10 @@ pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
         .collect()
 }
 
-/// MKDIR in `gsi/` or `lsi/`.
+/// Makes a draft: mkdir in `gsi/` or `lsi/`.
 ///
 /// # Errors
-/// `Exists`; no index can be made there or of that name.
+/// `Exists`; a local index; a bad index name.
 pub fn make(
     mount: &Mount,
     table: &TableName,
@@ -54,18 +55,15 @@ pub fn make(
     Ok(node(table, index))
 }
 
-/// UpdateTable.
-///
-/// # Errors
-/// Those of the operation.
+/// Carries out UpdateTable.
 pub fn update(mount: &Mount, request: UpdateTableRequest) -> Result<(), Error> {
     mount.db.update_table(request).map(drop)
 }
 
-/// RMDIR of an index: it is dropped.
+/// Drops an index: rmdir of its directory.
 ///
 /// # Errors
-/// As [`update`]; local indexes stay.
+/// Those of [`update`]; `NotPermitted` for a local index.
 pub fn drop_index(mount: &Mount, source: &Source) -> Result<(), FsError> {
     let index = source.index.clone().ok_or(FsError::NotFound)?;
     let schema = mount.source_schema(source)?;
@@ -92,12 +90,12 @@ fn node(table: &TableName, index: IndexName) -> Node {
     Special::directory(path, Some(source), above, Directory).into()
 }
 
-/// The draft's `schema.json`.
+/// Returns the draft's `schema.json`.
 fn schema_node(at: &Special) -> Node {
     at.child(SCHEMA_NAME, SchemaFile).writable().into()
 }
 
-/// The table and the index that it is to have.
+/// Returns the table and the name of its new index.
 fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
     let source = at.of_source()?;
     Ok((
@@ -106,7 +104,7 @@ fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
     ))
 }
 
-/// The index, when it was made meanwhile: whoever is in the directory goes on in it.
+/// Returns the index if it was made meanwhile: a process in the draft's directory goes on in it.
 fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
     let (table, index) = names(at)?;
     let is_made = mount.schema(table)?.index(index.as_str()).is_some();
@@ -211,7 +209,8 @@ impl Execute for IndexTarget {
             request.table_name.clone(),
             open.state.lock().writer.target().index.clone(),
         );
-        // Answered when the index is defined, not when it is built: that may take as long as reading the table.
+        // The reply comes when the index is defined, not when it is built: the backfill may take as
+        // long as a scan of the table.
         let made = update(&host.mount, request);
         if made.is_ok() {
             host.mount.index_drafts.remove(&table, &index);

@@ -1,9 +1,11 @@
-//! Files and directories beside tables, items and queries, each in one source file: what it says, what may be done to it. Most are
-//! there for lookup only (docs/filesystem.md 0): they are in no listing.
+//! Files and directories beside tables, items and queries. Each source file has one of them: its
+//! text, and the operations it takes. Most are found by lookup only (docs/filesystem.md 0): no
+//! listing has them.
 //!
-//! A file that is a text, and perhaps takes commands, is a row of [`derived`] and a function. What needs more is a type with
-//! [`crate::fs::open::room::Room`], in one file that makes its node too; a row of the table of names of its directory finds it.
-//! A file that takes more than one read or write answers an open with an [`crate::fs::open::text::OpenSpecial`].
+//! A file that is a text, and perhaps takes commands, is a row of [`derived`] and a function. A
+//! file that needs more is a type with [`crate::fs::open::room::Room`], in one source file that
+//! makes its node too; a row of its directory's table of names finds it. A file that takes more
+//! than one read or write answers an open with an [`crate::fs::open::text::OpenSpecial`].
 
 mod about;
 mod absence;

@@ -1,6 +1,6 @@
-//! `partitions/` of a table or global index: a directory for each partition, with its numbers and links to its item collections, or to
-//! the items that it has of a collection cut by a boundary.
-//! Tables of the heat are beside them, for lookup only.
+//! `partitions/` of a table or global index: a directory for each partition. It has the partition's
+//! numbers and links to its item collections; of a collection that a boundary cuts it has links to
+//! the items. Tables of the heat are in the same directory, for lookup only.
 
 use super::{
     derived::{OF_PARTITIONS, row},
@@ -31,12 +31,12 @@ const STATS_NAME: &str = "stats.json";
 const KEYS_NAME: &str = "keys";
 const ITEMS_NAME: &str = "items";
 
-/// Size of `stats.json`: constant, so that nothing is counted for who asks for the size alone.
+/// Size of `stats.json`. It is constant, so that a `stat` counts nothing.
 const STATS_BYTES: usize = 1536;
-/// How far blanks fill its lines: no terminal breaks them.
+/// The width to which blanks fill its lines; no terminal breaks them.
 const STATS_COLUMNS: usize = 72;
 
-/// `partitions/` of that table or index.
+/// Returns `partitions/` of that table or index.
 #[must_use]
 pub fn node(mount: &Mount, source: &Source) -> Node {
     let path = format!("{}/{PARTITIONS_NAME}", mount.source_path(source));
@@ -54,37 +54,38 @@ fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsErr
         .ok_or(FsError::NotFound)
 }
 
-/// `p07/`
+/// Returns `p07/`.
 fn partition(at: &Special, id: u32) -> Node {
     at.child_directory(&partition_name(id), Partition(id))
         .into()
 }
 
-/// `p07/stats.json`
+/// Returns `p07/stats.json`.
 fn stats(at: &Special, id: u32) -> Node {
     at.child(STATS_NAME, StatsFile(id))
         .taking(Effort::TableNow)
         .into()
 }
 
-/// `p07/keys/`
+/// Returns `p07/keys/`.
 fn keys(at: &Special, id: u32) -> Node {
     at.child_directory(KEYS_NAME, Keys(id)).into()
 }
 
-/// `p07/keys/K`: a link to the folder of the collection, or the file of the item; of a collection that is cut a directory.
-fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: PartitionKey) -> Node {
+/// Returns `p07/keys/K`: a link to the folder of the collection or the file of the item; a
+/// directory if the collection is cut.
+fn key(at: &Special, id: u32, range: &PlaceRange, name: &str, key: PartitionKey) -> Node {
     if range.part_of(partition_digest(&key)).is_none() {
         return link(at, id, name, key, false);
     }
-    // It may have been the link, by the same path, until it was cut.
+    // The same path was the link until the collection was cut: the directory gets another inode.
     let identity = format!("{}/{name}/", at.path);
     at.child_directory(name, Part(id, key))
         .told_by(identity)
         .into()
 }
 
-/// `p07/keys/K/X.json`: a link to the file of the item.
+/// Returns `p07/keys/K/X.json`: a link to the file of the item.
 fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
     link(at, id, name, key.clone(), true)
 }
@@ -126,7 +127,7 @@ impl Room for Directory {
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let partitions = match mount.layout()?.partitions(at.of_source()?, Window::Minute) {
-            // Nobody can name one, and whoever looks at a whole tree goes on.
+            // No lookup can name a partition here, and a walk of the tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
             partitions => partitions?,
         };
@@ -137,7 +138,7 @@ impl Room for Directory {
     }
 }
 
-/// The time of what is there as long as its partition is.
+/// Returns the time of a node that exists as long as its partition does.
 fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
     report(at, mount, id)?;
     mount.source_time(at.of_source()?)
@@ -176,7 +177,7 @@ impl Room for StatsFile {
         partition_ms(at, mount, self.0)
     }
 
-    /// Without counting what lies in the partition.
+    /// Returns the attributes without a count of the partition's content.
     fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         Ok(Attr::read_only(
             STATS_BYTES as u64,
@@ -201,7 +202,8 @@ impl Room for Keys {
         let (name, found) = key_of(at, mount, name)?;
         Ok(key(
             at,
-            (self.0, &report(at, mount, self.0)?.range),
+            self.0,
+            &report(at, mount, self.0)?.range,
             &name,
             found,
         ))
@@ -219,7 +221,8 @@ impl Room for Keys {
     }
 }
 
-/// A link in `keys/`: `p07/keys/K` of a collection that is whole in the partition, or `p07/keys/K/X.json`.
+/// A link in `keys/`: `p07/keys/K` if the collection is whole in the partition, else
+/// `p07/keys/K/X.json`.
 struct Link {
     id: u32,
     key: PartitionKey,
@@ -227,18 +230,16 @@ struct Link {
 }
 
 impl Link {
-    /// Its own name is that of the folder or file; two of an item.
+    /// Returns the target: the link's own name below `items/`; of an item the last two names.
     fn target(&self, at: &Special) -> String {
         let (up, names) = if self.is_of_item {
             ("../../../..", 2)
         } else {
             ("../../..", 1)
         };
-        let start = at
-            .path
-            .rmatch_indices('/')
-            .nth(names - 1)
-            .map_or(0, |(place, _)| place + 1);
+        let start = at.path.rmatch_indices('/').nth(names - 1);
+        debug_assert!(start.is_some(), "a link lies in keys/: {}", at.path);
+        let start = start.map_or(0, |(place, _)| place + 1);
         format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
     }
 }
@@ -320,7 +321,7 @@ fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> 
     Ok(padded(&shown::json(&format!("{json:#}"))))
 }
 
-/// The lines of a text, with blanks at their ends that nobody sees: always the same length.
+/// Fills the lines of a text with trailing blanks to a constant length.
 fn padded(text: &str) -> Vec<u8> {
     let mut blanks = STATS_BYTES.saturating_sub(text.len() + 1);
     let mut out = Vec::with_capacity(STATS_BYTES);
@@ -344,7 +345,7 @@ fn load_json(load: &Load) -> serde_json::Value {
     })
 }
 
-/// The collection that a name in `keys/` means, and the name in full.
+/// Returns the collection that a name in `keys/` stands for, and the name in full.
 fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
     let source = at.of_source()?;
     let schema = mount.source_schema(source)?;
@@ -364,12 +365,11 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
     Ok((key_name(is_flat, &key), key))
 }
 
-/// The link to an item is there while the item is stored, and lies in the partition.
+/// Returns the time of a link to an item. The link exists while the item is stored and lies in the
+/// partition.
 fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
-    let (source, name) = (
-        at.of_source()?,
-        at.path.rsplit_once('/').map_or("", |(_, name)| name),
-    );
+    let source = at.of_source()?;
+    let (_, name) = at.path.rsplit_once('/').ok_or(FsError::NotFound)?;
     let Node::Entry(found) = items::resolve_entry(mount, source, key, name)? else {
         return Err(FsError::NotFound);
     };
@@ -382,7 +382,8 @@ fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u
     }
 }
 
-/// A link, or the directory of a part, is there while something of the collection may lie in the partition's range.
+/// Returns the time of a link or of the directory of a part. It exists while an item of the
+/// collection may lie in the partition's range.
 fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
     let range = report(at, mount, id)?.range;
     let digest = partition_digest(key);
@@ -398,7 +399,8 @@ fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Re
         .ok_or(FsError::NotFound)
 }
 
-/// Lists the collections of a partition: links to those that are whole in it, directories of the others.
+/// Lists the collections of a partition: links to those that are whole in it, directories of the
+/// others.
 struct KeyLister {
     keys: SpecialNode,
     id: u32,
@@ -425,7 +427,8 @@ impl Lister for KeyLister {
                 let name = key_name(self.is_flat, &collection.partition);
                 let node = key(
                     &self.keys,
-                    (self.id, &self.range),
+                    self.id,
+                    &self.range,
                     &name,
                     collection.partition,
                 );
@@ -437,7 +440,7 @@ impl Lister for KeyLister {
     }
 }
 
-/// Lists the items that a partition has of a collection, as links, in the order of the sort key.
+/// Lists the partition's items of one collection as links, in the order of the sort key.
 struct PartLister {
     part: SpecialNode,
     id: u32,

@@ -5,8 +5,9 @@
 //! queries/<name>.json       a Query or Scan request, kept as it was written
 //! queries/<name>/           the results of that request, and further clauses; for lookup only
 //! ```
-//! What is listed is finite for every program: a symlink is no directory to `find`, `tar` and `rsync`. A link is checked when it is made:
-//! a bad clause is refused then. A name ends in `.json` exactly when it is a request's, which is checked when it is written.
+//! A listing is finite for every program: a symlink is no directory to `find`, `tar` and `rsync`. A
+//! link is checked when it is made: a bad clause is refused then. A request is checked when it is
+//! written; its name ends in `.json`, that of a link does not.
 
 use super::help;
 use crate::fs::{
@@ -20,10 +21,10 @@ use crate::model::{
     limits::SAVED_REQUEST_BYTES_MAX,
 };
 
-/// What a link may point to: the kernel's PATH_MAX without the NUL.
+/// The longest target of a link, bytes: the kernel's PATH_MAX without the NUL.
 const TARGET_BYTES_MAX: usize = 4095;
 
-/// What is said of a name that can be neither a link's nor a file's.
+/// The error of a name that is neither a link's nor a request's.
 const NAMES: &str =
     "a saved query is a link, ln -s '../query/@pk=u1' queries/u1, or a request in queries/u1.json";
 
@@ -34,13 +35,13 @@ enum SavedFile {
     Link(String),
 }
 
-/// `queries/` of that table.
+/// Returns `queries/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, QUERIES_NAME, SavedFile::Directory).into()
 }
 
-/// The file of a request, which need not be there.
+/// Returns the file of a request, which need not exist.
 fn request_node(at: &Special, name: &str) -> Node {
     at.child(name, SavedFile::Request(name.to_owned()))
         .writable()
@@ -72,7 +73,8 @@ impl Room for SavedFile {
         }
     }
 
-    /// A link, or what a saved request gives, or else a request's file, which need not be there.
+    /// Resolves to a link, else to the results of a saved request. A name with `.json` is a
+    /// request's file, which need not exist.
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (Self::Directory, table) = (self, table_of(at)?) else {
             return Err(FsError::NotDirectory);
@@ -150,7 +152,11 @@ impl Room for SavedFile {
         let text = if flags.truncate {
             None
         } else {
-            self.text(at, mount).ok()
+            match self.text(at, mount) {
+                Ok(text) => Some(text),
+                Err(FsError::NotFound) => None,
+                Err(error) => return Err(error),
+            }
         };
         Ok(open_text(
             (at.ino(), at.path.clone()),
@@ -161,7 +167,7 @@ impl Room for SavedFile {
         ))
     }
 
-    /// On a thread for what takes long.
+    /// Removes a saved query, on a thread for long work.
     fn unlink(&self, at: &SpecialNode, host: &Host, reply: Reply<()>) {
         let name = match self {
             Self::Directory => return reply(Err(FsError::IsDirectory)),
@@ -185,7 +191,7 @@ impl Room for SavedFile {
         Ok(link_node(at, name))
     }
 
-    /// Only to a name of its own form.
+    /// Renames a saved query to a name of its own form.
     fn rename(
         &self,
         at: &SpecialNode,
@@ -224,7 +230,7 @@ impl SavedFile {
     }
 }
 
-/// The query saved under a name.
+/// Returns the query saved under a name.
 fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQuery>, FsError> {
     Ok(mount.db.saved_queries(table)?.get(name).cloned())
 }
@@ -232,7 +238,7 @@ fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQue
 /// Saves a link to a query of the table.
 ///
 /// # Errors
-/// `Exists`, a bad name or a bad clause in the target, or there are too many.
+/// `Exists`; a bad name or a bad clause in the target; too many saved queries.
 pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Result<(), FsError> {
     check_link_name(name)?;
     check_target(host, table, target)?;
@@ -292,7 +298,8 @@ fn check_link_name(name: &str) -> Result<(), FsError> {
     check_name(name)
 }
 
-/// A target is a path to a query of the same table, whose clauses are all right, or to one of its results.
+/// Checks a target: a path to a query of the same table with good clauses, or to one of its
+/// results.
 fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsError> {
     let fault = |message: String| {
         FsError::Clause {
@@ -322,14 +329,14 @@ fn check_target(host: &Host, table: &TableName, target: &str) -> Result<(), FsEr
     }
 }
 
-/// What the name of a request's file ends with.
+/// The end of the name of a request's file.
 pub const SUFFIX: &str = ".json";
 
-/// What the text becomes.
+/// The file that a written request is saved in.
 #[derive(Debug)]
 struct RequestTarget {
     pub schema: Arc<TableSchema>,
-    /// The file's.
+    /// The name of the file, with `.json`.
     pub name: String,
 }
 
@@ -346,9 +353,11 @@ impl Target for RequestTarget {
                 "a saved request has at most 16 KiB".to_owned(),
             ));
         }
+        debug_assert!(self.name.ends_with(SUFFIX), "{}", self.name);
         let name = self.name.strip_suffix(SUFFIX).unwrap_or(&self.name);
         QueryPath::of_request(Arc::clone(&self.schema), name, text)?;
-        let mut text = String::from_utf8_lossy(text).into_owned();
+        let mut text = String::from_utf8(text.to_vec())
+            .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
         if !text.ends_with('\n') {
             text.push('\n');
         }

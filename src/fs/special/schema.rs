@@ -1,5 +1,6 @@
-//! CreateTable and UpdateTable by a written `schema.json`; and `schema.plan`, what writing a definition would do, for lookup only: written
-//! as `schema.json` is, read back as ordered steps and refusals; each session reads its own.
+//! CreateTable and UpdateTable by a written `schema.json`; and `schema.plan`, the effect of writing
+//! a definition, for lookup only. The plan is written as `schema.json` is and read back as ordered
+//! steps and refusals; each session reads its own.
 
 use super::{absence, dropped, queries};
 use crate::codec::{
@@ -28,7 +29,7 @@ use crate::model::{
 use crate::protocol::{self, Failure};
 
 impl Execute for SchemaTarget {
-    /// An index may take a while to be defined: on a thread of its own.
+    /// Carries out the request on a thread of its own: the definition of an index may take a while.
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let (again, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
@@ -40,7 +41,7 @@ impl Execute for SchemaTarget {
 }
 
 impl Execute for PlanTarget {
-    /// A new index is held against every item: on a thread of its own.
+    /// Makes the plan on a thread of its own: a new index is checked against every item.
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let (again, open) = (host.clone(), Arc::clone(open));
         host.run_long(Box::new(move || {
@@ -58,7 +59,7 @@ impl Execute for PlanTarget {
     }
 }
 
-/// The target of a `schema.json` as the table is now.
+/// Returns the target of a `schema.json` with the table's present definition.
 pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError> {
     Ok(SchemaTarget {
         table: table.clone(),
@@ -66,7 +67,8 @@ pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError>
     })
 }
 
-/// Performs what a written `schema.json` asks for. A change is checked as a whole before its first step.
+/// Carries out the request of a written `schema.json`. A change is checked as a whole before its
+/// first step.
 pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
     let mount = &host.mount;
     match request {
@@ -95,7 +97,8 @@ pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
                 .iter()
                 .filter_map(update_request)
                 .collect::<Result<_, _>>()?;
-            // All of them before the first: a definition is either changed as it says or, short of a race, not at all.
+            // All steps are checked before the first: a definition changes as a whole or, short of
+            // a race, not at all.
             mount
                 .db
                 .check_update_table(&requests)
@@ -109,7 +112,7 @@ pub fn store(host: &Host, table: &TableName, request: SchemaRequest) -> Result<(
     }
 }
 
-/// Somebody else changed the table between the check and the steps.
+/// Warns of a partial change: another process changed the table between the check and the steps.
 fn warn_of_part(mount: &Mount, table: &TableName, done: &[PlannedRequest]) {
     if !done.is_empty() {
         let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
@@ -132,7 +135,7 @@ fn perform_step(mount: &Mount, step: &PlannedRequest) -> Result<(), Error> {
     })
 }
 
-/// What a written `schema.plan` says when it is read.
+/// Returns the text of a `schema.plan`.
 fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<u8>, Error> {
     let items = mount
         .db
@@ -179,7 +182,7 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
     })))
 }
 
-/// What the index would come to that a step makes, if it makes one.
+/// Returns the forecast of the index that a step makes, if it makes one.
 fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
     let Some(request) = update_request(step).transpose()? else {
         return Ok(None);
@@ -193,7 +196,7 @@ fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Err
         .map(|(forecast, layout)| absence::forecast(&forecast, layout.prices())))
 }
 
-/// What only the database can say against the steps.
+/// Adds the refusals that only the database can find.
 fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange, Error> {
     if change.refusals.is_empty() {
         let requests: Vec<UpdateTableRequest> = change
@@ -253,8 +256,9 @@ fn plan_creation(
     Ok(change)
 }
 
-/// CreateTable; the draft of that name becomes the table. Its folders are collections before it is a table, so that a program
-/// that is at work in them finds them at every moment; links in its `queries/` are saved queries after it is one.
+/// Creates a table; the draft of that name becomes it. Its folders become collections before it is
+/// a table, so that a program at work in them finds them at every moment; links in its `queries/`
+/// become saved queries after it is one.
 pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Error> {
     let (mount, table) = (&host.mount, request.table_name.clone());
     let made = keep_draft_folders(mount, &mount.drafts.lock(), &request);
@@ -264,8 +268,8 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
         }
         return Err(error);
     }
-    // Other processes went on making folders in the draft.
-    // Under the lock until the draft is gone: a folder made in between would be in neither.
+    // Other processes may have made folders in the draft meanwhile. The lock is held until the
+    // draft is gone: a folder made in between would be in neither.
     let mut drafts = mount.drafts.lock();
     keep_draft_folders(mount, &drafts, &request);
     drafts.created(&table);
@@ -284,7 +288,8 @@ pub fn create_table(host: &Host, request: CreateTableRequest) -> Result<(), Erro
     Ok(())
 }
 
-/// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
+/// Keeps the folders `items/K(pk)` of a draft as empty collections. False if there is no draft, or
+/// the table has no sort key.
 fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableRequest) -> bool {
     if let (true, Some(draft)) = (
         mount.restores(&request.table_name),
@@ -331,7 +336,8 @@ fn read<T: wire::Declared>(json: Json<'_>) -> Result<T, Error> {
     wire::request(json).map_err(wire_error)
 }
 
-/// The body was checked as a CreateTable request; as a part of another it can only fail by a rule of that operation.
+/// Converts a wire error. The body was checked as a CreateTable request; as a part of another it
+/// can only fail by a rule of that operation.
 fn wire_error(error: wire::WireError) -> Error {
     match error {
         wire::WireError::Request(error) => error,
@@ -355,7 +361,7 @@ fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
     json!({ "step": number, "operation": step.operation, "request": step.request, "items": items, "effect": step.effect })
 }
 
-/// The plan that the caller's session made last, or how to make one.
+/// Returns the last plan of the caller's session, or the way to make one.
 pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
     let plan = mount
@@ -374,7 +380,7 @@ pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     }))
 }
 
-/// OPEN of a writer.
+/// Opens `schema.plan` for writing.
 pub fn open_plan(host: &Host, at: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
     let target = PlanTarget(target(&host.mount, at.of_table()?)?);
     Ok(open_text(

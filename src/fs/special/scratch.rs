@@ -1,13 +1,14 @@
-//! `.ddb/scratch/`: every scratch file, parked ones of all processes among them, under one name each; `.ddb/scratch.ndjson` tells what a
-//! program asks of them.
+//! `.ddb/scratch/`: every scratch file under one name, those in the trash of all processes too.
+//! `.ddb/scratch.ndjson` has the same for programs.
 //!
 //! ```text
-//! Table,name                beside schema.json
+//! Table,name                in the table's directory
 //! Table,items,name          in items/
 //! Table,items,folder,name   in the folder of an item collection
 //! ```
-//! Names of tables and folders hold no comma. In a table with folders, what lies in `items/` itself begins with a dot, which no folder
-//! does. A name that is too long ends in `~` and the digest of the whole.
+//! Names of tables and folders hold no comma. In a table with folders, a name in `items/` itself
+//! begins with a dot; a folder's name never does. A name that is too long ends in `~` and the
+//! digest of the whole.
 
 use crate::codec::calendar::iso;
 use crate::fs::{
@@ -24,7 +25,7 @@ use crate::model::api::table_control::PARKED_KEPT_MS;
 #[derive(Debug)]
 pub struct Directory;
 
-/// The directory and name that a name here stands for.
+/// Returns the directory and the own name that a name here stands for.
 fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     let (table, rest) = name.split_once(',').ok_or(FsError::NotFound)?;
     let table = TableName::new(table).map_err(|_| FsError::NotFound)?;
@@ -46,7 +47,10 @@ impl Room for Directory {
     fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
-            _ => return long(mount, name),
+            Err(error @ FsError::Database(Error::Store(_) | Error::Remote(_))) => {
+                return Err(error);
+            }
+            Ok(_) | Err(_) => return long(mount, name),
         };
         if let Some(id) = mount.scratch.lock().find(&directory, &own) {
             return Ok(Node::Scratch(id));
@@ -76,7 +80,7 @@ impl Room for Directory {
     }
 }
 
-/// One whose name was shortened.
+/// Finds a file by a name that was shortened.
 fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
     if !name.contains('~') {
         return Err(FsError::NotFound);
@@ -87,7 +91,7 @@ fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
     found.map(|file| file.node).ok_or(FsError::NotFound)
 }
 
-/// `.ddb/scratch.ndjson`
+/// Returns the text of `.ddb/scratch.ndjson`.
 pub fn lines(mount: &Mount, _at: &Special) -> Result<Vec<u8>, FsError> {
     let lines: Vec<String> = scratch::list(mount)?
         .iter()
@@ -112,7 +116,7 @@ fn line(mount: &Mount, file: &Listing) -> String {
     format!("{line}\n")
 }
 
-/// What the moves of items mean that will be parked unless it is written again, as lines.
+/// Returns a line for each renamed item that goes to the trash unless it is written again.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
     let waiting = mount.with_deferred(|deferred| deferred.waiting());

@@ -1,5 +1,5 @@
-//! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
-//! `.ddb/accesslog` is every call as it ends, for who reads it at that time.
+//! `/.ddb/`: service files, for lookup only. A name below it is listed unless it blocks or has
+//! parameters. `.ddb/accesslog` has every call as it ends, for a process that reads at that time.
 
 use super::{
     api,
@@ -12,7 +12,7 @@ use crate::fs::{
     open::{found::Names, prelude::*, text::OpenSpecial},
 };
 
-/// What is in `.ddb/` beside the rows of [`OF_SERVICE`].
+/// The names in `.ddb/` beside the rows of [`OF_SERVICE`].
 const ROOT: Names<Special> = Names(&[
     ("accesslog", false, |_, at| {
         Ok(at
@@ -44,10 +44,10 @@ const ROOT: Names<Special> = Names(&[
 ]);
 const NONE: Names<Special> = Names(&[]);
 
-/// `.ddb/`, or a directory in it whose names are fixed: what it has beside rows.
+/// `.ddb/`, or a directory in it with fixed names: its names beside the rows.
 struct Service(Names<Special>);
 
-/// `.ddb/`
+/// Returns `.ddb/`.
 #[must_use]
 pub fn node() -> Node {
     Special::directory(SERVICE_NAME.to_owned(), None, ROOT_INO, Service(ROOT)).into()
@@ -69,13 +69,13 @@ impl Room for Service {
         {
             names.push(listed(&row.node(|feature| at.child(name, feature)), name));
         }
-        // Two tables, one listing: by name, as `ls` would show it.
+        // Two tables make one listing, sorted by name as `ls` shows it.
         names.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(names)
     }
 }
 
-/// The name of what has this path, if it is in that directory.
+/// Returns the name in that directory of the file at this path, if it is there.
 fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(directory.path.as_str())?
         .strip_prefix('/')
@@ -98,7 +98,7 @@ struct OpenAccessLog {
 }
 
 impl OpenSpecial for OpenAccessLog {
-    /// It grows between calls.
+    /// Returns the most bytes it may hold: the buffer grows between calls.
     fn held_bytes(&self) -> Option<usize> {
         Some(AHEAD_BYTES_MAX)
     }

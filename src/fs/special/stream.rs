@@ -1,12 +1,13 @@
-//! `<Table>/stream/`: the changes of a table's items, from its stream. For lookup only; what is below it is listed unless it blocks.
+//! `<Table>/stream/`: the changes of a table's items, from its stream. It is for lookup only; a
+//! name below it is listed unless it blocks.
 //!
 //! ```text
 //! log.ndjson           today's changes (UTC), as `mount/stream.rs` counts them: a file that only grows
 //! follow               every change from the open on: a read waits for the next one (`open/host/threads.rs`). Never listed
 //! since/<seq>.ndjson   changes after a sequence number. Never listed
 //! ```
-//! A table has a new stream each time one is enabled; these files are of the newest. What is read of it, and the lines, are in
-//! `mount/stream`.
+//! A table has a new stream each time one is enabled; these files are of the newest. `mount/stream`
+//! reads it and makes the lines.
 
 use super::help;
 use crate::fs::{
@@ -20,7 +21,7 @@ const LOG_NAME: &str = "log.ndjson";
 const SINCE_SUFFIX: &str = ".ndjson";
 /// Records of one page of a file in `since/`.
 const PAGE_RECORDS: u32 = 1_000;
-/// Records read ahead of the reader of `follow`.
+/// The most records prefetched for the reader of `follow`.
 const AHEAD_RECORDS_MAX: u32 = 100;
 
 const NAMES: Names<Special> = Names(&[
@@ -39,13 +40,13 @@ const NAMES: Names<Special> = Names(&[
     }),
 ]);
 
-/// `stream/` of that table.
+/// Returns `stream/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, STREAM_NAME, Directory).into()
 }
 
-/// The newest stream of a table.
+/// Returns the newest stream of a table.
 fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
     match description.latest_stream_label {
@@ -69,7 +70,8 @@ impl Room for Directory {
         NAMES.resolve(mount, at, name)
     }
 
-    /// Without a stream there is nothing to list; a lookup says how to get one.
+    /// Lists the fixed names. Without a stream the listing is the same; a lookup says how to enable
+    /// one.
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         Ok(NAMES.list(mount, at))
     }
@@ -78,7 +80,8 @@ impl Room for Directory {
 /// `log.ndjson` of a stream and a day, in days since the epoch.
 struct LogFile(LogName);
 
-/// The first look counts all of the day's records. Another day or stream is another file under the same name.
+/// Returns the log of today. The first read counts all of the day's records. Another day or stream
+/// is another file under the same name.
 fn log_at(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
     let day = now_ms / DAY_MS;
     let identity = format!("{}/{}/{}/{day}", directory.path, LOG_NAME, stream.label);
@@ -165,7 +168,7 @@ impl Room for Since {
     }
 }
 
-/// Lines are made a page of records at a time, as far as there are any then.
+/// Makes lines a page of records at a time, up to the last record of that moment.
 #[derive(Debug)]
 struct Reading(Records);
 
@@ -217,7 +220,7 @@ struct Ahead {
 }
 
 impl OpenFollow {
-    /// What there is to read now, if anything.
+    /// Returns the lines that can be read now, if there are any.
     fn take(&self, mount: &Mount, size: usize) -> Result<Option<Vec<u8>>, FsError> {
         let mut ahead = self.ahead.lock();
         if ahead.bytes.is_empty() {
@@ -233,7 +236,7 @@ impl OpenFollow {
             write_line(&record, &mut ahead.bytes);
         }
         if ahead.bytes.is_empty() && ahead.records.is_ended() {
-            // It was disabled; of a new one every record is news.
+            // The stream was disabled; every record of a new one is unread.
             let newest = of_table(mount, &self.table)?;
             if newest != *ahead.records.stream() {
                 ahead.records = Records::at(&*mount.db, newest, ShardPosition::TrimHorizon)?;

@@ -1,6 +1,6 @@
-//! Files of a table: `ctl`, which takes commands to it or to a draft, one write a command; `describe.json`, DescribeTable's answer,
-//! verbatim; `advice.md`, what its data says about its keys and indexes; `ttl`, which shows time to live and what goes next, and whose write
-//! enables or disables it.
+//! Files of a table. `ctl` takes commands to it or to a draft, one write a command. `describe.json`
+//! is DescribeTable's response, verbatim. `advice.md` is advice on keys and indexes from the data.
+//! `ttl` shows time to live and the items that expire next; a write enables or disables it.
 
 use super::schema;
 use crate::codec::{calendar, wire};
@@ -22,7 +22,7 @@ use crate::model::{
 };
 use crate::store::budget::PATIENCE;
 
-/// What it says when it is read.
+/// The text of `ctl`.
 pub const COMMANDS: &str = "\
 create pk:S [sk:N]              make this draft a table
 drop                            delete this table with its items
@@ -31,7 +31,7 @@ gsi NAME key:S [sort:N] [keys | all | include=a,b]
 gsi-propagation pause | resume  stop the global indexes where they are, and let them go on
 ";
 
-/// Does what one write says. A table may take long to go: it is done on a thread of its own.
+/// Carries out the command of one write, on a thread of its own: a table may take long to drop.
 pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
     let (mount, table) = (&host.mount, at.of_table()?);
     let text = std::str::from_utf8(data).map_err(|_| FsError::Invalid("a command is text"))?;
@@ -42,7 +42,7 @@ pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
             mount.drafts.lock().drop_draft(table);
             Ok(())
         }
-        // During a write the kernel holds the lock of a file.
+        // The kernel holds the file's lock during a write.
         ["drop"] => host.drop_table(DeleteTableRequest::new(table.clone())),
         ["create", keys @ ..] if !keys.is_empty() => {
             let name = format!("{table}@{}", keys.join(","));
@@ -83,10 +83,10 @@ pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     Ok(markdown(&facts).into_bytes())
 }
 
-/// Items shown that go next.
+/// The most items shown that expire next.
 const NEXT_MAX: usize = 20;
 
-/// What it says when it is read.
+/// Returns the text of `ttl`.
 pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     let table = at.of_table()?;
     let described = described(mount, table)?;
@@ -106,7 +106,7 @@ fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveRespo
     })?)
 }
 
-/// Does what one write says.
+/// Carries out the command of one write to `ttl`.
 pub fn set_time_to_live(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
     const USAGE: FsError = FsError::Invalid(
         "write: enable ATTRIBUTE, the attribute that holds the time in seconds since 1970; or: disable",

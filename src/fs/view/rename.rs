@@ -389,7 +389,7 @@ impl View {
             let from = scratch
                 .place(id)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
-            scratch.rename(id, (to.0.clone(), &name), now_ms())?;
+            scratch.rename(id, to.0.clone(), &name, now_ms())?;
             Ok((
                 from.and_then(|(directory, name)| place_in(&directory, &name)),
                 place_in(to.0, &name),

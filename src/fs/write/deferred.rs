@@ -1,5 +1,6 @@
-//! Deletes that wait a little: an item renamed to a scratch name may be an editor's backup, and the same name is written again at
-//! once. Until the delete is due the item is hidden, not gone: a crash keeps it.
+//! Deletes that wait a little: an item renamed to a scratch name may be an editor's backup, and the
+//! same name is written again at once. Until the delete is due the item is hidden, not gone: it
+//! survives a crash.
 
 use std::hash::Hash;
 
@@ -7,29 +8,31 @@ use super::scratch::FileId;
 
 use crate::fs::prelude::*;
 
-/// How long a delete waits for the name to be written again.
+/// The delay of a delete, milliseconds: the name may be written again meanwhile.
 pub const DELETE_DELAY_MS: u64 = 2_000;
 
-/// Hidden items by `K`, a table and key. Times are milliseconds of any one clock that does not go back.
+/// Hidden items by `K`, a table and key. Times are milliseconds of any one clock that does not go
+/// back.
 #[derive(Debug)]
 pub struct DeferredDeletes<K> {
     hidden: HashMap<K, Hidden>,
 }
 
-/// What is known of a hidden item.
+/// A hidden item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hidden {
-    /// The version renamed away. A later one, written through another front end, is neither hidden nor deleted.
+    /// The version renamed away. A later one, written through another front end, is neither hidden
+    /// nor deleted.
     pub version: Version,
     /// The scratch file that it became.
     pub file: FileId,
-    /// The form that its text has there.
+    /// The form of its text there.
     pub form: TextForm,
     deadline_ms: u64,
 }
 
 impl Hidden {
-    /// Is it time to delete it?
+    /// True if the delete is due.
     #[must_use]
     pub fn is_due(&self, now_ms: u64) -> bool {
         self.deadline_ms <= now_ms
@@ -45,14 +48,9 @@ impl<K> Default for DeferredDeletes<K> {
 }
 
 impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
-    /// Hides `version` of an item, whose text is in a scratch file; its delete is due [`DELETE_DELAY_MS`] after `now_ms`.
-    pub fn hide(
-        &mut self,
-        key: K,
-        version: Version,
-        (file, form): (FileId, TextForm),
-        now_ms: u64,
-    ) {
+    /// Hides `version` of an item with its text in a scratch file; the delete is due
+    /// [`DELETE_DELAY_MS`] after `now_ms`.
+    pub fn hide(&mut self, key: K, version: Version, file: FileId, form: TextForm, now_ms: u64) {
         let deadline_ms = now_ms.saturating_add(DELETE_DELAY_MS);
         self.hidden.insert(
             key,
@@ -65,7 +63,8 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
         );
     }
 
-    /// Is the stored `version` of this item hidden? To a lookup, a listing or an O_EXCL open it is then not there.
+    /// True if the stored `version` of this item is hidden. A lookup, a listing and an O_EXCL open
+    /// do not see it.
     #[must_use]
     pub fn is_hidden(&self, key: &K, version: Version) -> bool {
         self.hidden
@@ -73,28 +72,31 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
             .is_some_and(|hidden| hidden.version == version)
     }
 
-    /// The hidden version of this item. A put that must find no item commits with `Precondition::Version` of it instead.
+    /// Returns the hidden version of this item. A put that must find no item commits with
+    /// `Precondition::Version` of it instead.
     #[must_use]
     pub fn hidden_version(&self, key: &K) -> Option<Version> {
         self.hidden.get(key).map(|hidden| hidden.version)
     }
 
-    /// The item was written again, or its delete is done: it is no longer hidden and will not be deleted. Was it hidden?
+    /// Ends the hiding of an item: it was written again, or its delete is done. True if it was
+    /// hidden.
     pub fn cancel(&mut self, key: &K) -> bool {
         self.hidden.remove(key).is_some()
     }
 
-    /// Items to delete now, each with `Precondition::Version` of its version. They stay hidden until [`Self::cancel`] is called
-    /// after the delete, so that the name does not come back in between; and are handed out once only.
+    /// Takes the items to delete now, each with `Precondition::Version` of its version. They stay
+    /// hidden until [`Self::cancel`] is called after the delete, so that the name does not come
+    /// back in between; each is returned once only.
     ///
-    /// These are those that are meant, [`Hidden::is_due`] or not.
+    /// `is_meant` selects them, whether [`Hidden::is_due`] or not.
     pub fn take(&mut self, is_meant: impl Fn(&K, &Hidden) -> bool) -> Vec<(K, Hidden)> {
         let due = self
             .hidden
             .iter_mut()
             .filter(|(key, hidden)| hidden.deadline_ms != u64::MAX && is_meant(key, hidden));
         due.map(|(key, hidden)| {
-            // Handed out: never due again.
+            // Never due again: the caller has it.
             let taken = (key.clone(), *hidden);
             hidden.deadline_ms = u64::MAX;
             taken
@@ -102,13 +104,13 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
         .collect()
     }
 
-    /// The item that became this scratch file, as long as it is hidden.
+    /// Returns the item that became this scratch file, as long as it is hidden.
     #[must_use]
     pub fn of_file(&self, file: FileId) -> Option<(&K, &Hidden)> {
         self.hidden.iter().find(|(_, hidden)| hidden.file == file)
     }
 
-    /// The items that wait, each with the scratch file that it became.
+    /// Returns the hidden items, each with the scratch file that it became.
     #[must_use]
     pub fn waiting(&self) -> Vec<(K, FileId)> {
         self.hidden
@@ -117,7 +119,7 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
             .collect()
     }
 
-    /// When the next is due; `None` when nothing waits.
+    /// Returns the time at which the next delete is due; `None` if no item waits.
     #[must_use]
     pub fn next_deadline_ms(&self) -> Option<u64> {
         self.hidden
@@ -137,7 +139,8 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
 mod tests {
     use super::*;
 
-    const FILE: (FileId, TextForm) = (FileId(1), TextForm::PlainJson);
+    const FILE: FileId = FileId(1);
+    const FORM: TextForm = TextForm::PlainJson;
 
     fn keys(taken: Vec<(&'static str, Hidden)>) -> Vec<(&'static str, Version)> {
         taken
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn hides_until_the_delete_is_done() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 1_000);
+        deletes.hide("x", 7, FILE, FORM, 1_000);
         assert!(deletes.is_hidden(&"x", 7));
         assert!(deletes.take(|_, hidden| hidden.is_due(2_999)).is_empty());
         assert_eq!(deletes.next_deadline_ms(), Some(3_000));
@@ -170,7 +173,7 @@ mod tests {
     #[test]
     fn writing_again_cancels() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 0);
+        deletes.hide("x", 7, FILE, FORM, 0);
         assert!(deletes.cancel(&"x"));
         assert!(!deletes.cancel(&"x"));
         assert!(deletes.take(|_, hidden| hidden.is_due(u64::MAX)).is_empty());
@@ -179,7 +182,7 @@ mod tests {
     #[test]
     fn a_version_written_elsewhere_is_not_hidden() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 0);
+        deletes.hide("x", 7, FILE, FORM, 0);
         assert!(!deletes.is_hidden(&"x", 8));
         assert!(!deletes.is_hidden(&"y", 7));
     }
@@ -187,7 +190,7 @@ mod tests {
     #[test]
     fn those_that_wait_are_taken_before_their_time() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, FILE, 0);
+        deletes.hide("x", 7, FILE, FORM, 0);
         assert!(
             deletes
                 .take(|_, hidden| hidden.file == FileId(2))

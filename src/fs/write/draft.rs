@@ -1,7 +1,9 @@
-//! Tables that mkdir made and CreateTable has not: a directory in memory with a `schema.json` to write (docs/filesystem.md 3).
+//! Tables that mkdir made and CreateTable has not: a directory in memory with a `schema.json` to
+//! write (docs/filesystem.md 3).
 //!
-//! `tar -x` and `cp -r` of `schema.json items` may come in any order, so folders below a draft are remembered; files below them
-//! need the table first. tar unlinks a file before it writes it anew, so the template can be unlinked.
+//! `tar -x` and `cp -r` of `schema.json items` may come in any order, so folders below a draft are
+//! remembered; files below them need the table first. tar unlinks a file before it writes it anew,
+//! so the template can be unlinked.
 
 use crate::fs::prelude::*;
 use crate::model::TableSettings;
@@ -10,9 +12,9 @@ use crate::model::schema::BillingMode;
 use crate::model::{api::CreateTableRequest, schema::KeyType};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Drafts at a time.
+/// The most drafts at a time.
 pub const DRAFTS_MAX: usize = 256;
-/// Folders below one draft.
+/// The most folders below one draft.
 pub const DRAFT_FOLDERS_MAX: usize = 10_000;
 
 /// All drafts.
@@ -26,17 +28,17 @@ pub struct Drafts {
 pub struct Draft {
     /// Milliseconds since the epoch.
     pub created_ms: u64,
-    /// Is the template there, or was it unlinked?
+    /// False if the template was unlinked.
     has_schema: bool,
     /// Filesystem paths relative to the draft, as in `items/u1`.
     folders: BTreeSet<String>,
 }
 
 impl Drafts {
-    /// mkdir in the root. The caller has seen that there is no such table.
+    /// Makes a draft: mkdir in the root. The caller has checked that there is no such table.
     ///
     /// # Errors
-    /// `Invalid` when it is no table name; `Exists`; `NotPermitted` when there are too many.
+    /// `Invalid` if it is no table name; `Exists`; `NotPermitted` if there are too many drafts.
     pub fn create(&mut self, name: &str, now_ms: u64) -> Result<TableName, FsError> {
         let table = table_name(name)?;
         if self.by_name.contains_key(&table) {
@@ -63,15 +65,15 @@ impl Drafts {
         self.by_name.get(table)
     }
 
-    /// In byte order.
+    /// Returns the names in byte order.
     pub fn names(&self) -> impl Iterator<Item = &TableName> {
         self.by_name.keys()
     }
 
-    /// rmdir of a draft.
+    /// Removes an empty draft: rmdir.
     ///
     /// # Errors
-    /// `NotFound`; `NotEmpty` when folders were made in it.
+    /// `NotFound`; `NotEmpty` if folders were made in it.
     pub fn remove(&mut self, table: &TableName) -> Result<(), FsError> {
         let draft = self.by_name.get(table).ok_or(FsError::NotFound)?;
         if !draft.folders.is_empty() {
@@ -81,12 +83,13 @@ impl Drafts {
         Ok(())
     }
 
-    /// The draft goes, with what was made in it. Was it there?
+    /// Drops a draft with its folders; true if it existed.
     pub fn drop_draft(&mut self, table: &TableName) -> bool {
         self.by_name.remove(table).is_some()
     }
 
-    /// The table was created: it is no draft any more. Its folders, for those that are empty collections now.
+    /// Ends the draft of a table that was created; returns its folders, which are empty collections
+    /// now.
     pub fn created(&mut self, table: &TableName) -> BTreeSet<String> {
         self.by_name
             .remove(table)
@@ -94,10 +97,10 @@ impl Drafts {
             .unwrap_or_default()
     }
 
-    /// The text of `schema.json`; `NotFound` once unlinked.
+    /// Returns the text of `schema.json`.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such draft, or the file was unlinked.
     pub fn schema_text(&self, table: &TableName) -> Result<Vec<u8>, FsError> {
         match self.by_name.get(table) {
             Some(draft) if draft.has_schema => Ok(template(table)),
@@ -105,10 +108,10 @@ impl Drafts {
         }
     }
 
-    /// unlink of `schema.json`.
+    /// Unlinks `schema.json`.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such draft, or the file was unlinked.
     pub fn unlink_schema(&mut self, table: &TableName) -> Result<(), FsError> {
         let draft = self
             .by_name
@@ -119,10 +122,11 @@ impl Drafts {
         Ok(())
     }
 
-    /// mkdir below a draft, `path` relative to it.
+    /// Makes a folder below a draft: mkdir, `path` relative to the draft.
     ///
     /// # Errors
-    /// `Exists`, `NotFound` when its parent is not there, `NotPermitted` when there are too many.
+    /// `Exists`; `NotFound` if its parent does not exist; `NotPermitted` if there are too many
+    /// folders.
     pub fn make_folder(&mut self, table: &TableName, path: &str) -> Result<(), FsError> {
         let draft = self.by_name.get_mut(table).ok_or(FsError::NotFound)?;
         if draft.folders.contains(path) {
@@ -143,10 +147,10 @@ impl Drafts {
         Ok(())
     }
 
-    /// rmdir below a draft.
+    /// Removes a folder below a draft: rmdir.
     ///
     /// # Errors
-    /// `NotFound`, `NotEmpty`.
+    /// `NotFound` if it does not exist; `NotEmpty` if it has folders.
     pub fn remove_folder(&mut self, table: &TableName, path: &str) -> Result<(), FsError> {
         let draft = self.by_name.get_mut(table).ok_or(FsError::NotFound)?;
         if !draft.folders.contains(path) {
@@ -166,12 +170,12 @@ impl Draft {
         self.folders.contains(path)
     }
 
-    /// Filesystem paths of all folders, relative to the draft.
+    /// Returns the filesystem paths of all folders, relative to the draft.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.folders.iter().map(String::as_str)
     }
 
-    /// Names of the folders in `path`, `""` for the draft itself.
+    /// Returns the names of the folders in `path`, `""` for the draft itself.
     pub fn children<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> {
         let prefix = if path.is_empty() {
             String::new()
@@ -184,14 +188,14 @@ impl Draft {
             .filter(|rest| !rest.contains('/'))
     }
 
-    /// The answer to a file created below a draft.
+    /// Returns the error of a file created below a draft.
     #[must_use]
     pub fn file_refused() -> FsError {
         FsError::NotPermitted("this table is a draft: write its schema.json first, then its items")
     }
 }
 
-/// A CreateTable request to start from: valid as it is.
+/// Returns a CreateTable request to start from: valid as it is.
 fn template(table: &TableName) -> Vec<u8> {
     format!(
         r#"{{
@@ -209,7 +213,8 @@ fn template(table: &TableName) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The CreateTable request of a directory name that holds one: `Orders@pk:S,sk:N`. `None` for any other name.
+/// Returns the CreateTable request of a directory name that holds one: `Orders@pk:S,sk:N`. `None`
+/// for any other name.
 #[must_use]
 pub fn one_step(name: &str) -> Option<Result<CreateTableRequest, FsError>> {
     let (table, keys) = name.split_once('@')?;

@@ -1,4 +1,5 @@
-//! A global index that is to be made: the request from a written `schema.json`, and from the words of a `ctl` line (docs/filesystem.md 3).
+//! A new global index: its request from a written `schema.json`, and from the words of a `ctl` line
+//! (docs/filesystem.md 3).
 
 use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
@@ -7,11 +8,11 @@ use crate::fs::prelude::*;
 use crate::model::{IndexName, api::UpdateTableRequest};
 use serde_json::Map;
 
-/// What is wrong with the words of a `gsi` command.
+/// The error of bad words in a `gsi` command.
 const USAGE: &str =
     "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";
 
-/// Whose `schema.json` a text is.
+/// The table and the new index of a `schema.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexTarget {
     pub table: std::sync::Arc<TableSchema>,
@@ -45,8 +46,8 @@ impl Target for IndexTarget {
     }
 }
 
-/// The UpdateTable request that makes an index: a member of CreateTable's `GlobalSecondaryIndexes`, beside it `AttributeDefinitions`
-/// of keys that the table does not define.
+/// Returns the UpdateTable request that makes an index. `index` is a member of CreateTable's
+/// `GlobalSecondaryIndexes`, with `AttributeDefinitions` of keys that the table does not define.
 fn request(
     table: &TableSchema,
     mut index: Map<String, Value>,
@@ -81,7 +82,7 @@ fn request(
     Ok(wire::request(Document::of(&body).root())?)
 }
 
-/// An index to start from: valid as it is.
+/// Returns the definition of an index to start from: valid as it is.
 #[must_use]
 pub fn template(table: &TableSchema, index: &IndexName) -> Vec<u8> {
     let mut members = json!({
@@ -96,7 +97,7 @@ pub fn template(table: &TableSchema, index: &IndexName) -> Vec<u8> {
     format!("{members:#}\n").into_bytes()
 }
 
-/// The table's own units, for a table that has them.
+/// Returns the table's own units, if it is provisioned.
 fn throughput(table: &TableSchema) -> Option<Value> {
     let units = table.throughput?;
     Some(
@@ -104,10 +105,11 @@ fn throughput(table: &TableSchema) -> Option<Value> {
     )
 }
 
-/// The request of the words after `gsi` in a command: a name, keys with their types, a projection (`all` when there is none).
+/// Returns the request of the words after `gsi` in a command: a name, keys with their types, a
+/// projection (`all` by default).
 ///
 /// # Errors
-/// The words say no index.
+/// `Invalid` with the usage if the words are no index.
 pub fn of_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableRequest, FsError> {
     let Some((name, words)) = words.split_first() else {
         return Err(FsError::Invalid(USAGE));

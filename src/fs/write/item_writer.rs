@@ -10,36 +10,36 @@ use crate::model::{KeySchema, api::PutItemRequest, error::ValueError};
 /// The write state machine of an item file.
 pub type ItemWriter = TextWriter<ItemTarget>;
 
-/// Which item a text becomes.
+/// The item that a text becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemTarget {
     pub table: TableName,
     pub key_schema: KeySchema,
     pub key: TargetKey,
     pub form: TextForm,
-    /// `-o keys=strict`: a body key that differs from the name's is an error, not a warning.
+    /// `-o keys=strict`: a key in the body that differs from the name's is an error, not a warning.
     pub strict_keys: bool,
 }
 
-/// The key that the filesystem path says.
+/// The key in the filesystem path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TargetKey {
     pub partition: KeyPart,
-    /// Of a composite table.
+    /// The sort key, of a composite table.
     pub sort: Option<KeyPart>,
 }
 
-/// A key attribute as the path says it.
+/// A key attribute in the path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum KeyPart {
     Value(AttributeValue),
-    /// The alias of a long key that is not stored yet (`%~` and the digest): the body must hold the value. The digest is that of
-    /// the value's ordered encoding.
+    /// The alias of a long key that is not stored yet (`%~` and the digest): the body must hold the
+    /// value. The digest is that of the value's ordered encoding.
     Digest(Digest),
 }
 
 impl ItemTarget {
-    /// The item's key, if the name says it.
+    /// Returns the item's key, if the name has it.
     #[must_use]
     pub fn known_key(&self) -> Option<Key> {
         let value = |part: &KeyPart| match part {
@@ -56,7 +56,7 @@ impl ItemTarget {
         })
     }
 
-    /// Does the name say the item's key?
+    /// True if the name has the item's key.
     #[must_use]
     pub fn is_key_known(&self) -> bool {
         let parts = std::iter::once(&self.key.partition).chain(&self.key.sort);
@@ -65,10 +65,10 @@ impl ItemTarget {
             .all(|part| matches!(part, KeyPart::Value(_)))
     }
 
-    /// PutItem of nothing but the key, which it gives too, where there is no item.
+    /// Returns a PutItem of the key alone that requires that the item is absent, and the key.
     ///
     /// # Errors
-    /// The name does not say the key.
+    /// The name does not have the key.
     pub fn key_request(&self) -> Result<(PutItemRequest, Key), FsError> {
         let problem =
             || FsError::Body("the name is shortened: write the item with its key in it".to_owned());
@@ -99,10 +99,11 @@ impl Target for ItemTarget {
     }
 }
 
-/// Parses `text` in the target's form and completes it with the key that the name says.
+/// Parses `text` in the target's form and completes it with the key of the name.
 ///
 /// # Errors
-/// `Json` with the offset, `Body` when the text is of the other form or its key does not fit the name, `TooLarge`.
+/// `Json` with the offset; `Body` if the text is of the other form or its key does not fit the
+/// name; `TooLarge`.
 fn put_request(
     target: &ItemTarget,
     text: &[u8],
@@ -148,7 +149,7 @@ fn text_error(error: PlainJsonError) -> FsError {
     }
 }
 
-/// Gives `item` the key attribute of the name; a warning when the body's was another.
+/// Gives `item` the key attribute of the name; returns a warning if the body had another value.
 fn complete_key(
     item: &mut Item,
     attribute: &KeyAttribute,
@@ -227,7 +228,7 @@ mod tests {
         KeyPart::Digest(key::partition_digest(&[value]))
     }
 
-    /// The item and the number of warnings, or the error's text.
+    /// Returns the item and the number of warnings, or the error's text.
     fn put(target: &ItemTarget, text: &str) -> Result<(Item, usize), String> {
         let commit =
             put_request(target, text.as_bytes(), None).map_err(|error| error.to_string())?;

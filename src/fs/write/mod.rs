@@ -1,24 +1,28 @@
-//! Writing through files (docs/filesystem.md 4): pure bookkeeping without I/O or locks; the view performs what these types ask for.
+//! Writing through files (docs/filesystem.md 4): pure bookkeeping without I/O or locks. The view
+//! performs the requests that these types return.
 //!
 //! ```text
-//! mod.rs          Target: what a text becomes; TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines
+//! mod.rs          Target: the request that a text becomes; TextCheck: is a text, so far, good for its file? LineCheck: texts of lines
 //! text_writer.rs  TextWriter<T>: the state machine of one open file that holds one JSON object
 //! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
 //!                 from the name, look-alikes of the other form
-//! report.rs       a failure as people read it back: the line, a caret, a hint
-//! scratch.rs      ScratchFiles: bounded files in memory; `fs::path` says which names are
+//! report.rs       a failure as a user reads it: the line, a caret, a hint
+//! scratch.rs      ScratchFiles: bounded files in memory; `fs::path` has the rule for their names
 //! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
 //! draft.rs        Drafts: tables made by mkdir and not created yet
 //! schema_change.rs  the text of a schema.json -> CreateTable, or of two definitions the requests and refusals between them
 //! ```
 //!
-//! Difficulties, and who solves them. Shells never look at the result of close, so a bad text must fail in `write`:
-//! [`crate::codec::json::prefix`]. Flush is not the last close, it comes before the first write and from child processes with half a text:
-//! `TextWriter::flush`. Truncation must not touch the item: it is a property of the handle, `TextWriter::truncate`.
-//! Backup-saving editors rename the item away and write it again: `DeferredDeletes`.
+//! | difficulty | solved by |
+//! |---|---|
+//! | shells never look at the result of close, so a bad text must fail in `write` | [`crate::codec::json::prefix`] |
+//! | flush is not the last close: it comes before the first write and from child processes with half a text | `TextWriter::flush` |
+//! | truncation must not touch the item: it is a property of the handle | `TextWriter::truncate` |
+//! | editors that keep a backup rename the item away and write it again | `DeferredDeletes` |
 //!
-//! One open file is one `TextWriter` behind one lock, which the view holds from a call that answers [`WriteStep::Commit`] until
-//! it has told [`text_writer::TextWriter::committed`] how the commit ended.
+//! One open file is one `TextWriter` behind one lock. The view holds the lock from a call that
+//! returns [`WriteStep::Commit`] until it has passed the outcome to
+//! [`text_writer::TextWriter::committed`].
 
 pub mod deferred;
 pub mod draft;
@@ -39,34 +43,37 @@ use crate::codec::json::prefix::{JsonPrefix, PrefixState};
 use crate::fs::prelude::*;
 use serde_json::Map;
 
-/// The longest text of an item file. A 400 KB item is at most 2.4 MB of JSON when every character is a `\u` escape; the rest is
-/// room for white space.
+/// The longest text of an item file, bytes. A 400 KB item is at most 2.4 MB of JSON if every
+/// character is a `\u` escape; the rest is room for white space.
 pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Who opened a file, and how.
+/// The process that opened a file, and the mode of the open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opener {
-    /// The process. The kernel passes the id of the calling thread: give the thread group of it where it can be found out,
-    /// else a flush from another thread of the opener counts as one from another process and reports no incomplete text.
+    /// The process. The kernel passes the id of the calling thread; use its thread group if it can
+    /// be found, else a flush from another thread of the opener counts as one from another process
+    /// and reports no incomplete text.
     pub pid: u32,
     /// O_APPEND: every write goes to the end of this handle's text, whatever its offset.
     pub append: bool,
 }
 
-/// What the view does next.
+/// The next step of the view.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WriteStep<R> {
     /// Nothing; the call succeeds.
     Done,
-    /// Perform the request, call [`text_writer::TextWriter::committed`] with the outcome, answer the call with what that returns.
+    /// Perform the request, pass the outcome to [`text_writer::TextWriter::committed`], and answer
+    /// the call with its result.
     Commit(Commit<R>),
     /// The call fails; note it for `.ddb/errors/last`.
     Fail(Failure),
-    /// The call fails for a reason that an earlier call on this handle has failed for and noted: close after a bad write.
+    /// The call fails for the reason of an earlier call on this handle, which is noted already:
+    /// close after a bad write.
     FailAgain(FsError),
 }
 
-/// A request that a complete text asks for.
+/// The request of a complete text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commit<R> {
     pub request: R,
@@ -74,7 +81,7 @@ pub struct Commit<R> {
     pub warnings: Vec<String>,
 }
 
-/// Why a call fails: the error and the lines for `.ddb/errors/last` below its first one.
+/// The failure of a call: the error, and the lines for `.ddb/errors/last` below its first one.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
@@ -93,12 +100,12 @@ impl From<FsError> for Failure {
     }
 }
 
-/// What a file's text becomes.
+/// The request that a file's text becomes.
 pub trait Target {
-    /// What the view performs: `PutItemRequest`, `CreateTableRequest`.
+    /// The request for the view: `PutItemRequest`, `CreateTableRequest`.
     type Request;
 
-    /// The request that this complete JSON object asks for.
+    /// Returns the request of this complete JSON object.
     ///
     /// # Errors
     /// The text is not fit for this file.
@@ -108,53 +115,57 @@ pub trait Target {
         precondition: Option<Precondition>,
     ) -> Result<Commit<Self::Request>, FsError>;
 
-    /// Follows a new text of this file: one JSON object, if nothing else is said.
+    /// Returns the check that follows a new text of this file: one JSON object by default.
     fn check(&self) -> Box<dyn TextCheck> {
         Box::new(JsonPrefix::new())
     }
 
-    /// Is every text that [`Target::request`] takes a whole one for [`Target::check`]? Then one that comes in one piece is read once.
+    /// True if [`Target::check`] takes every text that [`Target::request`] takes. A text that comes
+    /// in one piece is then read once.
     fn reads_whole(&self) -> bool {
         false
     }
 
-    /// Is a text carried out once, not stored? Then it is not edited.
+    /// True if a text is carried out once, not stored. Such a text is not edited.
     fn is_statement(&self) -> bool {
         false
     }
 
-    /// The last sentence of a failure's hint, as long as the handle has stored nothing: `The item is unchanged.`
+    /// Returns the last sentence of a failure's hint while the handle has stored nothing: `The item
+    /// is unchanged.`
     fn unchanged(&self) -> &'static str;
 }
 
-/// What the bytes of a text so far are: followed as it is written, so that a bad one fails in `write` (docs/filesystem.md 0.5).
+/// The state of a text so far. It is followed as it is written, so that a bad one fails in `write`
+/// (docs/filesystem.md 0.5).
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckState {
     /// The beginning of a good text, or nothing yet.
     Incomplete,
-    /// A whole text, to be carried out now. Only white space may follow, unless the check says `Incomplete` to more.
+    /// A whole text, to be carried out now. Only white space may follow, unless the check answers
+    /// `Incomplete` to more.
     Complete,
-    /// No bytes after these can make it good. Stays so.
+    /// No further bytes can make it good. This state is final.
     Invalid(FsError),
 }
 
 /// Follows a text in pieces of any size.
 pub trait TextCheck: std::fmt::Debug + Send {
-    /// Takes the next bytes; the state after them.
+    /// Takes the next bytes; returns the state after them.
     fn feed(&mut self, bytes: &[u8]) -> CheckState;
 
-    /// The state after the bytes so far.
+    /// Returns the state after the bytes so far.
     fn state(&self) -> CheckState;
 
-    /// The state if nothing more comes.
+    /// Returns the state if nothing more comes.
     fn at_end(&self) -> CheckState {
         self.state()
     }
 
-    /// The error of a text that ends here.
+    /// Returns the error of a text that ends here.
     fn incomplete(&self) -> FsError;
 
-    /// Bytes of memory of what it remembers of the text.
+    /// Returns the bytes of memory that the check holds of the text.
     fn held_bytes(&self) -> usize {
         0
     }
@@ -185,11 +196,11 @@ impl From<PrefixState> for CheckState {
     }
 }
 
-/// What a whole text may be found to be.
+/// The judgement on a text that may be whole.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judged {
     Good,
-    /// It ends too early.
+    /// The text ends too early.
     Unfinished(FsError),
     Bad(FsError),
 }
@@ -197,19 +208,19 @@ pub enum Judged {
 /// A text of lines that is judged as a whole whenever it ends with a newline, and at the end.
 #[derive(Debug)]
 pub struct LineCheck<K> {
-    /// What is judged.
+    /// The subject that `judge` is given.
     kind: K,
     judge: fn(&K, &str) -> Judged,
-    /// May text follow one that was good?
+    /// True if text may follow a good one.
     goes_on: bool,
-    /// Text followed a good one: it is judged at the end only.
+    /// True if text has followed a good one: it is judged at the end only.
     is_long: bool,
     text: Vec<u8>,
     state: CheckState,
 }
 
 impl<K> LineCheck<K> {
-    /// What follows a good text is refused.
+    /// Makes a check that refuses text after a good one.
     #[must_use]
     pub fn once(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
         Self {
@@ -222,7 +233,8 @@ impl<K> LineCheck<K> {
         }
     }
 
-    /// What follows a good text belongs to it; the whole is judged again at the end.
+    /// Makes a check in which text after a good one belongs to it; the whole is judged again at the
+    /// end.
     #[must_use]
     pub fn whole(kind: K, judge: fn(&K, &str) -> Judged) -> Self {
         Self {
@@ -231,7 +243,8 @@ impl<K> LineCheck<K> {
         }
     }
 
-    /// A line, or an object: it may end without a newline.
+    /// True if the text may be whole: it ends in a newline, or is an object, which may end without
+    /// one.
     fn may_be_whole(&self) -> bool {
         self.text.ends_with(b"\n")
             || (self.text.ends_with(b"}") && self.text.trim_ascii_start().starts_with(b"{"))
@@ -296,7 +309,7 @@ impl<K: std::fmt::Debug + Send> TextCheck for LineCheck<K> {
     }
 }
 
-/// Gives a definition the name that its directory has; a warning if the text had another.
+/// Gives a definition the name of its directory; returns a warning if the text had another.
 fn name_by_directory(members: &mut Map<String, Value>, member: &str, name: &str) -> Option<String> {
     let replaced = members.insert(member.to_owned(), name.into())?;
     (replaced.as_str() != Some(name))

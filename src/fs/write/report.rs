@@ -1,11 +1,13 @@
-//! A failure as people read it back from `.ddb/errors/last` (docs/filesystem.md 9): an excerpt of the text, a caret, a hint.
+//! A failure as a user reads it from `.ddb/errors/last` (docs/filesystem.md 9): an excerpt of the
+//! text, a caret, a hint.
 //!
 //! ```text
 //!   {"status":open}
 //!             ^ expected a JSON value at byte 10
 //!   hint: strings need quotes. The item is unchanged.
 //! ```
-//! Printable on any terminal: control bytes, invisible characters and bytes that are not UTF-8 are escaped.
+//! It is printable on any terminal: control bytes, invisible characters and bytes that are not
+//! UTF-8 are escaped.
 
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
 use crate::fs::error::what_to_do;
@@ -13,13 +15,14 @@ use crate::fs::prelude::*;
 
 /// Width of every line, its indentation included.
 const COLUMNS_MAX: usize = 80;
-/// What an excerpt shows before the caret, and from it on.
+/// Columns of an excerpt before the caret; the next is those from it on.
 const COLUMNS_BEFORE: usize = 46;
 const COLUMNS_AFTER: usize = COLUMNS_MAX - COLUMNS_BEFORE - 2 * ELLIPSIS.len_utf8() - INDENT.len();
 const ELLIPSIS: char = '…';
 const INDENT: &str = "  ";
 
-/// The lines below the first of an error's text, each indented and ended. `unchanged` is the last sentence of the hint.
+/// Returns the lines below the first of an error's text, each indented and ended. `unchanged` is
+/// the last sentence of the hint.
 #[must_use]
 pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
     let mut lines = String::new();
@@ -44,9 +47,10 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
     lines
 }
 
-/// The part of the text around the error in one line, then the caret under the byte and what is wrong.
+/// Adds the part of the text around the error in one line, then the caret under the byte and the
+/// fault.
 fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
-    // A text that ends too early is shown with its last line, not with what follows its newline.
+    // A text that ends too early is shown with its last line, not with the text after its newline.
     let ends_early = error.offset >= text.len();
     let text = if ends_early {
         text.trim_ascii_end()
@@ -73,7 +77,7 @@ fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
     ));
 }
 
-/// The part of `bytes` that fits, escaped: its end where that is what counts, else its beginning.
+/// Returns the part of `bytes` that fits, escaped: the end if `is_end`, else the beginning.
 fn fitting(bytes: &[u8], columns: usize, is_end: bool) -> String {
     let length = bytes.len().min(4 * columns);
     let mut cells = cells(if is_end {
@@ -99,7 +103,7 @@ fn fitting(bytes: &[u8], columns: usize, is_end: bool) -> String {
     cells.concat()
 }
 
-/// What is printed for each character, or for each byte that is none.
+/// Returns the printed form of each character, and of each byte that is none.
 fn cells(bytes: &[u8]) -> Vec<String> {
     let mut cells = Vec::new();
     for chunk in bytes.utf8_chunks() {
@@ -115,18 +119,18 @@ fn cells(bytes: &[u8]) -> Vec<String> {
     cells
 }
 
-/// `text` with its control and invisible characters escaped.
+/// Returns `text` with its control and invisible characters escaped.
 fn printable(text: &str) -> String {
     cells(text.as_bytes()).concat()
 }
 
-/// Not a control, zero-width, direction or line-separating character.
+/// True unless it is a control, zero-width, direction or line-separating character.
 fn is_printable(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{AD}' | '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }
 
-/// The likely cause of bad JSON, a sentence or nothing.
+/// Returns the likely cause of bad JSON, a sentence or nothing.
 fn json_cause(text: &[u8], error: &PlainJsonError) -> &'static str {
     let wrong = text.get(error.offset);
     match (&error.fault, wrong) {

@@ -1,8 +1,10 @@
-//! The text of a `schema.json` or `schema.plan` to what it asks for: a CreateTable request, or, from the definition that a table has and the
-//! one that was written, the API's requests that lead from one to the other, in order, and what cannot be changed (docs/filesystem.md 3).
+//! The text of a `schema.json` or `schema.plan` and its request. Without a stored definition that
+//! is CreateTable. With one it is the API's requests that lead from the stored definition to the
+//! written one, in order, and the changes that are refused (docs/filesystem.md 3).
 //!
-//! Members that `schema.json` always shows are unchanged when left out; those that it shows only when they are set are unset. But an
-//! index left out is an error and never a drop, and warm throughput only grows.
+//! Members that `schema.json` always shows are unchanged when left out; members that it shows only
+//! when they are set are unset. But an index left out is an error and never a drop, and warm
+//! throughput only grows.
 
 use super::{Commit, Target, name_by_directory};
 use crate::codec::json::document::Document;
@@ -20,7 +22,7 @@ const DEFINITIONS: &str = "AttributeDefinitions";
 const THROUGHPUT: &str = "ProvisionedThroughput";
 const ON_DEMAND: &str = "OnDemandThroughput";
 const WARM: &str = "WarmThroughput";
-/// Not CreateTable's but CloudFormation's: shown only while it is enabled.
+/// A member of CloudFormation, not of CreateTable: shown only while it is enabled.
 pub const TIME_TO_LIVE: &str = "TimeToLiveSpecification";
 
 /// A request to the API.
@@ -30,11 +32,11 @@ pub struct PlannedRequest {
     pub operation: &'static str,
     pub request: Value,
     pub reach: Reach,
-    /// What follows from it, a sentence for people.
+    /// The effect, a sentence for the user.
     pub effect: String,
 }
 
-/// What a step looks at.
+/// The data that a step reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// Only the table's definition.
@@ -58,18 +60,19 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// The way from one definition to another.
+/// The steps from one definition to another.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SchemaChange {
     pub steps: Vec<PlannedRequest>,
-    /// When there is any, nothing is done.
+    /// With any refusal nothing is done.
     pub refusals: Vec<Refusal>,
 }
 
 /// Members that are always shown: left out, they stay.
 const ALWAYS_SHOWN: [&str; 2] = ["BillingMode", "DeletionProtectionEnabled"];
 
-/// The written definition with what it leaves out and what is not meant to change taken from the stored one.
+/// Completes the written definition from the stored one: members that it leaves out, and those that
+/// are not meant to change.
 pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
     for member in ALWAYS_SHOWN {
         if let (false, Some(value)) = (wanted.contains_key(member), stored.get(member)) {
@@ -87,7 +90,8 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
         }
         _ => {}
     }
-    // What was reached is below what is asked for now, and grows with it.
+    // An unchanged value is what the table has reached: it may be below the units that are wanted
+    // now, and grows with them.
     if wanted.contains_key(WARM) && wanted.get(WARM) == stored.get(WARM) {
         wanted.remove(WARM);
     }
@@ -118,9 +122,11 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
     }
 }
 
-/// How to come from `stored` to `wanted`, both as `schema.json` shows a table; `wanted` was completed and is a well-formed request.
+/// Returns the steps from `stored` to `wanted`, both as `schema.json` shows a table. `wanted` was
+/// completed and is a well-formed request.
 #[must_use]
 pub fn change(stored: &Value, wanted: &Value, table_arn: &str) -> SchemaChange {
+    debug_assert!(wanted.get("TableName").is_some_and(Value::is_string));
     let mut differences = Differences {
         stored,
         wanted,
@@ -145,33 +151,33 @@ struct Differences<'a> {
     out: SchemaChange,
 }
 
-/// The elements of a list, none where it is not there.
+/// Returns the elements of a list, none if it does not exist.
 fn list<'a>(of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
     of[member].as_array().into_iter().flatten()
 }
 
-/// The objects of a list of indexes by name.
+/// Returns the objects of a list of indexes by name.
 fn named<'a>(definition: &'a Value, member: &str) -> BTreeMap<&'a str, &'a Value> {
     list(definition, member)
         .filter_map(|index| Some((index["IndexName"].as_str()?, index)))
         .collect()
 }
 
-/// Name and type of each definition.
+/// Returns the name and type of each attribute definition.
 fn definitions(definition: &Value) -> BTreeMap<&str, &Value> {
     list(definition, DEFINITIONS)
         .filter_map(|one| Some((one["AttributeName"].as_str()?, one.get("AttributeType")?)))
         .collect()
 }
 
-/// The names in a key schema.
+/// Returns the names in a key schema.
 fn key_names(holder: &Value) -> BTreeSet<&str> {
     list(holder, "KeySchema")
         .filter_map(|element| element["AttributeName"].as_str())
         .collect()
 }
 
-/// Type and, in any order, attributes of a projection.
+/// Returns the type of a projection and, in any order, its attributes.
 fn projection(index: &Value) -> (Option<&str>, BTreeSet<&str>) {
     let projection = &index["Projection"];
     (
@@ -204,7 +210,7 @@ impl Differences<'_> {
         });
     }
 
-    /// An UpdateTable request of these members, if there are any.
+    /// Adds an UpdateTable request of these members, if there are any.
     fn update(&mut self, members: impl IntoIterator<Item = (&'static str, Value)>, effect: &str) {
         let members = members
             .into_iter()
@@ -218,7 +224,7 @@ impl Differences<'_> {
         }
     }
 
-    /// What a table has for ever.
+    /// Refuses changes of members that are fixed at creation.
     fn fixed(&mut self) {
         let is_known = |name: &&String| {
             *name == TIME_TO_LIVE
@@ -325,7 +331,7 @@ impl Differences<'_> {
         self.wanted["BillingMode"] != "PROVISIONED"
     }
 
-    /// Billing mode and provisioned units, of the table and its indexes in one request.
+    /// Adds the billing mode and provisioned units, of the table and its indexes in one request.
     fn throughput(&mut self) {
         let changes_mode = self.stored.get("BillingMode") != self.wanted.get("BillingMode");
         let mode = self.wanted.get("BillingMode").filter(|_| changes_mode);
@@ -355,7 +361,7 @@ impl Differences<'_> {
         self.update(members, "capacity is counted and billed so from then on");
     }
 
-    /// On-demand maxima and warm throughput.
+    /// Adds on-demand maxima and warm throughput.
     fn maxima_and_warmth(&mut self) {
         if let (true, Some(maxima)) = (self.is_on_demand(), maxima(self.stored, self.wanted)) {
             self.update([(ON_DEMAND, maxima)], "the maxima hold from then on");
@@ -416,7 +422,7 @@ impl Differences<'_> {
         }
     }
 
-    /// Encryption, table class, deletion protection: each in a request of its own.
+    /// Adds encryption, table class and deletion protection, each in a request of its own.
     fn settings(&mut self) {
         let encryption = |definition: &Value| {
             let sse = &definition["SSESpecification"];
@@ -451,7 +457,7 @@ impl Differences<'_> {
         }
     }
 
-    /// Tags and the resource policy, which have operations of their own.
+    /// Adds tags and the resource policy, which have operations of their own.
     fn resource(&mut self, arn: &str) {
         let tags = |definition: &Value| -> BTreeMap<String, Value> {
             list(definition, "Tags")
@@ -531,7 +537,7 @@ impl Differences<'_> {
         });
     }
 
-    /// UpdateTable makes one index at a time, in the background, after everything else.
+    /// Adds a new index. UpdateTable makes one at a time, in the background, after everything else.
     fn new_indexes(&mut self) {
         let known = named(self.stored, GLOBAL);
         let new: Vec<(&str, &Value)> = named(self.wanted, GLOBAL)
@@ -573,7 +579,7 @@ impl Differences<'_> {
     }
 }
 
-/// The attribute of an enabled time to live.
+/// Returns the attribute of an enabled time to live.
 #[must_use]
 pub fn expiry(definition: &Value) -> Option<String> {
     let specification = &definition[TIME_TO_LIVE];
@@ -583,7 +589,7 @@ pub fn expiry(definition: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The change of on-demand maxima; -1 clears one.
+/// Returns the change of on-demand maxima; -1 clears one.
 fn maxima(before: &Value, after: &Value) -> Option<Value> {
     let get = |of: &Value, name: &str| of[ON_DEMAND][name].as_i64().filter(|units| *units != -1);
     let mut out = Map::new();
@@ -596,7 +602,7 @@ fn maxima(before: &Value, after: &Value) -> Option<Value> {
     (!out.is_empty()).then_some(Value::Object(out))
 }
 
-/// The change of warm throughput; left out, it stays.
+/// Returns the change of warm throughput; left out, it stays.
 fn warmth(before: &Value, after: &Value) -> Option<Value> {
     let warm = after.get(WARM)?;
     let is_new = |name: &str| {
@@ -606,38 +612,39 @@ fn warmth(before: &Value, after: &Value) -> Option<Value> {
     (is_new("ReadUnitsPerSecond") || is_new("WriteUnitsPerSecond")).then(|| warm.clone())
 }
 
-/// What a definition asks for.
+/// The request of a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SchemaRequest {
     Create {
         request: Box<CreateTableRequest>,
         /// The same as it was written.
         json: Value,
-        /// The attribute of the time to live to be enabled.
+        /// The attribute of the time to live to enable.
         expiry: Option<String>,
     },
     Change(SchemaChange),
 }
 
-/// Whose `schema.json` a text is.
+/// The table of a `schema.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaTarget {
     pub table: TableName,
-    /// The definition that the table has, as its `schema.json` shows it; `None` of a draft.
+    /// The table's definition as its `schema.json` shows it; `None` for a draft.
     pub stored: Option<Value>,
 }
 
 impl SchemaTarget {
-    /// What this text asks for, with sentences for `.ddb/warnings.ndjson`.
+    /// Reads the request of a text, with sentences for `.ddb/warnings.ndjson`.
     ///
     /// # Errors
-    /// It is no definition.
+    /// `Body` if the text is no JSON; the wire's error if it is no definition.
     pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
         let mut json: Value =
             Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let mut warnings = Vec::new();
         if let Some(members) = json.as_object_mut() {
-            // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
+            // The directory is the name, as with items: `tar -x` of one table's files into
+            // another's directory clones it.
             warnings.extend(name_by_directory(members, "TableName", self.table.as_str()));
             if let Some(stored) = &self.stored {
                 complete(stored, members);
@@ -688,7 +695,7 @@ impl Target for SchemaTarget {
     }
 }
 
-/// Whose `schema.plan` a text is: what is refused is part of the plan.
+/// The table of a `schema.plan`: refusals are part of the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanTarget(pub SchemaTarget);
 

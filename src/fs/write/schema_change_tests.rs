@@ -30,7 +30,8 @@ fn stored() -> Value {
     })
 }
 
-/// What an edit of the stored definition leads to, a line each: the changed members of a step, or a refusal.
+/// Checks the effect of an edit of the stored definition, a line each: the changed members of a
+/// step, or a refusal.
 fn check(edit: impl FnOnce(&mut Map<String, Value>), expected: &[&str]) {
     let stored = stored();
     let mut wanted = stored.as_object().unwrap().clone();

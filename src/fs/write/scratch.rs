@@ -1,8 +1,9 @@
-//! Scratch files: what editors and shells write beside items (`.o1.json.swp`, `sedAb12`, `o1.json.bak`), in bounded memory until
-//! renamed onto an item's name or idle for an hour (docs/filesystem.md 4).
+//! Scratch files: the files that editors and shells write next to items (`.o1.json.swp`, `sedAb12`,
+//! `o1.json.bak`), in bounded memory until renamed onto an item's name or idle for an hour
+//! (docs/filesystem.md 4).
 //!
-//! A file is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
-//! ones included, is counted when it is taken and given back when it goes.
+//! A file is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but
+//! open ones included, is counted when it is allocated and when it is freed.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -15,30 +16,31 @@ use crate::fs::prelude::*;
 use crate::store::memory_limit::part_of_limit;
 use std::collections::BTreeMap;
 
-/// One file.
+/// The largest file, bytes.
 pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// All files together, if memory allows: their content, and `FILE_COST_BYTES` each.
+/// The most that all files hold together if memory allows: their content, and `FILE_COST_BYTES`
+/// each.
 pub const SCRATCH_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Of the memory limit that is the most: one file has room.
+/// The divisor of the memory limit that bounds all files; one file has room.
 const LIMIT_PARTS: u64 = 32;
-/// A file that is not open and was not used for so long is dropped.
+/// The time after which a closed file that was not used is dropped, milliseconds.
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
 
 const PAGE_BYTES: usize = 4096;
-/// What a file costs beside its pages: its name, its entries in the tables.
+/// The cost of a file without its pages: its name, its entries in the tables.
 const FILE_COST_BYTES: u64 = 512;
 
-/// What all files together may hold, in bytes.
+/// Returns the most bytes that all files together may hold.
 #[must_use]
 pub fn scratch_bytes_max() -> u64 {
     part_of_limit(SCRATCH_BYTES_MAX, LIMIT_PARTS)
 }
 
-/// A scratch file, whatever its name is by now. Never reused.
+/// A scratch file, by an id that stays when it is renamed. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u64);
 
-/// What stat tells of a scratch file.
+/// The attributes of a scratch file for stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScratchAttributes {
     pub size: u64,
@@ -46,7 +48,7 @@ pub struct ScratchAttributes {
     pub mode: u32,
     /// Milliseconds since the epoch.
     pub modified_ms: u64,
-    /// Has it a name?
+    /// True if it has a name.
     pub linked: bool,
 }
 
@@ -71,12 +73,13 @@ struct File<D> {
     handles: u32,
 }
 
-/// Pages by their numbers, each as far as it was written: what is not there is zeros, and so is what comes after a file's size. The first
-/// page takes no more than its bytes as long as it is the only one; else each takes a whole page.
+/// Pages by their numbers, each as far as it was written. A missing page is zeros, and so are the
+/// bytes after a file's size. The first page takes no more than its bytes as long as it is the only
+/// one; else each takes a whole page.
 #[derive(Debug, Default)]
 struct Content(BTreeMap<u64, Vec<u8>>);
 
-/// A file and its place.
+/// A file with its directory and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed<D> {
     pub directory: Arc<D>,
@@ -96,10 +99,10 @@ impl<D> Default for ScratchFiles<D> {
 }
 
 impl<D: Eq + Hash + Clone> ScratchFiles<D> {
-    /// A new empty file, not open yet.
+    /// Makes a new empty file, not open yet.
     ///
     /// # Errors
-    /// `Exists`, `ScratchFull`.
+    /// `Exists` if the name is taken; `ScratchFull` if memory is.
     pub fn create(
         &mut self,
         directory: D,
@@ -115,10 +118,11 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(id)
     }
 
-    /// A new file with this content, over the one of that name if there is one: the text of an item renamed to a scratch name.
+    /// Makes a new file with this content, over one of that name if there is one: the text of an
+    /// item renamed to a scratch name.
     ///
     /// # Errors
-    /// `ScratchFull`, `TooLarge`; then nothing has changed.
+    /// `ScratchFull` beyond the limits; then nothing has changed.
     pub fn create_with(
         &mut self,
         directory: D,
@@ -126,7 +130,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         content: &[u8],
         now_ms: u64,
     ) -> Result<FileId, FsError> {
-        // Made aside and moved into place, so that a failure leaves the old file.
+        // Made without a name and moved into place, so that a failure leaves the old file.
         let id = self.make(0o644, now_ms)?;
         if let Err(error) = self.write(id, 0, content, now_ms) {
             self.drop_if_unused(id);
@@ -136,7 +140,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(id)
     }
 
-    /// A file without a name.
+    /// Makes a file without a name.
     fn make(&mut self, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
         self.charge(FILE_COST_BYTES)?;
         self.last_id += 1;
@@ -145,13 +149,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(id)
     }
 
-    /// The file of that name.
+    /// Returns the file of that name.
     #[must_use]
     pub fn find(&self, directory: &D, name: &str) -> Option<FileId> {
         self.ids.get(directory)?.get(name).copied()
     }
 
-    /// Names and files of a directory, by name.
+    /// Returns the names and files of a directory, by name.
     pub fn list(&self, directory: &D) -> impl Iterator<Item = (&str, FileId)> {
         self.ids
             .get(directory)
@@ -160,7 +164,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .map(|(name, id)| (&**name, *id))
     }
 
-    /// All files that have a name.
+    /// Returns all files that have a name.
     #[must_use]
     pub fn all(&self) -> Vec<Placed<D>> {
         let of = |(directory, names): (&Arc<D>, &BTreeMap<Arc<str>, FileId>)| {
@@ -175,13 +179,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         self.ids.iter().flat_map(of).collect()
     }
 
-    /// The directories that have files.
+    /// Returns the directories that have files.
     #[must_use]
     pub fn directories(&self) -> Vec<Arc<D>> {
         self.ids.keys().cloned().collect()
     }
 
-    /// Directory and name of a file that still has one.
+    /// Returns the directory and name of a file that still has one.
     #[must_use]
     pub fn place(&self, id: FileId) -> Option<(&D, &str)> {
         self.files
@@ -191,10 +195,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .map(|(directory, name)| (&**directory, &**name))
     }
 
-    /// One more handle; it keeps the data of an unlinked file.
+    /// Adds a handle; it keeps the data of an unlinked file.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such file.
     pub fn open(&mut self, id: FileId, now_ms: u64) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.handles += 1;
@@ -202,17 +206,24 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// One handle less.
+    /// Releases a handle.
     pub fn release(&mut self, id: FileId, now_ms: u64) {
-        if let Ok(file) = self.file(id) {
+        let file = self.file(id);
+        debug_assert!(
+            file.as_ref().is_ok_and(|file| file.handles > 0),
+            "a handle is released once"
+        );
+        if let Ok(file) = file {
             file.handles = file.handles.saturating_sub(1);
             file.used_ms = now_ms;
         }
         self.drop_if_unused(id);
     }
 
+    /// Returns the attributes of a file.
+    ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such file.
     pub fn attributes(&self, id: FileId) -> Result<ScratchAttributes, FsError> {
         let file = self.files.get(&id).ok_or(FsError::NotFound)?;
         Ok(ScratchAttributes {
@@ -223,10 +234,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         })
     }
 
-    /// chmod, utimens: `None` leaves as it is.
+    /// Sets attributes: chmod, utimens. `None` leaves one as it is.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such file.
     pub fn set_attributes(
         &mut self,
         id: FileId,
@@ -239,10 +250,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// Up to `size` bytes from `offset`; fewer at the end of the file.
+    /// Reads up to `size` bytes from `offset`; fewer at the end of the file.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such file.
     pub fn read(
         &mut self,
         id: FileId,
@@ -255,10 +266,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(file.read(offset, size))
     }
 
-    /// The whole content.
+    /// Returns the whole content.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such file.
     pub fn content(&self, id: FileId) -> Result<Vec<u8>, FsError> {
         let file = self.files.get(&id).ok_or(FsError::NotFound)?;
         Ok(file.read(0, usize::try_from(file.size).unwrap_or(usize::MAX)))
@@ -267,7 +278,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     /// Writes all of `data` at `offset`, or nothing.
     ///
     /// # Errors
-    /// `NotFound`, `ScratchFull`.
+    /// `NotFound` if there is no such file; `ScratchFull` beyond the limits.
     pub fn write(
         &mut self,
         id: FileId,
@@ -292,10 +303,10 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// Cuts off or adds zeros.
+    /// Cuts off the file or adds zeros.
     ///
     /// # Errors
-    /// `NotFound`, `ScratchFull`.
+    /// `NotFound` if there is no such file; `ScratchFull` beyond the limits.
     pub fn truncate(&mut self, id: FileId, size: u64, now_ms: u64) -> Result<(), FsError> {
         if size > SCRATCH_FILE_BYTES_MAX {
             return Err(FsError::ScratchFull);
@@ -311,25 +322,25 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// rename(2) to another scratch name; a file of that name goes.
+    /// Renames a file to another scratch name: rename(2). A file of that name is replaced.
     ///
     /// # Errors
-    /// `NotFound`.
-    pub fn rename(&mut self, id: FileId, to: (D, &str), now_ms: u64) -> Result<(), FsError> {
+    /// `NotFound` if there is no such file, or it is unlinked.
+    pub fn rename(&mut self, id: FileId, to: D, to_name: &str, now_ms: u64) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.used_ms = now_ms;
         let (directory, name) = file.place.clone().ok_or(FsError::NotFound)?;
-        if (&*directory, &*name) != (&to.0, to.1) {
+        if (&*directory, &*name) != (&to, to_name) {
             self.unlink(&directory, &name);
-            self.put_at(id, to.0, to.1);
+            self.put_at(id, to, to_name);
         }
         Ok(())
     }
 
-    /// unlink(2). Open handles keep the data.
+    /// Unlinks a file: unlink(2). Open handles keep the data.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound` if there is no such file, or it is unlinked.
     pub fn remove(&mut self, id: FileId) -> Result<(), FsError> {
         let (directory, name) = self.file(id)?.place.clone().ok_or(FsError::NotFound)?;
         self.unlink(&directory, &name);
@@ -337,13 +348,14 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// A file's content is kept elsewhere: without it, unless it was changed or is open. Is its name free?
+    /// Removes a file with content that is kept elsewhere, unless it was changed or is open. True if
+    /// its name is free now.
     pub fn remove_if_same(&mut self, id: FileId, content: &[u8]) -> bool {
         let is_open = self.files.get(&id).is_none_or(|file| file.handles > 0);
         !is_open && self.content(id).is_ok_and(|text| text == content) && self.remove(id).is_ok()
     }
 
-    /// A directory is gone, and its files with it. Open handles keep their data.
+    /// Removes a directory with its files. Open handles keep their data.
     pub fn remove_directory(&mut self, directory: &D) {
         for id in self
             .ids
@@ -353,19 +365,19 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             .map(|(_, id)| *id)
             .collect::<Vec<_>>()
         {
-            // It has that name.
-            let _ = self.remove(id);
+            let removed = self.remove(id);
+            debug_assert!(removed.is_ok(), "a file in a directory has a name");
         }
     }
 
-    /// A directory has another identity from now on.
+    /// Gives a directory another identity.
     pub fn move_directory(&mut self, from: &D, to: &D) {
         for (name, id) in self.ids.remove(from).unwrap_or_default() {
             self.put_at(id, to.clone(), &name);
         }
     }
 
-    /// Drops files that are not open and were not used for [`IDLE_MS_MAX`]; their places.
+    /// Drops files that are not open and were not used for [`IDLE_MS_MAX`]; returns their places.
     pub fn expire(&mut self, now_ms: u64) -> Vec<Placed<D>> {
         let idle = |file: &File<D>| {
             file.handles == 0 && now_ms.saturating_sub(file.used_ms) >= IDLE_MS_MAX
@@ -381,13 +393,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         });
         let placed: Vec<_> = placed.collect();
         for file in &placed {
-            // It has a name.
-            let _ = self.remove(file.id);
+            let removed = self.remove(file.id);
+            debug_assert!(removed.is_ok(), "an idle file has a name");
         }
         placed
     }
 
-    /// Memory counted against [`scratch_bytes_max`].
+    /// Returns the memory counted against [`scratch_bytes_max`].
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.used_bytes
@@ -405,31 +417,35 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
-    /// Gives a file without a name this one, over the file that had it.
+    /// Gives this name to a file without one, over the file that had it.
     fn put_at(&mut self, id: FileId, directory: D, name: &str) {
         if let Some(old) = self.unlink(&directory, name) {
             self.drop_if_unused(old);
         }
-        // The files of a directory share it.
+        // The files of a directory share one `Arc` of it.
         let directory = self
             .ids
             .get_key_value(&directory)
             .map_or_else(|| Arc::new(directory), |(shared, _)| Arc::clone(shared));
         let name: Arc<str> = Arc::from(name);
-        if let Some(file) = self.files.get_mut(&id) {
+        let file = self.files.get_mut(&id);
+        debug_assert!(file.is_some(), "a name stands for a file");
+        if let Some(file) = file {
             file.place = Some((Arc::clone(&directory), Arc::clone(&name)));
         }
         self.ids.entry(directory).or_default().insert(name, id);
     }
 
-    /// Takes a name away; the file that had it.
+    /// Removes a name; returns the file that had it.
     fn unlink(&mut self, directory: &D, name: &str) -> Option<FileId> {
         let names = self.ids.get_mut(directory)?;
         let id = names.remove(name)?;
         if names.is_empty() {
             self.ids.remove(directory);
         }
-        if let Some(file) = self.files.get_mut(&id) {
+        let file = self.files.get_mut(&id);
+        debug_assert!(file.is_some(), "a name stands for a file");
+        if let Some(file) = file {
             file.place = None;
         }
         Some(id)
@@ -447,7 +463,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 }
 
-/// The pages that `start..end` touches, each with the part of it and the matching part of `start..end`, both from 0.
+/// Returns the pages that `start..end` touches, each with the part of it and the matching part of
+/// `start..end`, both from 0.
 fn pages(
     start: u64,
     end: u64,
@@ -487,17 +504,17 @@ impl<D> File<D> {
 }
 
 impl Content {
-    /// Memory that it takes.
+    /// Returns the memory of the pages, bytes.
     fn cost(&self) -> u64 {
         self.0.values().map(|page| page.capacity() as u64).sum()
     }
 
-    /// Is there nothing beyond the first page, also when `end` bytes are written?
+    /// True if there is nothing beyond the first page, also when bytes up to `end` are written.
     fn is_small(&self, end: u64) -> bool {
         end <= PAGE_BYTES as u64 && self.0.keys().all(|page| *page == 0)
     }
 
-    /// Memory that it takes once `start..end` is written.
+    /// Returns the memory of the pages once `start..end` is written.
     fn cost_with(&self, start: u64, end: u64) -> u64 {
         if start == end {
             return self.cost();
@@ -552,7 +569,8 @@ impl Content {
     }
 }
 
-/// Room for `end` bytes of one page: no more than the first write needs, then by doubling.
+/// Returns the capacity for `end` bytes of one page: no more than the first write needs, then by
+/// doubling.
 fn room(capacity: usize, end: usize) -> usize {
     match capacity {
         capacity if capacity >= end => capacity,
@@ -589,7 +607,7 @@ mod tests {
         let b = scratch.create("e", "b", 0o644, 7).unwrap();
         scratch.open(b, 7).unwrap();
         scratch.write(b, 0, b"old", 7).unwrap();
-        scratch.rename(a, ("e", "b"), 8).unwrap();
+        scratch.rename(a, "e", "b", 8).unwrap();
         assert_eq!(scratch.find(&"d", ".a"), None);
         assert_eq!(scratch.find(&"e", "b"), Some(a));
         assert_eq!(scratch.place(a), Some((&"e", "b")));
@@ -610,7 +628,7 @@ mod tests {
     fn renaming_onto_itself_keeps_the_file() {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
-        scratch.rename(a, ("d", "a"), 0).unwrap();
+        scratch.rename(a, "d", "a", 0).unwrap();
         assert_eq!(scratch.find(&"d", "a"), Some(a));
     }
 

@@ -8,7 +8,8 @@
 //! open O_TRUNC or create -> Stream     open for writing otherwise -> Edit, or with O_APPEND Stream after the stored text
 //! Stream, write elsewhere than at the end, truncate to other than 0 -> Edit       truncate to 0 -> Stream, empty
 //! ```
-//! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as a whole.
+//! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as
+//! a whole.
 
 use super::report::report;
 use super::{CheckState, Commit, Failure, Opener, TEXT_BYTES_MAX, Target, TextCheck, WriteStep};
@@ -24,19 +25,20 @@ pub struct TextWriter<T> {
     opener: Opener,
     text: Vec<u8>,
     mode: Mode,
-    /// The streamed text is a whole one, as its request was made: its check has not followed it so far.
+    /// True if the streamed text is whole, as its request was made from it: its check has not
+    /// followed it so far.
     is_ahead: bool,
-    /// What must be true of the stored item at the next commit.
+    /// The precondition on the stored item at the next commit.
     precondition: Option<Precondition>,
-    /// The text was changed since it was opened or committed.
+    /// True if the text was changed since it was opened or committed.
     dirty: bool,
-    /// The opener was told that this very text is not acceptable.
+    /// True if a call has reported that this very text is not acceptable.
     reported: bool,
     /// The version that was stored through this handle last.
     stored: Option<Version>,
-    /// The precondition is what the name says, not what was seen at the opening.
+    /// True if the precondition comes from the name, not from the item at the open.
     is_pinned: bool,
-    /// The version of the item of nothing but its key that the opening made, until a text takes its place.
+    /// The version of the key-only item that the open made, until a text replaces it.
     made: Option<Version>,
 }
 
@@ -54,7 +56,7 @@ enum Mode {
 }
 
 impl<T> TextWriter<T> {
-    /// Bytes of memory of the text and what is remembered of it.
+    /// Returns the bytes of memory of the text and its check.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let checked = if let Mode::Stream(check) = &self.mode {
@@ -67,7 +69,7 @@ impl<T> TextWriter<T> {
 }
 
 impl<T: Target> TextWriter<T> {
-    /// A new file, or one opened with O_TRUNC. The commit replaces whatever is stored.
+    /// Opens a new file, or one with O_TRUNC. The commit replaces any stored item.
     pub fn stream(target: T, opener: Opener) -> Self {
         Self::stream_if(target, opener, None)
     }
@@ -83,13 +85,13 @@ impl<T: Target> TextWriter<T> {
         )
     }
 
-    /// A file created with O_EXCL: the commit fails with `Exists` when the item is there by then.
+    /// Opens a file created with O_EXCL: the commit fails with `Exists` if the item exists by then.
     pub fn stream_exclusive(target: T, opener: Opener) -> Self {
         Self::stream_if(target, opener, Some(Precondition::Absent))
     }
 
-    /// A file whose opening made an item of nothing but its key: the commit takes that one's place, and fails when somebody else
-    /// changed it.
+    /// Opens a file that was created with a key-only item: the commit replaces that item, and fails if
+    /// another process changed it.
     pub fn stream_made(target: T, opener: Opener, version: Version) -> Self {
         Self {
             made: Some(version),
@@ -97,7 +99,8 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// A file whose name says which version it replaces: the commit fails with `Stale` when another is stored by then.
+    /// Opens a file with the version to replace in its name: the commit fails with `Stale` if
+    /// another is stored by then.
     pub fn stream_replacing(target: T, opener: Opener, version: Version) -> Self {
         Self {
             is_pinned: true,
@@ -105,8 +108,9 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// A file opened for writing without O_TRUNC. `snapshot` is its text now; `precondition` guards the commit: of an item
-    /// `Precondition::Version` of that snapshot, so that the commit fails with `Stale` when somebody else changed it.
+    /// Opens a file for writing without O_TRUNC. `snapshot` is its text now; `precondition` guards
+    /// the commit: of an item `Precondition::Version` of that snapshot, so that the commit fails
+    /// with `Stale` if another process changed it.
     pub fn edit(
         target: T,
         snapshot: Vec<u8>,
@@ -114,7 +118,7 @@ impl<T: Target> TextWriter<T> {
         opener: Opener,
     ) -> Self {
         let mut check = target.check();
-        // Appending to a complete text is a second document: caught in write, as for a stream.
+        // Text appended to a complete text is a second document: it fails in write, as in a stream.
         if opener.append && check.feed(&snapshot) == CheckState::Complete {
             return Self::new(target, opener, snapshot, Mode::Stream(check), precondition);
         }
@@ -150,14 +154,14 @@ impl<T: Target> TextWriter<T> {
         &self.target
     }
 
-    /// Size of the file as this handle sees it, bytes.
+    /// Returns the size of the file as this handle sees it, bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a size, not a collection")]
     pub fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// Up to `size` bytes of the file as this handle sees it.
+    /// Returns up to `size` bytes of the file as this handle sees it.
     #[must_use]
     pub fn read(&self, offset: u64, size: usize) -> &[u8] {
         let start = usize::try_from(offset)
@@ -167,13 +171,14 @@ impl<T: Target> TextWriter<T> {
         &self.text[start..end]
     }
 
-    /// The next commit is held against this version, unless something else is known already: the writer's process read it.
+    /// Makes the next commit require this version, which the writer's process has read, unless it
+    /// has a precondition already.
     pub fn guard(&mut self, version: Version) {
         self.precondition
             .get_or_insert(Precondition::VersionOrAbsent(version));
     }
 
-    /// The version that the next commit is held against.
+    /// Returns the version that the next commit requires.
     #[must_use]
     pub fn held_against(&self) -> Option<Version> {
         match self.precondition {
@@ -184,7 +189,7 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// The version of the stored item whose text this is, until it is written.
+    /// Returns the version of the stored item with this text, until the text is written.
     #[must_use]
     pub fn snapshot(&self) -> Option<Version> {
         match self.precondition {
@@ -193,19 +198,19 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// The version that this text made, if it did.
+    /// Returns the version that a commit of this text made.
     #[must_use]
     pub fn stored(&self) -> Option<Version> {
         self.stored.filter(|_| !self.dirty)
     }
 
-    /// Was anything stored through this handle?
+    /// True if anything was stored through this handle.
     #[must_use]
     pub fn has_stored(&self) -> bool {
         self.stored.is_some()
     }
 
-    /// Was nothing written through this handle?
+    /// True if nothing was written through this handle.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
         matches!(self.mode, Mode::Stream(_))
@@ -215,14 +220,15 @@ impl<T: Target> TextWriter<T> {
             && self.stored.is_none()
     }
 
-    /// The version that the opening made, once: it is to go, and the next commit makes the item anew.
+    /// Takes the version that the open made, once: the caller deletes that item, and the next
+    /// commit creates it anew.
     pub fn take_made(&mut self) -> Option<Version> {
         let made = self.made.take()?;
         self.precondition = Some(Precondition::Absent);
         Some(made)
     }
 
-    /// The last sentence of a failure's hint.
+    /// Returns the last sentence of a failure's hint.
     #[must_use]
     pub fn unchanged(&self) -> &'static str {
         if self.stored.is_some() {
@@ -232,7 +238,7 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// write(2), pwrite(2).
+    /// Takes a write: write(2), pwrite(2).
     pub fn write(&mut self, offset: u64, data: &[u8]) -> WriteStep<T::Request> {
         if let Mode::Poisoned(error) = &self.mode {
             return WriteStep::FailAgain(error.clone());
@@ -281,7 +287,8 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// The request of a text that comes in one piece, if it is good; what is wrong with it is found by following it.
+    /// Returns the request of a text that comes in one piece, if it is good. The check finds the
+    /// fault of a bad one.
     fn whole(&mut self, data: &[u8]) -> Option<Commit<T::Request>> {
         let is_first = self.text.is_empty() && matches!(self.mode, Mode::Stream(_));
         if !is_first || !self.target.reads_whole() || !data.trim_ascii_end().ends_with(b"}") {
@@ -293,7 +300,7 @@ impl<T: Target> TextWriter<T> {
         Some(commit)
     }
 
-    /// ftruncate(2).
+    /// Sets the size: ftruncate(2).
     pub fn truncate(&mut self, size: u64) -> WriteStep<T::Request> {
         if let Mode::Poisoned(error) = &self.mode {
             return WriteStep::FailAgain(error.clone());
@@ -313,18 +320,18 @@ impl<T: Target> TextWriter<T> {
         WriteStep::Done
     }
 
-    /// flush: close(2) or dup2(2) of one of possibly many descriptors, in process `pid`.
+    /// Takes a flush: close(2) or dup2(2) of one of possibly many descriptors, in process `pid`.
     pub fn flush(&mut self, pid: u32) -> WriteStep<T::Request> {
         self.settle(pid == self.opener.pid)
     }
 
-    /// fsync(2), fdatasync(2): whoever calls wants the text stored now.
+    /// Takes an fsync(2) or fdatasync(2): the caller wants the text stored now.
     pub fn fsync(&mut self) -> WriteStep<T::Request> {
         self.settle(true)
     }
 
-    /// The last descriptor is gone. Text that came after the last flush (a mapped file) is stored if it is complete; a failure
-    /// reaches no program and is for the log.
+    /// Takes the release of the last descriptor. Text that came after the last flush (a mapped
+    /// file) is stored if it is complete; a failure reaches no program and is for the log.
     pub fn release(&mut self) -> WriteStep<T::Request> {
         if self.reported || matches!(self.mode, Mode::Poisoned(_)) {
             return WriteStep::Done;
@@ -332,10 +339,11 @@ impl<T: Target> TextWriter<T> {
         self.settle(true)
     }
 
-    /// The outcome of the request of [`WriteStep::Commit`], with the version now stored (0 where there are no versions).
+    /// Takes the outcome of the request of [`WriteStep::Commit`], with the version now stored (0
+    /// where there are no versions).
     ///
     /// # Errors
-    /// What the call that asked for the commit answers.
+    /// The error that the call with the commit returns.
     pub fn committed(&mut self, outcome: Result<Version, Error>) -> Result<(), Failure> {
         match outcome {
             Ok(version) => {
@@ -357,7 +365,7 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// A piece was added to a streamed text.
+    /// Takes the states before and after a piece of a streamed text.
     fn streamed(&mut self, before: CheckState, after: CheckState) -> WriteStep<T::Request> {
         match after {
             CheckState::Invalid(error) => WriteStep::Fail(self.poison(error)),
@@ -374,7 +382,8 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// Stores a complete text that is not stored yet. An incomplete one is an error if `must_be_complete`.
+    /// Stores a complete text that is not stored yet. An incomplete one is an error if
+    /// `must_be_complete`.
     fn settle(&mut self, must_be_complete: bool) -> WriteStep<T::Request> {
         if !self.dirty {
             return match &self.mode {
@@ -419,7 +428,7 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// The text as it is now cannot be stored.
+    /// Fails: the present text cannot be stored.
     fn refuse_text(&mut self, error: FsError) -> WriteStep<T::Request> {
         if self.reported {
             WriteStep::FailAgain(error)
@@ -428,7 +437,7 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// A complete or final text was not accepted. A stream cannot be mended, an edited text can.
+    /// Fails a complete or final text. A stream cannot be mended, an edited text can.
     fn refuse(&mut self, error: FsError) -> Failure {
         let incomplete = matches!(&self.mode, Mode::Stream(check) if !self.is_ahead && check.state() == CheckState::Incomplete);
         self.reported = true;
@@ -452,7 +461,7 @@ impl<T: Target> TextWriter<T> {
         failure
     }
 
-    /// Random access from here on: the text is checked at flush.
+    /// Changes to random access: the text is checked at flush.
     fn leave_stream(&mut self) {
         if let Mode::Stream(check) = &self.mode {
             let is_whole = self.is_ahead || check.state() == CheckState::Complete;
@@ -461,7 +470,8 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
-    /// ftruncate(0): a new text follows, which replaces the item whatever it is by then. Without one, nothing happens.
+    /// Takes an ftruncate(0): a new text follows, which replaces any item of that time. Without
+    /// one, nothing happens.
     fn restart(&mut self) {
         self.text.clear();
         (self.mode, self.is_ahead) = (Mode::Stream(self.target.check()), false);
@@ -472,7 +482,8 @@ impl<T: Target> TextWriter<T> {
         self.reported = false;
     }
 
-    /// A failed precondition is the filesystem's own; the rest is the database's answer.
+    /// Converts a commit error. A failed precondition becomes the filesystem's own; other errors
+    /// are the database's.
     fn commit_error(&self, error: Error) -> FsError {
         match (error, self.precondition) {
             (Error::ConditionalCheckFailed { .. }, Some(Precondition::Absent)) => FsError::Exists,

@@ -35,7 +35,7 @@ impl Target for AnyText {
     }
 }
 
-/// A handle, the item it writes and what its calls answered.
+/// A handle, the item it writes, and the results of its calls.
 struct Script {
     writer: TextWriter<AnyText>,
     stored: Option<(String, Version)>,
@@ -80,7 +80,8 @@ impl Script {
             WriteStep::Fail(failure) => Err(failure.error.to_string()),
             WriteStep::FailAgain(error) => Err(format!("again: {error}")),
             WriteStep::Commit(commit) => {
-                let outcome = self.put(commit.request);
+                let (text, precondition) = commit.request;
+                let outcome = self.put(text, precondition);
                 self.writer
                     .committed(outcome)
                     .map_err(|failure| failure.error.to_string())
@@ -91,10 +92,7 @@ impl Script {
         self
     }
 
-    fn put(
-        &mut self,
-        (text, precondition): (String, Option<Precondition>),
-    ) -> Result<Version, Error> {
+    fn put(&mut self, text: String, precondition: Option<Precondition>) -> Result<Version, Error> {
         let holds = match precondition {
             None => true,
             Some(Precondition::Absent) => self.stored.is_none(),
@@ -136,14 +134,14 @@ impl Script {
         self.event(TextWriter::release)
     }
 
-    /// Another front end writes the item.
+    /// Writes the item through another front end.
     fn meanwhile(mut self, text: &str) -> Self {
         let version = self.stored.as_ref().map_or(0, |stored| stored.1) + 1;
         self.stored = Some((text.to_owned(), version));
         self
     }
 
-    /// What the calls answered, the stored text at the end and how many puts there were.
+    /// Checks the results of the calls, the stored text at the end, and the number of puts.
     fn check(self, answers: &[&str], stored: Option<&str>, commits: usize) {
         assert_eq!(self.log, answers);
         assert_eq!(self.stored.as_ref().map(|stored| stored.0.as_str()), stored);

@@ -107,7 +107,7 @@ impl DeferredDelete {
     /// Hides a version of an item, whose text is in a scratch file: its delete is due a little later.
     pub fn hide(&self, place: Place, version: Version, file: (FileId, TextForm)) {
         self.mount
-            .with_deferred(|deferred| deferred.hide(place, version, file, now_ms()));
+            .with_deferred(|deferred| deferred.hide(place, version, file.0, file.1, now_ms()));
         // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps and hears the call. Without
         // it the call could fall between its look and its sleep.
         drop(self.is_stopped.lock());

@@ -1,5 +1,7 @@
-//! The lines of a batch: what is written is cut into lines, in bounded memory, since a line may come in many writes, and a write hold many
-//! lines; what a line asks for; and those of `batch/atomic` until they are carried out, one TransactWriteItems with its limits.
+//! The lines of a batch. [`Lines`] cuts writes into lines in bounded memory, since a line may come
+//! in many writes and a write may hold many lines. [`parse`] gives the request of a line.
+//! [`Transaction`] holds the lines of `batch/atomic` until they are carried out: one
+//! TransactWriteItems with its limits.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +15,33 @@ use crate::model::{
     limits::TRANSACTION_ITEMS_MAX,
 };
 
-/// A line longer than this is no item: 400 KB in any JSON form fits.
+/// The longest line, bytes: an item of 400 KB in any JSON form fits.
 const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What was written of a batch and is no whole line yet.
+/// The text of a batch that is no whole line yet.
 #[derive(Debug, Default)]
 pub struct Lines {
     /// The beginning of a line.
     partial: Vec<u8>,
-    /// The line is too long: its rest is passed over.
+    /// True if the line is too long: its rest is skipped.
     is_too_long: bool,
-    /// Lines that were whole.
+    /// The number of whole lines.
     count: u64,
 }
 
-/// A line: its number from 1, and its text or why there is none.
+/// A line: its number from 1, and its text or the reason that it has none.
 pub type Line = (u64, Result<Vec<u8>, FsError>);
 
 impl Lines {
-    /// The lines that `data` completes. Blank ones have a number, and are left out.
+    /// Returns the lines that `data` completes. Blank lines have a number, and are left out.
     pub fn take(&mut self, data: &[u8]) -> Vec<Line> {
         let mut rest = data;
         let mut out = Vec::new();
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
-            self.add(rest.get(..end).unwrap_or_default());
+            let (line, newline) = rest.split_at(end);
+            self.add(line);
             out.extend(self.end());
-            rest = rest.get(end + 1..).unwrap_or_default();
+            rest = &newline[1..];
         }
         self.add(rest);
         out
@@ -64,46 +67,46 @@ impl Lines {
         (!text.trim_ascii().is_empty()).then_some((self.count, Ok(text)))
     }
 
-    /// The beginning of a line that has no newline yet.
+    /// Returns the beginning of a line that has no newline yet.
     #[must_use]
     pub fn partial(&self) -> &[u8] {
         &self.partial
     }
 
-    /// Bytes of memory of the line that was begun.
+    /// Returns the bytes of memory of the line that was begun.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.partial.capacity()
     }
 
-    /// Is a line begun?
+    /// True if a line is begun.
     #[must_use]
     pub fn has_partial(&self) -> bool {
         self.is_too_long || !self.partial.trim_ascii().is_empty()
     }
 
-    /// Lines that were whole.
+    /// Returns the number of whole lines.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 }
 
-/// A line that can be carried out.
+/// The request of a line.
 #[derive(Debug)]
 pub enum Request {
     Put(PutItemRequest),
     Delete(DeleteItemRequest),
     Get(Key),
     Action(TransactWrite),
-    /// Of a transaction: the end of its lines.
+    /// The end of a transaction's lines.
     Commit,
 }
 
 /// Reads a line, which is not blank.
 ///
 /// # Errors
-/// It is no item, key or path of this table.
+/// The line is no item, key or path of this table.
 pub fn parse(
     host: &Host,
     schema: &TableSchema,
@@ -134,7 +137,7 @@ pub fn parse(
     }
 }
 
-/// A key, a whole item, or a path below the table.
+/// Reads a key: a key, a whole item, or a path below the table.
 fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     let line = line.trim_ascii();
     if line.starts_with(b"{") {
@@ -167,8 +170,8 @@ fn key_of(schema: &TableSchema, item: &Item) -> Result<Key, FsError> {
     })
 }
 
-/// A line of a transaction: an item, or one member that says what is done. No item has a lone attribute that is a map: it lacks
-/// its key.
+/// Reads a line of a transaction: an item, or one member that names the action. No item is a lone
+/// attribute that is a map: it would lack its key.
 fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
     let item = plain_json::parse(line)?;
     let named = match item.0.first_key_value() {
@@ -211,7 +214,7 @@ fn action(schema: &TableSchema, line: &[u8]) -> Result<TransactWrite, FsError> {
     }
 }
 
-/// Items in an action are plain JSON only.
+/// Refuses DynamoDB JSON: items in an action are plain JSON only.
 fn untyped(item: Item) -> Result<Item, FsError> {
     if plain_json::looks_like_dynamodb_json(&item) {
         return Err(FsError::Body(
@@ -232,17 +235,17 @@ fn conditional(schema: &TableSchema, action: TransactAction, function: &str) -> 
     write
 }
 
-/// A value in memory is so many times as large as its text, more or less.
+/// The size of a value in memory, as a multiple of its text.
 const VALUE_GROWTH: usize = 4;
 
 /// The lines of `batch/atomic` until they are carried out.
 #[derive(Debug, Default)]
 pub struct Transaction {
-    /// Line numbers and what they ask for.
+    /// Line numbers and their actions.
     writes: Vec<(u64, TransactWrite)>,
-    /// Of the lines' texts.
+    /// Bytes of the lines' texts.
     text_bytes: usize,
-    /// A line was refused: nothing will be done.
+    /// True if a line was refused: nothing is done.
     is_spoiled: bool,
 }
 
@@ -250,7 +253,7 @@ impl Transaction {
     /// Adds a line.
     ///
     /// # Errors
-    /// There are too many.
+    /// The transaction has 100 lines already.
     pub fn add(&mut self, number: u64, text: &[u8], write: TransactWrite) -> Result<(), FsError> {
         if self.is_spoiled {
             return Ok(());
@@ -266,14 +269,14 @@ impl Transaction {
         Ok(())
     }
 
-    /// Nothing of it will be done.
+    /// Cancels the transaction: nothing of it is done.
     pub fn spoil(&mut self) {
         self.is_spoiled = true;
         self.writes.clear();
         self.text_bytes = 0;
     }
 
-    /// The whole of it, with the number of each line; `None` when there is nothing to do.
+    /// Takes the whole transaction with the number of each line; `None` if it is empty.
     pub fn take(&mut self) -> Option<(Vec<u64>, TransactWriteItemsRequest)> {
         if self.writes.is_empty() {
             return None;
@@ -290,24 +293,24 @@ impl Transaction {
         Some((numbers, request))
     }
 
-    /// Bytes of memory of the lines: values take more than their text.
+    /// Returns the bytes of memory of the lines: values take more than their text.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         VALUE_GROWTH * self.text_bytes
     }
 
-    /// Was a line refused since the last end?
+    /// True if a line was refused since the last end.
     #[must_use]
     pub fn is_spoiled(&self) -> bool {
         self.is_spoiled
     }
 
-    /// The next lines are another transaction.
+    /// Begins another transaction with the next line.
     pub fn begin_anew(&mut self) {
         self.is_spoiled = false;
     }
 
-    /// How a refused line or a failed end is told.
+    /// Returns the error that reports a refused line or a failed end.
     #[must_use]
     pub fn refusal(&self, error: FsError) -> FsError {
         match error {
@@ -324,7 +327,7 @@ impl Transaction {
 mod tests {
     use super::*;
 
-    /// The lines with their numbers, `!` for one without a text.
+    /// Checks the lines with their numbers; `!` is a line without a text.
     fn check(writes: &[&[u8]], expected: &[(u64, &str)]) {
         let mut lines = Lines::default();
         let mut found: Vec<Line> = writes.iter().flat_map(|write| lines.take(write)).collect();

@@ -1,15 +1,16 @@
 //! `<Table>/batch/`: many items at once, a line of JSON each.
 //!
 //! ```text
-//! put insert delete get   each line for itself; a bad one spoils no other
+//! put insert delete get   each line is a request of its own; a bad one spoils no other
 //! atomic                  all lines or none
-//! result.json             how the session's last batch of the table went
-//! lines.rs                how what is written becomes lines, and what each asks for
+//! result.json             the result of the session's last batch of the table
+//! lines.rs                cuts writes into lines and reads the request of each
 //! ```
 //!
-//! When does a bad line show? The rest of a long input must go on, and a shell looks at nothing but its writes. So a write of less
-//! than `SHORT_WRITE_BYTES` that ends a line fails when a line since the last failure was bad: it is an `echo`, a `printf`, or the end of what
-//! a program buffered. Any bad line that no write told of is told by the close. What the write holds is done either way.
+//! | difficulty | solved by |
+//! |---|---|
+//! | the rest of a long input must go on after a bad line, and a shell looks at nothing but its writes | a write of less than `SHORT_WRITE_BYTES` that ends a line fails if a line since the last failure was bad: it is an `echo`, a `printf`, or the end of a program's buffer. The close reports a bad line that no write reported |
+//! | a failed write may hold good lines | they are carried out either way |
 
 use super::{
     batch::lines::{Line, Lines, Request, Transaction},
@@ -48,7 +49,7 @@ const NAMES: Names<Special> = Names(&[
     }),
 ]);
 
-/// `batch/` of that table.
+/// Returns `batch/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, BATCH_NAME, Directory).into()
@@ -140,13 +141,14 @@ impl Room for ResultFile {
     }
 }
 
-/// The least that programs write of a longer output at a time.
+/// The least size of a write with which programs cut a longer output, bytes.
 const SHORT_WRITE_BYTES: usize = 4 * 1024;
 
 /// An open file that takes lines.
 ///
-/// Calls on one handle are carried out one after the other: a later one waits in line, without a thread. A write's lines are all
-/// started, so that they share commits, and the call is answered when the last of them is durable.
+/// Calls on one handle are carried out one after the other; a later one waits without a thread. All
+/// lines of a write are started at once, so that they share commits. The call is answered when the
+/// last of them is durable.
 #[derive(Debug)]
 struct OpenBatch {
     table: TableName,
@@ -160,19 +162,19 @@ struct OpenBatch {
 #[derive(Debug, Default)]
 struct Work {
     lines: Lines,
-    /// From the first byte on.
+    /// The report, from the first byte on.
     report: Option<Arc<Mutex<Report>>>,
-    /// The first bad line that no call told of.
+    /// The first bad line that no call has reported.
     untold: Option<(u64, FsError)>,
     transaction: Transaction,
 }
 
-/// Is a write short, and does it end a line? See the module.
+/// True if the write is short and ends a line; see the module.
 fn is_short(data: &[u8]) -> bool {
     data.len() < SHORT_WRITE_BYTES && data.ends_with(b"\n")
 }
 
-/// Answers a call when the last of its lines has ended: each holds it until then.
+/// Answers a call when the last of its lines has ended: each line holds it until then.
 struct Pending(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
 impl Drop for Pending {
@@ -204,7 +206,8 @@ impl OpenBatch {
             turns.wait(Box::new(move || this.run(&again, call, reply)));
             return;
         }
-        // Before the work goes to another thread: the next call must find the turn taken.
+        // The turn is taken before the work goes to another thread: the next call must find it
+        // taken.
         turns.take();
         drop(turns);
         host.run_elsewhere(Box::new(move || self.perform(&again, call, reply)));
@@ -226,15 +229,17 @@ impl OpenBatch {
             if is_release {
                 host_then.mount.batches.closed();
             }
-            // Nobody hears of a release; it can be read.
+            // A release has no caller that sees its error; `result.json` has it.
             let ended = if is_release { Ok(()) } else { ended };
-            // Before the reply: the caller's next call may come before that has returned.
+            // The turn ends before the reply: the caller's next call may come before the reply has
+            // returned.
             this.give_turn();
             reply(ended);
         };
-        // Held here too, so that the call is not answered before all are started.
+        // This function holds it too, so that the call is not answered before all lines are
+        // started.
         let pending = Arc::new(Pending(Mutex::new(Some(Box::new(finish)))));
-        // The end of the file is nobody's call.
+        // A release has no calling process: the opener stands for it.
         let writer = if caller.pid == 0 {
             self.opener.pid
         } else {
@@ -244,7 +249,7 @@ impl OpenBatch {
         match host.mount.schema(&self.table) {
             Ok(schema) => lines
                 .into_iter()
-                .for_each(|line| self.start((host, &by), &schema, line, &pending)),
+                .for_each(|line| self.start(host, &by, &schema, line, &pending)),
             Err(error) => {
                 for (number, text) in lines {
                     self.failed(number, &text.unwrap_or_default(), error.clone());
@@ -252,12 +257,12 @@ impl OpenBatch {
             }
         }
         if self.kind == BatchKind::Atomic {
-            self.end_transaction((host, &by), &call);
+            self.end_transaction(host, &by, &call);
         }
         drop(pending);
     }
 
-    /// The lines that this call completes.
+    /// Returns the lines that this call completes.
     fn lines_of(&self, host: &Host, call: &Call) -> Vec<Line> {
         let mut work = self.work.lock();
         let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
@@ -270,7 +275,7 @@ impl OpenBatch {
                 }
                 work.lines.take(data)
             }
-            // Another process that shares the file may go on with the line.
+            // Another process that shares the file may continue the line.
             Call::Flush
                 if !same_process(self.opener.pid, host.mount.caller.pid)
                     && !is_whole(work.lines.partial()) =>
@@ -288,14 +293,16 @@ impl OpenBatch {
         lines
     }
 
-    /// Starts what a line asks for; `pending` is held until it has ended.
+    /// Starts the request of a line; `pending` is held until it has ended.
     fn start(
         self: &Arc<Self>,
-        (host, by): (&Host, &CallContext),
+        host: &Host,
+        by: &CallContext,
         schema: &TableSchema,
-        (number, text): Line,
+        line: Line,
         pending: &Arc<Pending>,
     ) {
+        let (number, text) = line;
         let text = match text {
             Ok(text) => text,
             Err(error) => {
@@ -400,11 +407,11 @@ impl OpenBatch {
         }
     }
 
-    /// What a call is answered with, all its lines being done.
+    /// Returns the result of a call after all its lines.
     fn outcome(&self, call: &Call) -> Result<(), FsError> {
         let mut work = self.work.lock();
         let tells = match call {
-            // A line of a transaction that is refused spoils the rest: it is told at once.
+            // A refused line of a transaction spoils the rest: it is reported at once.
             Call::Write { data, .. } => is_short(data) || self.kind == BatchKind::Atomic,
             _ => true,
         };
@@ -425,13 +432,15 @@ impl OpenBatch {
         waiting.into_iter().for_each(|call| call());
     }
 
-    /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
-    /// writer that is being killed had more to say: nothing is done then.
-    fn end_transaction(&self, (host, by): (&Host, &CallContext), call: &Call) {
+    /// Ends a transaction: the last close by the opener carries it out, or the release if other
+    /// processes went on with the file. A writer that is being killed had more to say: nothing is
+    /// done then.
+    fn end_transaction(&self, host: &Host, by: &CallContext, call: &Call) {
         let caller = host.mount.caller;
         match call {
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
-            // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
+            // `exec 3>F; echo … >&3` closes a copy each time. If the process cannot be inspected,
+            // the release is awaited.
             Call::Flush
                 if same_process(self.opener.pid, caller.pid)
                     && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
@@ -448,6 +457,8 @@ impl OpenBatch {
         let Some((numbers, request)) = taken else {
             return;
         };
+        debug_assert!(!numbers.is_empty(), "a transaction without lines is `None`");
+        let first = numbers.first().copied().unwrap_or_default();
         let count = numbers.len() as u64;
         match wait(by.clone(), |done| {
             host.mount
@@ -463,24 +474,19 @@ impl OpenBatch {
                         });
                     }
                 }
-                let first = numbers.first().copied().unwrap_or_default();
                 self.work.lock().untold = Some((
                     first,
                     FsError::Database(Error::TransactionCanceled(cancellation)),
                 ));
             }
-            Err(error) => self.failed(
-                numbers.first().copied().unwrap_or_default(),
-                b"",
-                FsError::Database(error),
-            ),
+            Err(error) => self.failed(first, b"", FsError::Database(error)),
         }
         self.work.lock().transaction.begin_anew();
     }
 }
 
 impl OpenSpecial for OpenBatch {
-    /// The items that were asked for, each byte once; `get` only.
+    /// Reads the items of `get`, each byte once.
     fn read(self: Arc<Self>, _host: &Host, _offset: u64, size: usize, reply: Reply<Bytes>) {
         let taken = self.report(|report| {
             let count = size.min(report.items.len());

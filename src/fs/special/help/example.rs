@@ -1,8 +1,9 @@
-//! What the examples of a help text speak of: a table that is there, its first item, an index with an entry; names that are free. With
-//! no tables the examples make one first.
+//! The subjects of the examples in a help text: a table of the mount, its first item, an index with
+//! an entry, and free names. With no tables the examples make one first.
 //!
-//! A text says `{t}items/{item}.json` in its blocks of `sh`; a line that speaks of what the table has not is left out. Finding all
-//! this takes a read or two a table, and nothing is counted as read. A comment after two blanks is put in one column.
+//! A text has `{t}items/{item}.json` in its blocks of `sh`; a line about something that the table
+//! lacks is left out. The search takes a read or two a table, and no capacity is counted. A comment
+//! after two blanks is aligned to one column.
 
 use std::{collections::HashSet, fmt::Write as _};
 
@@ -11,13 +12,11 @@ use crate::fs::{open::prelude::*, query::first_entry};
 use crate::inspect::advice::not_whole;
 use crate::model::{IndexName, KeySchema, Number, api::TableStatus};
 
-/// Tables that are looked at for the best example.
+/// The most tables that are read for the best example.
 const LOOKED_AT_MAX: usize = 32;
 
-/// The text of a help, for the file at that path in a directory of that table or index, if it is of one.
-///
-/// # Errors
-/// The database failed.
+/// Returns a help text with its placeholders filled, for the file at `path` in a directory of
+/// `source`, if it belongs to one.
 pub fn filled(
     mount: &Mount,
     path: &str,
@@ -41,7 +40,7 @@ pub fn filled(
 /// An index and an entry of it.
 #[derive(Debug)]
 struct IndexExample {
-    /// Below the table: `gsi/by-status`.
+    /// The path below the table: `gsi/by-status`.
     path: String,
     partition_names: Vec<String>,
     entry: EntryKey,
@@ -51,14 +50,15 @@ struct IndexExample {
 struct Example {
     table: TableName,
     key: KeySchema,
-    /// `None` when there is no table.
+    /// `None` if the mount has no table.
     schema: Option<std::sync::Arc<TableSchema>>,
     item: Option<Key>,
     index: Option<IndexExample>,
 }
 
 impl Example {
-    /// Of the table that the directory belongs to, else of the one that shows most.
+    /// Returns an example of the table that the directory belongs to, else of the one that shows
+    /// most.
     fn of(mount: &Mount, source: Option<&Source>) -> Result<Self, FsError> {
         if let Some(source) = source {
             return Self::of_table(mount, &source.table, source.index.as_ref());
@@ -66,7 +66,7 @@ impl Example {
         let mut best: Option<Self> = None;
         for table in mount.db.table_names()?.iter().take(LOOKED_AT_MAX) {
             if best.as_ref().is_some_and(|best| best.rank() == [true; 3]) {
-                // None shows more.
+                // No table shows more.
                 break;
             }
             match Self::of_table(mount, table, None) {
@@ -77,7 +77,7 @@ impl Example {
                 {
                     best = Some(example)
                 }
-                // One that went meanwhile is no example.
+                // A table that was deleted meanwhile is no example.
                 Ok(_) | Err(FsError::NotFound) => {}
                 Err(error) => return Err(error),
             }
@@ -103,7 +103,7 @@ impl Example {
         })
     }
 
-    /// What is made first when there is nothing.
+    /// Returns the example of a mount without tables: the text makes one first.
     fn none(mount: &Mount) -> Result<Self, FsError> {
         let attribute = |name: &str| KeyAttribute {
             name: name.to_owned(),
@@ -122,7 +122,7 @@ impl Example {
         })
     }
 
-    /// What it can show, in the order of what matters.
+    /// Returns the features that the example can show, in the order of their importance.
     fn rank(&self) -> [bool; 3] {
         [
             self.item.is_some(),
@@ -131,7 +131,8 @@ impl Example {
         ]
     }
 
-    /// The values of all placeholders, for a text in the mount's root or so deep in the directory of the table.
+    /// Returns the values of all placeholders, for a text in the mount's root or at that depth in
+    /// the table's directory.
     fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<Values, FsError> {
         let directory = table_name(&self.table);
         let from_root = if directory.starts_with('-') {
@@ -172,13 +173,13 @@ impl Example {
         ])
     }
 
-    /// The commands that make what is not there.
+    /// Returns the commands that make the missing table and item.
     fn make(&self, t: &str, item: &Key, note: &str) -> Option<String> {
         if self.item.is_some() {
             return None;
         }
         let mut out = String::new();
-        // Writing to a String cannot fail.
+        // A write to a String does not fail.
         if self.schema.is_none() {
             let _ = writeln!(
                 out,
@@ -201,7 +202,7 @@ impl Example {
         Some(out)
     }
 
-    /// A key beside that of the item which no item has.
+    /// Returns a key next to that of the item which no item has.
     fn free_key(&self, mount: &Mount, item: &Key) -> Result<Key, FsError> {
         let source = base(&self.table);
         for number in 1..10 {
@@ -233,7 +234,7 @@ impl Example {
         Ok(item.clone())
     }
 
-    /// An attribute that is in no key.
+    /// Returns the name of an attribute that is in no key.
     fn free_attribute(&self) -> &'static str {
         let taken = self
             .schema
@@ -249,7 +250,7 @@ impl Example {
 }
 
 impl IndexExample {
-    /// The clauses of a query for the entry's partition key.
+    /// Returns the clauses of a query for the entry's partition key.
     fn query(&self) -> String {
         let values = self.partition();
         match values {
@@ -272,7 +273,7 @@ impl IndexExample {
         }
     }
 
-    /// Its folder below `items/`.
+    /// Returns the folder of the entry below `items/`.
     fn folder(&self) -> Option<String> {
         (!self.partition().is_empty()).then(|| names::collection_name(self.partition()))
     }
@@ -285,7 +286,8 @@ impl IndexExample {
     }
 }
 
-/// The first index that can be read and has an entry; in an index's own directory that one.
+/// Returns the first index that can be read and has an entry; in an index's own directory only that
+/// index counts.
 fn first_index(
     mount: &Mount,
     schema: &TableSchema,
@@ -318,7 +320,8 @@ fn first_index(
     Ok(None)
 }
 
-/// A name that no table has and no draft: none of those that are listed. A service may describe whatever it is asked for.
+/// Returns a name that neither a listed table nor a draft has. A service may describe any table
+/// that it is asked for.
 fn free_table(mount: &Mount, name: &str) -> Result<TableName, FsError> {
     let taken: HashSet<TableName> = mount.db.table_names()?.into_iter().collect();
     let candidates =
@@ -332,7 +335,7 @@ fn free_table(mount: &Mount, name: &str) -> Result<TableName, FsError> {
     Err(FsError::NotFound)
 }
 
-/// The key of the item that is made in a table without any.
+/// Returns the key of the item that the examples make in an empty table.
 fn sample_key(key: &KeySchema) -> Key {
     Key {
         partition: sample(&key.partition, "u1", 1),
@@ -340,7 +343,7 @@ fn sample_key(key: &KeySchema) -> Key {
     }
 }
 
-/// The number's value of an attribute: the first is the word itself.
+/// Returns the sample value of that number of an attribute: the first is the word itself.
 fn sample(attribute: &KeyAttribute, word: &str, number: i64) -> AttributeValue {
     let text = if number == 1 {
         word.to_owned()
@@ -357,7 +360,7 @@ fn sample(attribute: &KeyAttribute, word: &str, number: i64) -> AttributeValue {
     }
 }
 
-/// The path below `items/` without `.json`.
+/// Returns the path below `items/` without `.json`.
 fn stem(key: &Key) -> String {
     match &key.sort {
         Some(sort) => format!(
@@ -381,20 +384,21 @@ fn plain_json_of(key: &Key, schema: &KeySchema) -> Vec<u8> {
     out
 }
 
-/// JSON as it stands between single quotes of a shell.
+/// Returns JSON for use between single quotes of a shell.
 fn quotable(json: Vec<u8>) -> String {
     shown::json(String::from_utf8_lossy(&json).trim_end()).replace('\'', r"'\''")
 }
 
-/// The placeholders by name, in the order in which they are filled, and what each stands for; `None` where there is no such thing.
+/// The placeholders by name, in the order in which they are filled, and their values; `None` if the
+/// example has no such thing.
 pub type Values = Vec<(&'static str, Option<String>)>;
 
 const BEGIN: &str = "```sh";
 const END: &str = "```";
-/// Where comments begin at most, in characters.
+/// The last column at which comments may begin, in characters.
 const COLUMN_MAX: usize = 60;
 
-/// The text: a line of a block that speaks of what there is not is left out.
+/// Fills a text; a line of a block with a placeholder that has no value is left out.
 #[must_use]
 pub fn fill(text: &str, values: &Values) -> String {
     let mut out = String::new();
@@ -429,7 +433,7 @@ fn filled_line(line: &str, values: &Values) -> Vec<String> {
     out.lines().map(str::to_owned).collect()
 }
 
-/// Nothing, if the block has no line.
+/// Writes a block with its comments aligned; writes nothing if the block has no line.
 fn write_block(lines: &[String], out: &mut String) {
     if lines.is_empty() {
         return;

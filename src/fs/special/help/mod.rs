@@ -1,5 +1,5 @@
-//! `help` in a directory, and `.ddb/help/<topic>.md`: texts for somebody who has never seen this,
-//! with the names of the tables that are there ([`example`]).
+//! `help` in a directory, and `.ddb/help/<topic>.md`: texts for a first-time user, with the names
+//! of the tables in the mount ([`example`]).
 
 use crate::fs::{open::prelude::*, query::all_names};
 
@@ -28,7 +28,7 @@ pub const BATCH: &str = include_str!("batch.md");
 pub const QUERIES: &str = include_str!("queries.md");
 pub const STREAM: &str = include_str!("streams.md");
 
-/// `help` of the directory at that path, which is of that table or index.
+/// Returns `help` of the directory at that path, which belongs to that table or index.
 #[must_use]
 pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node {
     let path = if directory.is_empty() {
@@ -42,7 +42,7 @@ pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node
 /// `help` in a directory, or a topic's text.
 struct HelpText {
     text: &'static str,
-    /// The table or index that its examples speak of, though it is not part of it.
+    /// The table or index of its examples. The file is not part of it.
     source: Option<Source>,
 }
 
@@ -50,7 +50,7 @@ struct HelpText {
 #[derive(Debug)]
 pub struct Topics;
 
-fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
+fn topic(at: &Special, name: &str, text: &'static str) -> Node {
     at.child(name, HelpText { text, source: None }).into()
 }
 
@@ -60,14 +60,14 @@ impl Room for Topics {
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
         found
-            .map(|found| topic(at, *found))
+            .map(|&(name, text)| topic(at, name, text))
             .ok_or(FsError::NotFound)
     }
 
     fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
         Ok(TOPICS
             .iter()
-            .map(|found| listed(&topic(at, *found), found.0))
+            .map(|&(name, text)| listed(&topic(at, name, text), name))
             .collect())
     }
 }
