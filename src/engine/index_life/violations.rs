@@ -1,7 +1,9 @@
-//! Items that are kept out of an index by a value that cannot be its key: of another type, empty, too large (docs/requirements.md M-19).
+//! Items that are kept out of an index by a value that cannot be its key: of another type, empty,
+//! too large (docs/requirements.md M-19).
 //!
-//! Only an index that UpdateTable made can have them, in items that were there before it; writes of such values are refused from
-//! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.
+//! Only an index that UpdateTable made can have violations, in items older than the index; writes
+//! of such values are refused from its definition on. The places of these items are on a list of
+//! the index; the reason is read from the item.
 
 use crate::engine::{
     base::{counters::CounterDelta, item_key::key_bytes},
@@ -11,16 +13,13 @@ use crate::engine::{
 };
 use crate::model::api::tables::{Absence, AbsenceReason, KeyViolation};
 
-/// Does a value keep an item out of an index? One that lacks a key attribute is not kept out.
+/// True if a value keeps an item out of the index. A missing key attribute is no violation.
 #[must_use]
 pub fn keeps_out(index: &IndexSchema, item: &Item) -> bool {
     KeyFault::of(index, item).is_some()
 }
 
-/// Brings the lists of a table's indexes up to date with a change of the item at a place.
-///
-/// # Errors
-/// Those of the store.
+/// Updates the violation lists of a table's indexes after a change of the item at `place`.
 pub fn maintain(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -39,7 +38,7 @@ pub fn maintain(
     Ok(())
 }
 
-/// The indexes that have a list.
+/// Returns the indexes that have a violation list, with the list.
 fn lists<'t>(
     life: &'t IndexLife,
     table: &'t TableEntry,
@@ -51,9 +50,6 @@ fn lists<'t>(
 }
 
 /// Puts an item on a list.
-///
-/// # Errors
-/// Those of the store.
 pub fn add(
     transaction: &mut Transaction<'_>,
     list: SourceId,
@@ -94,15 +90,13 @@ fn remove(
     Ok(())
 }
 
-// Which items have no entry in an index, and why: the table's items held against the index as it is.
+// The items without an entry in an index and the reason: the items of the table compared with the
+// index.
 
-/// Told each of them in the order of the table.
+/// A callback for each absent item, in the order of the table.
 pub type Visit<'v> = dyn FnMut(Absence) -> ControlFlow<()> + 'v;
 
-/// The items on an index's list of violations.
-///
-/// # Errors
-/// Those of the store.
+/// Visits the items on an index's list of violations.
 pub fn listed(
     view: &View<'_>,
     table: &TableEntry,
@@ -135,10 +129,7 @@ pub fn listed(
     )
 }
 
-/// Every item that has no entry.
-///
-/// # Errors
-/// Those of the store.
+/// Visits every item that has no entry.
 pub fn missing(
     view: &View<'_>,
     table: &TableEntry,
@@ -166,7 +157,7 @@ pub fn missing(
     )
 }
 
-/// Why an item can have no entry.
+/// Returns the reason why an item can have no entry.
 fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
     match violation(index, item) {
         Some(violation) => AbsenceReason::Refused(violation),
@@ -179,7 +170,7 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
     }
 }
 
-/// The first value that cannot be a key of an index.
+/// Returns the first value that cannot be a key of the index.
 #[must_use]
 pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
     let KeyFault {

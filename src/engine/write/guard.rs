@@ -1,5 +1,6 @@
-//! What a write holds against the stored item before it changes it: the filesystem's precondition and the condition of the
-//! request (docs/dynamodb.md 12.5). Parsed before the write is queued, evaluated on the writer thread.
+//! The checks of a write against the stored item before it changes: the filesystem's precondition
+//! and the condition of the request (docs/dynamodb.md 12.5). Parsed before the write is queued,
+//! evaluated on the writer thread.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -15,15 +16,15 @@ use crate::model::{
 pub struct Guard {
     precondition: Option<Precondition>,
     condition: Option<Condition>,
-    /// A failure gives the existing item.
+    /// True if a failure returns the existing item.
     return_old: bool,
 }
 
 impl Guard {
-    /// Parses the condition of a request; placeholders it names count as used.
+    /// Parses the condition of a request and marks its placeholders as used.
     ///
     /// # Errors
-    /// `Expression`.
+    /// Fails with `Expression`.
     pub fn parse(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Self, Error> {
         let condition = match parameter {
             ConditionParameter::None => None,
@@ -40,10 +41,10 @@ impl Guard {
         })
     }
 
-    /// Parses a condition that is the only expression of its request, placeholders checked.
+    /// Parses a condition that is the only expression of its request, and checks the placeholders.
     ///
     /// # Errors
-    /// `Expression`.
+    /// Fails with `Expression`.
     pub fn of_request(
         parameter: &ConditionParameter,
         placeholders: &Placeholders,
@@ -56,7 +57,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// A condition that is known already.
+    /// Returns a guard for a condition that is parsed already.
     #[must_use]
     pub fn of_condition(condition: Option<Condition>, return_old: bool) -> Self {
         Self {
@@ -66,7 +67,7 @@ impl Guard {
         }
     }
 
-    /// With a precondition, and with the item given on failure.
+    /// Adds a precondition, and whether a failure returns the item.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
         Self {
@@ -76,10 +77,10 @@ impl Guard {
         }
     }
 
-    /// Keys are scalars: no document path of the condition goes into one of the table or its indexes.
+    /// Refuses document paths into key attributes of the table or its indexes: keys are scalars.
     ///
     /// # Errors
-    /// `PathIntoKey`.
+    /// Fails with `PathIntoKey`.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
         let Some(condition) = &self.condition else {
             return Ok(());
@@ -87,10 +88,10 @@ impl Guard {
         Ok(select::check_paths(&condition.paths(), &table.schema)?)
     }
 
-    /// Holds the stored item against precondition and condition.
+    /// Checks the stored item against precondition and condition.
     ///
     /// # Errors
-    /// `ConditionalCheckFailed`; those of the store.
+    /// Fails with `ConditionalCheckFailed`, or with an error of the store.
     pub fn check(&self, stored: &Stored) -> Result<(), Error> {
         if self.meets_precondition(stored)? && self.meets_condition(stored)? {
             return Ok(());
@@ -121,7 +122,7 @@ impl Guard {
         };
         let names: BTreeSet<&str> = condition.attribute_names();
         let item = match stored.record()? {
-            // Only what the condition looks at is decoded.
+            // Only the attributes that the condition names are decoded.
             Some(record) => record.attributes(&|name| names.contains(name))?,
             None => Item::default(),
         };
@@ -131,26 +132,24 @@ impl Guard {
 
 // The item that a write finds.
 
-/// The item of a key of a table as the transaction finds it.
+/// An item of a table as the transaction finds it, with its key.
 #[derive(Debug)]
 pub struct Stored {
     pub table: Arc<TableEntry>,
     pub key: Key,
     pub address: EntryAddress,
-    /// Its record, if there is an item.
+    /// The encoded record; `None` without an item.
     bytes: Option<Vec<u8>>,
-    /// The item, once it was decoded.
+    /// The decoded item, filled on first use.
     item: OnceCell<Item>,
 }
 
 impl Stored {
     /// Reads the item of `key`.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn read(read: &dyn Read, table: &Arc<TableEntry>, key: Key) -> Result<Self, StoreError> {
         let address = EntryAddress::of_item(table.source, &key);
-        // Copied: the writes that follow need the batch for themselves, and change the page that it lies on.
+        // Copied: the following writes borrow the batch mutably and may move the page of these
+        // bytes.
         let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
         Ok(Self {
             table: Arc::clone(table),
@@ -161,10 +160,10 @@ impl Stored {
         })
     }
 
-    /// As [`Self::read`], within a transaction, which notes that it looked at the item.
+    /// Reads the item as [`Self::read`] does, and records the read in the transaction.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn look_at(
         transaction: &mut Transaction<'_>,
         table: &Arc<TableEntry>,
@@ -175,34 +174,25 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Its stored bytes.
+    /// Returns the encoded record.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
     }
 
-    /// The item's record, if there is an item.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the item's record; `None` without an item.
     pub fn record(&self) -> Result<Option<Record<'_>>, StoreError> {
         self.bytes.as_deref().map(Record::parse).transpose()
     }
 
-    /// DynamoDB bytes of the item; 0 of none.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the item's size in DynamoDB bytes; 0 without an item.
     pub fn item_bytes(&self) -> Result<usize, StoreError> {
         Ok(self
             .record()?
             .map_or(0, |record| record.item_bytes() as usize))
     }
 
-    /// The item, decoded once.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the item, decoded once.
     pub fn item(&self) -> Result<Option<&Item>, StoreError> {
         if self.item.get().is_none() {
             let Some(record) = self.record()? else {
