@@ -8,21 +8,18 @@ use super::{
 use crate::codec::record;
 use crate::model::Projection;
 
-/// The write that an entry is of.
+/// The write that an entry belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp<'r> {
     pub version: Version,
     /// Milliseconds since the epoch.
     pub modified_ms: u64,
-    /// The record of the item after the write, of this version and time, where it is at hand.
+    /// The record of the item after the write, of this version and time, if it is available.
     pub record: Option<&'r [u8]>,
 }
 
 impl Stamp<'_> {
-    /// Does to an index what a change of an item does; `new` is the item after it.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Applies the change of an item to an index; `new` is the item after it.
     pub fn apply(
         self,
         transaction: &mut Transaction<'_>,
@@ -101,7 +98,7 @@ impl Stamp<'_> {
 /// Changes a collection by entries and bytes; returns the change of the number of collections.
 ///
 /// # Errors
-/// `Corrupt` when it would count below nothing; those of the store.
+/// Fails with `Corrupt` if a counter would be negative; also errors of the store.
 pub fn grow_collection(
     transaction: &mut Transaction<'_>,
     (source, digest): (SourceId, Digest),

@@ -1,4 +1,5 @@
-//! What many files of the engine name, of std, of the layers below, and of `base` and `catalog`: `use crate::engine::prelude::*`.
+//! The names that most files of the engine use, of std, of the layers below, and of `base` and
+//! `catalog`: `use crate::engine::prelude::*`.
 
 pub use super::base::keys::{self, EntryAddress, SourceId, Space, StoreKey};
 pub use super::base::walks;

@@ -24,9 +24,8 @@ const SPLITS_MAX: usize = 64;
 /// A map to be stored.
 struct ChangedMap {
     table: TableName,
-    // The stored bytes that the map was derived from.
     source: SourceId,
-    /// The stored bytes that it was made of.
+    /// The stored bytes that the map was derived from.
     before: Option<Vec<u8>>,
     map: Arc<PartitionMap>,
 }

@@ -100,7 +100,7 @@ impl TableEntry {
         self.schema.indexes_of(IndexKind::Local).next().is_some()
     }
 
-    /// Returns the table's own source if `source` is one of its local indexes, whose entries are in
+    /// Returns the table's own source if `source` is one of its local indexes, with entries in
     /// the partitions of the base items; otherwise `None`.
     #[must_use]
     pub fn base_of_local_index(&self, source: SourceId) -> Option<SourceId> {

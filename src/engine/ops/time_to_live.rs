@@ -1,4 +1,5 @@
-//! UpdateTimeToLive and DescribeTimeToLive: the switch; what expires is for `time_to_live` (docs/dynamodb.md 16).
+//! UpdateTimeToLive and DescribeTimeToLive: the switch; the expiry itself is in `time_to_live`
+//! (docs/dynamodb.md 16).
 
 use crate::engine::{
     catalog::{ExpiryList, TimeToLive},
@@ -18,7 +19,7 @@ impl Engine {
     /// Enables or disables a table's time to live.
     ///
     /// # Errors
-    /// `TableNotFound`, [`TimeToLiveError`]; those of the store.
+    /// Fails with `TableNotFound` or a [`TimeToLiveError`]; also errors of the store.
     pub fn update_time_to_live(
         &self,
         request: UpdateTimeToLiveRequest,
@@ -34,10 +35,10 @@ impl Engine {
         Ok(UpdateTimeToLiveResponse { specification })
     }
 
-    /// The state of a table's time to live.
+    /// Returns the status of a table's time to live.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn describe_time_to_live(
         &self,
         request: &DescribeTimeToLiveRequest,
@@ -59,11 +60,11 @@ impl Engine {
         })
     }
 
-    /// The items of a table whose time is over first: milliseconds since the epoch and key, at most `count`. None when time to
-    /// live is disabled.
+    /// Returns the items of a table that expire first: milliseconds since the epoch and key, at
+    /// most `count`. None if time to live is disabled.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn expiring(&self, name: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
         let view = self.view()?;
         let table = catalog::known(view.table(name)?, name)?;
@@ -79,7 +80,7 @@ impl Engine {
     }
 }
 
-/// The list that was dropped.
+/// Applies the change; returns the list that it dropped.
 fn update(
     transaction: &mut Transaction<'_>,
     request: &UpdateTimeToLiveRequest,

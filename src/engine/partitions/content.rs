@@ -133,7 +133,6 @@ fn step(
             .and_then(|place| after_collection(&place))
             .filter(|next| to.is_none_or(|to| next.as_slice() < to)));
     }
-    // Every order in a collection is after this place.
     // The order bytes of every entry of the collection are after this place.
     Ok(cut.map(|digest| [digest, &[0]].concat()))
 }

@@ -1,4 +1,4 @@
-//! Capacity by source and place: what each item of a read or write consumed, where.
+//! Consumed capacity by source and place, for each item of a read or write.
 
 use super::{shared::Shared, transaction::Transaction, view::View};
 use crate::engine::{
@@ -11,10 +11,11 @@ use crate::engine::{
 use crate::model::layout::Load;
 
 impl Transaction<'_> {
-    /// Notes an item that a write looks at before it decides: its record, if it is there.
+    /// Records the read of an item that a write evaluates before it decides; `record` is its
+    /// record, if there is one.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn look_at(
         &mut self,
         table: &TableEntry,
@@ -29,7 +30,8 @@ impl Transaction<'_> {
             table,
             (address.source, &address.place(), UnitKind::Write),
         )?;
-        // Units of the item that is there: what a condition costs that fails. The write itself adds the rest.
+        // The units of the existing item, which a failing condition costs. The write itself adds
+        // the rest.
         let bytes = record
             .map(Record::parse)
             .transpose()?
@@ -43,10 +45,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Notes a write's units of its table.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Records the units of a write on its table.
     pub fn charge_table(
         &mut self,
         table: &TableEntry,
@@ -57,7 +56,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let place = address.place();
-        // What was taken when the item was looked at is not taken again.
+        // Units reserved when the item was read are not reserved again.
         let taken = self
             .charges
             .looked_at
@@ -69,10 +68,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Notes a write's units of an index.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Records the units of a write on an index.
     pub fn charge_index(
         &mut self,
         table: &TableEntry,
@@ -88,10 +84,10 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Refuses a write that would change a global index which has nothing left.
+    /// Refuses a write that would change a global index without write capacity.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn admit_index(
         &self,
         table: &TableEntry,
@@ -109,7 +105,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Takes the units of a write at a place, but for those that were taken before.
+    /// Reserves the units of a write at a place, except those reserved before.
     fn charge(
         &self,
         table: &TableEntry,
@@ -136,9 +132,6 @@ impl Transaction<'_> {
 
 impl View<'_> {
     /// Counts the units of a read of one item.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn charge_item(
         &self,
         table: &TableEntry,
@@ -159,10 +152,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Counts the units of a page of a source, on its way between two places.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Counts the units of a page of a source, for the range between two places.
     pub fn charge_page(
         &self,
         table: &TableEntry,
@@ -181,17 +171,18 @@ impl View<'_> {
     }
 }
 
-// Where throttling is simulated: requests are held against the units that tables, indexes and their partitions have.
+// Simulated throttling: requests are checked against the units of tables, indexes and their
+// partitions.
 
-/// How long a backfill lets units gather that found none, beside what is owed: live writes get theirs meanwhile, and it does not come
-/// for each unit by itself.
+/// The pause of a backfill that found no units, in milliseconds, beside the units owed: live writes
+/// get units meanwhile, and the backfill does not come back for single units.
 const BACKFILL_PAUSE_MS: f64 = 100.0;
 
 impl Shared {
-    /// Refuses a request at a place of a table or index that has nothing left.
+    /// Refuses a request at a place of a table or index without capacity.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub(crate) fn admit(
         &self,
         read: &dyn Read,
@@ -227,7 +218,7 @@ impl Shared {
         Err(Error::Throttled(Box::new(throttled)))
     }
 
-    /// Takes what a request consumed, of each partition on its way from one place to another as much.
+    /// Consumes the units of a request, divided evenly among the partitions between two places.
     pub(crate) fn take_units(
         &self,
         table: &TableEntry,
@@ -238,7 +229,7 @@ impl Shared {
             return;
         };
         let source = table.base_of_local_index(source).unwrap_or(source);
-        // Whoever takes was admitted, which made the meter.
+        // The admission of the request made the meter.
         let Some(meter) = self.meter.known_source(source) else {
             return;
         };
@@ -262,10 +253,8 @@ impl Shared {
         }
     }
 
-    /// Takes the units of an entry that a backfill writes; when its index has none, the milliseconds after which to come again.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Reserves the units of a backfilled entry; returns the delay in milliseconds if the index has
+    /// none left.
     pub(crate) fn take_for_backfill(
         &self,
         read: &dyn Read,
