@@ -29,6 +29,7 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
         .index_life
         .building
         .as_mut()
+        // Another process may have begun the backfill already.
         .filter(|it| matches!(it.phase, Phase::Allocation { .. }))
     else {
         return Ok(());
@@ -118,6 +119,7 @@ pub fn step(
             next = NextStep::Later(wait_ms);
             break;
         }
+        // After each item, so that a throttled step is resumed behind the last entry written.
         progress.counts.done = done + found.number;
         progress.place.clone_from(&found.place);
     }
@@ -132,6 +134,7 @@ pub fn step(
         (NextStep::Later(_), _) if progress.counts.done == done => {}
         (NextStep::Later(_), _) => progress.write(transaction.batch, source)?,
         (_, Some(place)) => {
+            // Damaged items at the end of the batch are passed too.
             progress.counts.done = done + batch.looked_at;
             progress.place = place;
             progress.write(transaction.batch, source)?;
@@ -255,6 +258,7 @@ impl Target<'_> {
         if transaction.batch.get(&entry.address.encode())?.is_some() {
             return Ok(None);
         }
+        // After the lookup: an entry that exists consumes nothing.
         let wait_ms = self.take_units(transaction, &entry)?;
         if wait_ms.is_some() {
             return Ok(wait_ms);

@@ -155,6 +155,7 @@ fn check_index_updates(
                     }
                     .into());
                 }
+                // An index can be dropped during its backfill.
                 Busy::Backfill(_) => {}
             }
         }
@@ -244,6 +245,7 @@ pub fn removal_step(
 /// Drops the index that a table is making, as UpdateTable does, because the disk is full; the
 /// entries written so far are removed.
 pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
+    // On the full disk this change may use the space reserved for removals.
     transaction.removes();
     let Some(table) = transaction.table(name)? else {
         return Ok(());
@@ -270,6 +272,7 @@ pub fn begin_removal(
     let source: SourceId = new.index_sources.remove(at);
     new.control.indexes.remove(name.as_str());
     let life = &mut new.index_life;
+    // The entries of an unfinished index are removed like those of a complete one.
     if life.is_building(name) {
         life.building = None;
         transaction

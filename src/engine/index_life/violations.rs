@@ -56,6 +56,7 @@ pub fn add(
     place: &[u8],
 ) -> Result<(), StoreError> {
     let key = StoreKey::Violation(list, place).encode();
+    // A write may list an item before the backfill does: it is counted once.
     if transaction.batch.get(&key)?.is_some() {
         return Ok(());
     }

@@ -93,6 +93,7 @@ impl Guard {
     /// # Errors
     /// Fails with `ConditionalCheckFailed`, or with an error of the store.
     pub fn check(&self, stored: &Stored) -> Result<(), Error> {
+        // The precondition first: it reads only the head of the record.
         if self.meets_precondition(stored)? && self.meets_condition(stored)? {
             return Ok(());
         }
@@ -170,6 +171,7 @@ impl Stored {
         key: Key,
     ) -> Result<Self, Error> {
         let stored = Self::read(transaction.read(), table, key)?;
+        // After the read: a condition that fails is charged by the size of the stored item.
         transaction.look_at(table, &stored.address, stored.bytes())?;
         Ok(stored)
     }
@@ -198,6 +200,7 @@ impl Stored {
             let Some(record) = self.record()? else {
                 return Ok(None);
             };
+            // Decoded before `get_or_init`, which cannot return an error.
             let item = record.to_item()?;
             return Ok(Some(self.item.get_or_init(|| item)));
         }

@@ -63,6 +63,7 @@ pub fn replace_checked(
 ) -> Result<Applied, Error> {
     let (table, key) = (&*stored.table, &stored.key);
     let mut change = ItemChange::prepare(transaction, stored, new)?;
+    // The units of the table only: those of the indexes are added below.
     let table_units = change.applied.consumed_capacity.table;
     let version = new.map(|_| change.applied.version);
     // The same item again gets no new version and no stream record, as in the service; but it
@@ -128,6 +129,7 @@ pub fn replace_checked(
             true => index_life::tracked(transaction.read(), &view, key, old_item, new)?,
             false => transition,
         };
+        // Charged now even if the index is late: the units are those of this write.
         change.charge(&view, &transition);
         if !is_late {
             let (version, modified_ms) = (change.applied.version, change.modified_ms);
@@ -156,6 +158,7 @@ pub fn admit_indexes(
     if transaction.shared.throttle.is_none() {
         return Ok(());
     }
+    // After the early return: the transitions decode the old item.
     let effects = Effects::of(stored, stored.item()?, new);
     effects
         .0
@@ -185,6 +188,7 @@ pub fn check_growth(
     stored: &Stored,
     (own, all): (i64, i64),
 ) -> Result<Option<u64>, Error> {
+    // A collection above its limit can still be emptied.
     if own <= 0 {
         return Ok(None);
     }
@@ -258,6 +262,7 @@ impl ItemChange {
         let new_bytes = new.map(|record| record.item_bytes() as usize);
         let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
         let consumed_capacity = ConsumedCapacity::of_table(table_units);
+        // An unchanged item keeps its version, so that conditions on it still hold.
         let version = if is_same {
             old.map_or(0, |record| record.version())
         } else {
@@ -319,6 +324,7 @@ impl ItemChange {
                 self.modified_ms,
             )?
         } else {
+            // Without a sort key each item has a partition key value of its own.
             entries
         };
         transaction.shared.batch.count(
@@ -407,6 +413,7 @@ pub fn collection_metrics(
         table.schema.key.partition.name.clone(),
         key.partition.clone(),
     );
+    // The estimate of the service is a range of one gigabyte.
     let lower = f64::from(gigabytes);
     Ok(Some(ItemCollectionMetrics {
         key: partition,

@@ -129,11 +129,13 @@ impl UpdatePlan {
         let before = match old {
             Some(item) => item,
             None => {
+                // An update of a missing item begins with its key.
                 key_alone = stored.key.to_item(&table.schema.key);
                 &key_alone
             }
         };
         let Some(update) = &self.update else {
+            // Without an update expression UpdateItem still creates a missing item.
             return Ok(Some(before.clone()));
         };
         let new = update.apply(before, old.is_some())?;
