@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{
     base::{
-        counters::growth,
+        counters::{CounterDelta, growth},
         item_key::{self, KeyRole, is_empty_key, key_bytes},
         write_units,
     },
@@ -408,7 +408,7 @@ impl<'i> Transition<'i> {
 
     /// Returns the change in entries and bytes.
     #[must_use]
-    pub fn growth(&self) -> (i64, i64) {
+    pub fn growth(&self) -> CounterDelta {
         growth(
             self.old.as_ref().map(|entry| entry.bytes),
             self.new.as_ref().map(|entry| entry.bytes),

@@ -1,7 +1,7 @@
 //! Writes the entries of one index with their item collections and counters.
 
 use super::{
-    base::counters::{CollectionValue, CounterDelta, new_collection, signed},
+    base::counters::{CollectionValue, CounterDelta, growth, new_collection},
     index::{self, IndexEntry, IndexView, Transition},
     runtime::prelude::*,
 };
@@ -30,7 +30,7 @@ impl Stamp<'_> {
         let is_in_place = transition.is_in_place();
         if let Some(entry) = transition.old.as_ref().filter(|_| !is_in_place) {
             transaction.batch.delete(&entry.address.encode())?;
-            self.count(transaction, view, entry, (-1, -signed(entry.bytes)))?;
+            self.count(transaction, view, entry, growth(Some(entry.bytes), None))?;
         }
         let Some((entry, item)) = transition.new.as_ref().zip(new) else {
             return Ok(());
@@ -56,7 +56,7 @@ impl Stamp<'_> {
             if is_in_place {
                 transition.growth()
             } else {
-                (1, signed(entry.bytes))
+                growth(None, Some(entry.bytes))
             },
         )
     }
@@ -66,7 +66,7 @@ impl Stamp<'_> {
         transaction: &mut Transaction<'_>,
         view: &IndexView<'_>,
         entry: &IndexEntry<'_>,
-        (entries, bytes): (i64, i64),
+        change: CounterDelta,
     ) -> Result<(), StoreError> {
         let names = view
             .index
@@ -75,20 +75,19 @@ impl Stamp<'_> {
             .map(|attribute| attribute.name.as_str());
         let partition: Vec<(&str, &AttributeValue)> =
             names.zip(entry.partition.iter().copied()).collect();
-        let place = (view.source, entry.address.digest);
         let partition_keys = grow_collection(
             transaction,
-            place,
+            view.source,
+            entry.address.digest,
             &partition,
-            (entries, bytes),
+            change,
             self.modified_ms,
         )?;
         transaction.shared.batch.count(
             view.source,
             CounterDelta {
-                entries,
-                bytes,
                 partition_keys,
+                ..change
             },
         );
         Ok(())
@@ -101,21 +100,22 @@ impl Stamp<'_> {
 /// Fails with `Corrupt` if a counter would be negative; also errors of the store.
 pub fn grow_collection(
     transaction: &mut Transaction<'_>,
-    (source, digest): (SourceId, Digest),
+    source: SourceId,
+    digest: Digest,
     partition: &[(&str, &AttributeValue)],
-    (entries, bytes): (i64, i64),
+    change: CounterDelta,
     modified_ms: u64,
 ) -> Result<i64, StoreError> {
     let key = StoreKey::Collection(source, &digest).encode();
     let Some(value) = transaction.batch.get(&key)? else {
-        let bytes = usize::try_from(bytes)
+        let bytes = usize::try_from(change.bytes)
             .map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
         transaction
             .batch
             .put(&key, &new_collection(partition, bytes, modified_ms))?;
         return Ok(1);
     };
-    match CollectionValue::parse(value)?.after(entries, bytes, modified_ms)? {
+    match CollectionValue::parse(value)?.after(change, modified_ms)? {
         Some(value) => {
             transaction.batch.put(&key, &value)?;
             Ok(0)

@@ -90,12 +90,7 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
     );
     let name = &table.schema.name;
     let record = BackupRecord {
-        arn: account::new_arn(
-            transaction.shared.options.seed,
-            name,
-            "backup",
-            (now_ms, id),
-        ),
+        arn: account::new_arn(transaction.shared.options.seed, name, "backup", now_ms, id),
         name: format!("{name}$DeletedTableBackup"),
         status: BackupStatus::Available,
         created_ms: now_ms,

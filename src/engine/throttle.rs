@@ -346,7 +346,7 @@ impl UnitRequest<'_> {
         let position = self.map.position_of(self.place);
         let range = self.map.range(position);
         let keys_in = |range: &PlaceRange, count| {
-            content::first_keys(read, (self.table, self.source), range, count)
+            content::first_keys(read, self.table, self.source, range, count)
         };
         let mut keys = match refusal.cause {
             ThrottleCause::KeyRange | ThrottleCause::Share => keys_in(&range, KEYS_MAX + 1)?,

@@ -80,7 +80,8 @@ pub fn maintain(
 pub fn listed(
     read: &dyn Read,
     list: SourceId,
-    (from_ms, before_ms): (u64, u64),
+    from_ms: u64,
+    before_ms: u64,
     count: usize,
 ) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
     walks::take_while(
@@ -95,7 +96,8 @@ pub fn listed(
 pub fn item_that_expires(
     read: &dyn Read,
     table: &TableEntry,
-    (ms, place): (u64, &[u8]),
+    ms: u64,
+    place: &[u8],
 ) -> Result<Option<Key>, StoreError> {
     let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else {
         return Ok(None);

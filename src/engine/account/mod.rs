@@ -35,7 +35,8 @@ pub fn new_arn(
     seed: u64,
     table: &TableName,
     what: &str,
-    (now_ms, SourceId(id)): (u64, SourceId),
+    now_ms: u64,
+    SourceId(id): SourceId,
 ) -> String {
     let mut mixed = seed.to_be_bytes().to_vec();
     mixed.extend_from_slice(&id.to_be_bytes());
@@ -313,7 +314,7 @@ pub fn counts_items(
         table: table.schema.name.clone(),
         index,
     };
-    Ok(has_sort_key(table, source) && read_insights(of, target, (table, source))?.is_enabled)
+    Ok(has_sort_key(table, source) && read_insights(of, target, table, source)?.is_enabled)
 }
 
 fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
@@ -328,7 +329,8 @@ fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
 pub fn read_insights(
     of: &dyn Read,
     target: InsightsTarget,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
 ) -> Result<Insights, StoreError> {
     let record =
         InsightsRecord::get(of, &insights_name(&target))?.filter(|record| record.source == source);

@@ -81,7 +81,7 @@ fn due(
     let from_ms = now_ms
         .checked_sub(TTL_PAST_MS_MAX)
         .map_or(0, |past| past + 1);
-    listed(read, list.id, (from_ms, now_ms), count)
+    listed(read, list.id, from_ms, now_ms, count)
 }
 
 fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
@@ -118,8 +118,8 @@ fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(
     transaction.origin = Origin::TimeToLive;
     transaction.charges.is_off = true;
     let mut expired = 0;
-    for due in &due {
-        expired += u64::from(expire_item(transaction, &table, due)?);
+    for (ms, place) in &due {
+        expired += u64::from(expire_item(transaction, &table, *ms, place)?);
     }
     Ok((expired, due.len() == ITEMS_PER_JOB))
 }
@@ -128,9 +128,10 @@ fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(
 fn expire_item(
     transaction: &mut Transaction<'_>,
     table: &Arc<TableEntry>,
-    (ms, place): &Due,
+    ms: u64,
+    place: &[u8],
 ) -> Result<bool, Error> {
-    match item_that_expires(transaction.read(), table, (*ms, place)) {
+    match item_that_expires(transaction.read(), table, ms, place) {
         Ok(Some(key)) => {
             let stored = Stored::read(transaction.read(), table, key)?;
             write::replace(transaction, &stored, None).map(|_| true)
@@ -141,7 +142,7 @@ fn expire_item(
             if let Some(list) = table.expiry_list() {
                 transaction
                     .batch
-                    .delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
+                    .delete(&StoreKey::Expiry(list.id, ms, place).encode())?;
             }
             Ok(false)
         }

@@ -84,8 +84,8 @@ fn look_at(
     let now_ms = shared.now_ms();
     let mut splits = 0;
     map.grow_to(needed_for(table.throughput_of(source)), now_ms);
-    split_full(shared, (table, source), &mut map, bytes, &mut splits)?;
-    split_hot(shared, (table, source), &mut map, &mut splits)?;
+    split_full(shared, table, source, &mut map, bytes, &mut splits)?;
+    split_hot(shared, table, source, &mut map, &mut splits)?;
     let is_stored = before.as_deref() == Some(&stored::encode(&map)?);
     let map = Arc::new(map);
     if is_stored {
@@ -122,7 +122,8 @@ fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result
 /// twentieth of a partition.
 fn split_full(
     shared: &Shared,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
     map: &mut PartitionMap,
     bytes: u64,
     splits: &mut usize,
@@ -154,7 +155,8 @@ fn split_full(
 /// Splits partitions above their throughput limits over the last minute.
 fn split_hot(
     shared: &Shared,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
     map: &mut PartitionMap,
     splits: &mut usize,
 ) -> Result<(), Error> {
@@ -181,10 +183,7 @@ fn split_hot(
         let Some(position) = map.position_of_id(id) else {
             continue;
         };
-        if !shared
-            .split_rounds
-            .is_due((source, id), now_ms, hot::REST_MS)
-        {
+        if !shared.split_rounds.is_due(source, id, now_ms, hot::REST_MS) {
             continue;
         }
         let range = &map.range(position);

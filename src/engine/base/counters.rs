@@ -91,16 +91,20 @@ fn shift(counter: u64, by: i64) -> Result<u64, StoreError> {
 
 /// Returns the size of a collection, entry or item as a signed number.
 #[must_use]
-pub fn signed(size: usize) -> i64 {
+fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
 /// Returns the change in entries and bytes when something of the size `old` becomes one of the size
 /// `new`; `None` is absent.
 #[must_use]
-pub fn growth(old: Option<usize>, new: Option<usize>) -> (i64, i64) {
-    let [old, new] = [old, new].map(|bytes| bytes.map_or((0, 0), |bytes| (1, signed(bytes))));
-    (new.0 - old.0, new.1 - old.1)
+pub fn growth(old: Option<usize>, new: Option<usize>) -> CounterDelta {
+    let count = |bytes: Option<usize>| i64::from(bytes.is_some());
+    CounterDelta {
+        entries: count(new) - count(old),
+        bytes: signed(new.unwrap_or(0)) - signed(old.unwrap_or(0)),
+        partition_keys: 0,
+    }
 }
 
 /// Returns the partition key values of a record, by their attributes in schema order.
@@ -162,12 +166,11 @@ impl<'a> CollectionValue<'a> {
     /// Fails with `Corrupt` if a counter would be negative.
     pub fn after(
         &self,
-        entries: i64,
-        bytes: i64,
+        change: CounterDelta,
         modified_ms: u64,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let entries = shift(self.entries, entries)?;
-        let bytes = shift(self.bytes, bytes)?;
+        let entries = shift(self.entries, change.entries)?;
+        let bytes = shift(self.bytes, change.bytes)?;
         if entries == 0 {
             return Ok(None);
         }
@@ -242,11 +245,16 @@ mod tests {
             parsed.partition(&["pk"]),
             Ok(vec![AttributeValue::S("a".into())])
         );
-        let grown = parsed.after(1, 10, 12).unwrap().unwrap();
+        let change = |entries, bytes| CounterDelta {
+            entries,
+            bytes,
+            ..CounterDelta::default()
+        };
+        let grown = parsed.after(change(1, 10), 12).unwrap().unwrap();
         let grown = CollectionValue::parse(&grown).unwrap();
         assert_eq!((grown.entries, grown.bytes, grown.modified_ms), (2, 15, 12));
-        assert_eq!(grown.after(-2, -15, 13), Ok(None));
-        assert!(grown.after(-3, 0, 13).is_err());
+        assert_eq!(grown.after(change(-2, -15), 13), Ok(None));
+        assert!(grown.after(change(-3, 0), 13).is_err());
     }
 
     #[test]

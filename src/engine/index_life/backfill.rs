@@ -288,7 +288,8 @@ impl Target<'_> {
         transaction.shared.take_for_backfill(
             read,
             self.table,
-            (self.view.source, &place),
+            self.view.source,
+            &place,
             write_units(entry.bytes),
         )
     }

@@ -294,17 +294,17 @@ impl SourceMeter {
         let mut counts = self.counts.lock();
         counts.count_item(place, now_ms, load);
         counts.count_usage(now_ms, load);
-        self.heat(counts, (place, place), now_ms, load);
+        self.heat(counts, place, place, now_ms, load);
     }
 
     /// Counts the load of a page between two places.
-    pub fn count_page(&self, places: (&[u8], &[u8]), now_ms: u64, load: &Load, reads: &PageReads) {
+    pub fn count_page(&self, from: &[u8], to: &[u8], now_ms: u64, load: &Load, reads: &PageReads) {
         let mut counts = self.counts.lock();
         counts.count_usage(now_ms, load);
         if counts.count_reads(now_ms, reads) == 1 {
-            counts.count_item(places.0, now_ms, load);
+            counts.count_item(from, now_ms, load);
         }
-        self.heat(counts, places, now_ms, load);
+        self.heat(counts, from, to, now_ms, load);
     }
 
     /// Counts a step of the index's backfill: its units, whether it was throttled, and the progress
@@ -324,15 +324,16 @@ impl SourceMeter {
     fn heat(
         &self,
         mut counts: MutexGuard<'_, Counts>,
-        places: (&[u8], &[u8]),
+        from: &[u8],
+        to: &[u8],
         now_ms: u64,
         load: &Load,
     ) {
         match &self.base {
-            None => counts.heat(places, now_ms, load),
+            None => counts.heat(from, to, now_ms, load),
             Some(base) => {
                 drop(counts);
-                base.counts.lock().heat(places, now_ms, load);
+                base.counts.lock().heat(from, to, now_ms, load);
             }
         }
     }
@@ -463,9 +464,9 @@ impl Counts {
 
     /// Counts a load on partitions and keys. A page loads each partition in its range alike; a scan
     /// loads no key in particular.
-    fn heat(&mut self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    fn heat(&mut self, from: &[u8], to: &[u8], now_ms: u64, load: &Load) {
         self.turn(now_ms);
-        let partitions = self.map.between((from, to));
+        let partitions = self.map.between(from, to);
         let parts = partitions.len() as f64;
         let share = Load {
             read: load.read / parts,
@@ -476,7 +477,7 @@ impl Counts {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
             let warm = self.warm.entry(partition.id).or_default();
-            warm.samples.count((first, last), now_ms, &share);
+            warm.samples.count(first, last, now_ms, &share);
             warm.last_minute.add(now_ms, &share);
             warm.slot.add(now_ms, &share);
         }

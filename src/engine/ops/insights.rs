@@ -40,11 +40,8 @@ impl Engine {
             let (table, source) =
                 found(transaction.table(&request.target.table)?, &request.target)?;
             catalog::active(Some(Arc::clone(&table)))?;
-            let before = account::read_insights(
-                transaction.read(),
-                request.target.clone(),
-                (&table, source),
-            )?;
+            let before =
+                account::read_insights(transaction.read(), request.target.clone(), &table, source)?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }
@@ -92,7 +89,8 @@ impl Engine {
         Ok(account::read_insights(
             view.read(),
             target.clone(),
-            (&table, source),
+            &table,
+            source,
         )?)
     }
 

@@ -108,7 +108,8 @@ impl Engine {
             view.read(),
             self.shared.options.collection_bytes_max,
             &stored,
-            (growth, growth),
+            growth,
+            growth,
         )
         .map(drop)
     }

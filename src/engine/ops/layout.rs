@@ -55,9 +55,9 @@ impl Engine {
 }
 
 fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Error> {
-    let mut sources = vec![source_metrics(view, table, (None, table.source))?];
+    let mut sources = vec![source_metrics(view, table, None, table.source)?];
     for (index, source) in table.indexes() {
-        sources.push(source_metrics(view, table, (Some(index), source))?);
+        sources.push(source_metrics(view, table, Some(index), source)?);
     }
     let name = table.schema.name.clone();
     let now_ms = view.now_ms();
@@ -81,7 +81,8 @@ fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Er
 fn source_metrics(
     view: &View<'_>,
     table: &TableEntry,
-    (index, source): (Option<&IndexSchema>, SourceId),
+    index: Option<&IndexSchema>,
+    source: SourceId,
 ) -> Result<SourceMetrics, Error> {
     let counters = view.counters(source)?;
     let now_ms = view.now_ms();

@@ -68,17 +68,15 @@ fn from_backup(
     let schema = target_schema(
         transaction,
         &record.table,
-        (&request.target, &request.overrides),
+        &request.target,
+        &request.overrides,
     )?;
-    let of = (
-        Some(arn.clone()),
-        arn::table(&record.table.schema.name),
-        record.created_ms,
-    );
     restore(
         transaction,
         schema,
-        of,
+        Some(arn.clone()),
+        arn::table(&record.table.schema.name),
+        record.created_ms,
         CopySource::Backup {
             arn: arn.clone(),
             source: record.source,
@@ -94,16 +92,13 @@ fn to_point_in_time(
     let now_ms = transaction.now_ms();
     let outside = |earliest, latest| RecoveryError::RestoreTime { earliest, latest };
     let bound = bound(transaction, &table, request.time_ms, outside)?;
-    let schema = target_schema(transaction, &table, (&request.target, &request.overrides))?;
-    let of = (
-        None,
-        arn::table(&request.source),
-        request.time_ms.unwrap_or(now_ms),
-    );
+    let schema = target_schema(transaction, &table, &request.target, &request.overrides)?;
     restore(
         transaction,
         schema,
-        of,
+        None,
+        arn::table(&request.source),
+        request.time_ms.unwrap_or(now_ms),
         CopySource::Table {
             name: request.source.clone(),
             source: table.source,
@@ -116,7 +111,8 @@ fn to_point_in_time(
 fn target_schema(
     transaction: &Transaction<'_>,
     source: &TableEntry,
-    (target, overrides): (&TableName, &RestoreOverrides),
+    target: &TableName,
+    overrides: &RestoreOverrides,
 ) -> Result<TableSchema, Error> {
     let schema = overridden(&source.schema, target, overrides)?;
     check_built(&schema)?;
@@ -131,7 +127,9 @@ fn target_schema(
 fn restore(
     transaction: &mut Transaction<'_>,
     schema: TableSchema,
-    (source_backup_arn, source_table_arn, restore_ms): (Option<String>, String, u64),
+    source_backup_arn: Option<String>,
+    source_table_arn: String,
+    restore_ms: u64,
     from: CopySource,
 ) -> Result<Restored, Error> {
     let to = CopyTarget::Table {

@@ -72,9 +72,8 @@ impl Engine {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        for (ms, place) in listed(view.read(), list.id, (0, u64::MAX), count)? {
-            found
-                .extend(item_that_expires(view.read(), &table, (ms, &place))?.map(|key| (ms, key)));
+        for (ms, place) in listed(view.read(), list.id, 0, u64::MAX, count)? {
+            found.extend(item_that_expires(view.read(), &table, ms, &place)?.map(|key| (ms, key)));
         }
         Ok(found)
     }
@@ -91,7 +90,8 @@ fn update(
     check(
         table.time_to_live.as_ref(),
         &request.specification,
-        (now_ms, options.ttl_interval_ms),
+        now_ms,
+        options.ttl_interval_ms,
     )?;
 
     let dropped = table.expiry_list().map(|list| list.id);
@@ -120,7 +120,8 @@ fn update(
 fn check(
     current: Option<&TimeToLive>,
     asked: &TimeToLiveSpecification,
-    (now_ms, interval_ms): (u64, u64),
+    now_ms: u64,
+    interval_ms: u64,
 ) -> Result<(), TimeToLiveError> {
     let enabled = current.filter(|time_to_live| time_to_live.list.is_some());
     match enabled {

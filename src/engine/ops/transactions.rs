@@ -248,7 +248,7 @@ fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> 
         *sum += growth;
         reasons.take(
             place,
-            write::check_growth(transaction.read(), limit, stored, (growth, *sum)),
+            write::check_growth(transaction.read(), limit, stored, growth, *sum),
         )?;
     }
     reasons.finish()

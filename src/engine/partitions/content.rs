@@ -47,7 +47,7 @@ pub fn walk(
     let mut next = Some(range.from.clone());
     while let Some(from) = next.take() {
         views(&mut |read| {
-            next = step(read, (table, source), (&from, range.to.as_deref()), visit)?;
+            next = step(read, table, source, &from, range.to.as_deref(), visit)?;
             Ok(())
         })?;
     }
@@ -57,8 +57,10 @@ pub fn walk(
 /// Walks one step; returns the place where the next begins.
 fn step(
     read: &dyn Read,
-    (table, source): (&TableEntry, SourceId),
-    (from, to): (&[u8], Option<&[u8]>),
+    table: &TableEntry,
+    source: SourceId,
+    from: &[u8],
+    to: Option<&[u8]>,
     visit: &mut Visit<'_>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let is_grouped = source != table.source || table.has_collections();
@@ -141,7 +143,8 @@ fn step(
 /// `count`.
 pub fn first_keys(
     read: &dyn Read,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
     range: &PlaceRange,
     count: usize,
 ) -> Result<Vec<Vec<AttributeValue>>, StoreError> {

@@ -298,7 +298,7 @@ impl Default for Samples {
 
 impl Samples {
     /// Counts a load on one of two places, with equal probability.
-    pub fn count(&mut self, between: (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    pub fn count(&mut self, first: &[u8], last: &[u8], now_ms: u64, load: &Load) {
         let weight = load.weight();
         if weight <= 0.0 {
             return;
@@ -321,7 +321,7 @@ impl Samples {
             return;
         }
         let dice = self.roll();
-        let place = if dice & 1 == 0 { between.0 } else { between.1 };
+        let place = if dice & 1 == 0 { first } else { last };
         let sample = (place.into(), self.counted);
         match self.now.places.get_mut(slot_of(dice)).filter(|_| is_full) {
             Some(old) => *old = sample,
@@ -448,7 +448,8 @@ mod sample_tests {
             let place = [u8::from(n % 3 == 0)];
             // A third of the requests has three quarters of the load.
             samples.count(
-                (&place, &place),
+                &place,
+                &place,
                 u64::from(n) * 2,
                 &write(if n % 3 == 0 { 6.0 } else { 1.0 }),
             );

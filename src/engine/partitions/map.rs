@@ -107,7 +107,7 @@ impl PartitionMap {
     /// Returns the partitions from that of one place to that of another, in order; one if the
     /// second place is not behind the first.
     #[must_use]
-    pub fn between(&self, (from, to): (&[u8], &[u8])) -> &[Partition] {
+    pub fn between(&self, from: &[u8], to: &[u8]) -> &[Partition] {
         let first = self.position_of(from);
         &self.partitions[first..=self.position_of(to).max(first)]
     }

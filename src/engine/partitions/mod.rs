@@ -132,12 +132,12 @@ impl SplitRounds {
     }
 
     /// Records a check of a hot partition; returns true if a check is due after `rest_ms`.
-    pub fn is_due(&self, partition: (SourceId, u32), now_ms: u64, rest_ms: u64) -> bool {
+    pub fn is_due(&self, source: SourceId, partition: u32, now_ms: u64, rest_ms: u64) -> bool {
         let mut remembered = self.0.lock();
-        let last = remembered.tried.get(&partition).copied();
+        let last = remembered.tried.get(&(source, partition)).copied();
         let is_due = last.is_none_or(|last| now_ms.saturating_sub(last) >= rest_ms);
         if is_due {
-            remembered.tried.insert(partition, now_ms);
+            remembered.tried.insert((source, partition), now_ms);
         }
         is_due
     }

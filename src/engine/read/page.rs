@@ -83,7 +83,7 @@ impl PageBill {
     /// Consumes the units. Fetched base items are in the same collection as the entries of a local
     /// index.
     fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
-        let places = (&self.places.0[..], &self.places.1[..]);
+        let (from, to) = (&self.places.0[..], &self.places.1[..]);
         let reads = Reads {
             requests: 1,
             evaluated: self.evaluated,
@@ -95,13 +95,15 @@ impl PageBill {
         } else {
             PageReads::Scan(reads)
         };
-        view.charge_page(&self.table, self.source, places, (self.units, &reads))?;
+        view.charge_page(&self.table, self.source, from, to, self.units, &reads)?;
         if self.fetched_units > 0.0 {
             view.charge_page(
                 &self.table,
                 self.table.source,
-                places,
-                (self.fetched_units, &PageReads::Fetch),
+                from,
+                to,
+                self.fetched_units,
+                &PageReads::Fetch,
             )?;
         }
         Ok(())

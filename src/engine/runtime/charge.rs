@@ -28,7 +28,9 @@ impl Transaction<'_> {
         self.shared.admit(
             self.read(),
             table,
-            (address.source, &address.place(), UnitKind::Write),
+            address.source,
+            &address.place(),
+            UnitKind::Write,
         )?;
         // The units of the existing item, which a failing condition costs. The write itself adds
         // the rest.
@@ -39,7 +41,8 @@ impl Transaction<'_> {
         let charge = self.charge(
             table,
             address,
-            (write_units(bytes) * self.charges.factor(), 0.0),
+            write_units(bytes) * self.charges.factor(),
+            0.0,
         )?;
         self.charges.looked_at.push(charge);
         Ok(())
@@ -63,7 +66,7 @@ impl Transaction<'_> {
             .iter()
             .find(|looked| looked.place == place)
             .map_or(0.0, |looked| looked.units);
-        let charge = self.charge(table, address, (units * self.charges.factor(), taken))?;
+        let charge = self.charge(table, address, units * self.charges.factor(), taken)?;
         self.charges.list.push(charge);
         Ok(())
     }
@@ -78,7 +81,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         for (entry, units) in transition.writes() {
-            let charge = self.charge(table, &entry.address, (units, 0.0))?;
+            let charge = self.charge(table, &entry.address, units, 0.0)?;
             self.charges.list.push(charge);
         }
         Ok(())
@@ -101,7 +104,7 @@ impl Transaction<'_> {
         let mut places = transition.writes().map(|(entry, _)| entry.address.place());
         places.try_for_each(|place| {
             self.shared
-                .admit(self.read(), table, (view.source, &place, UnitKind::Write))
+                .admit(self.read(), table, view.source, &place, UnitKind::Write)
         })
     }
 
@@ -110,7 +113,8 @@ impl Transaction<'_> {
         &self,
         table: &TableEntry,
         address: &EntryAddress,
-        (units, taken): (f64, f64),
+        units: f64,
+        taken: f64,
     ) -> Result<Charge, StoreError> {
         let meter = self
             .shared
@@ -119,7 +123,10 @@ impl Transaction<'_> {
         let place = address.place();
         self.shared.take_units(
             table,
-            (address.source, (&place, &place), UnitKind::Write),
+            address.source,
+            &place,
+            &place,
+            UnitKind::Write,
             (units - taken).max(0.0),
         );
         Ok(Charge {
@@ -148,7 +155,7 @@ impl View<'_> {
                 ..Load::default()
             },
         );
-        self.take_units(table, source, (&place, &place), units);
+        self.take_units(table, source, &place, &place, units);
         Ok(())
     }
 
@@ -157,16 +164,18 @@ impl View<'_> {
         &self,
         table: &TableEntry,
         source: SourceId,
-        places: (&[u8], &[u8]),
-        (units, reads): (f64, &PageReads),
+        from: &[u8],
+        to: &[u8],
+        units: f64,
+        reads: &PageReads,
     ) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, source)?;
         let load = Load {
             read: units,
             ..Load::default()
         };
-        self.take_units(table, source, places, units);
-        meter.count_page(places, self.now_ms(), &load, reads);
+        self.take_units(table, source, from, to, units);
+        meter.count_page(from, to, self.now_ms(), &load, reads);
         Ok(())
     }
 }
@@ -187,7 +196,9 @@ impl Shared {
         &self,
         read: &dyn Read,
         table: &TableEntry,
-        (source, place, kind): (SourceId, &[u8], UnitKind),
+        source: SourceId,
+        place: &[u8],
+        kind: UnitKind,
     ) -> Result<(), Error> {
         let Some(throttle) = &self.throttle else {
             return Ok(());
@@ -222,7 +233,10 @@ impl Shared {
     pub(crate) fn take_units(
         &self,
         table: &TableEntry,
-        (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind),
+        source: SourceId,
+        from: &[u8],
+        to: &[u8],
+        kind: UnitKind,
         units: f64,
     ) {
         let Some(throttle) = &self.throttle else {
@@ -234,13 +248,9 @@ impl Shared {
             return;
         };
         let map = meter.map();
-        let partitions = map.between(places);
+        let partitions = map.between(from, to);
         for (number, partition) in partitions.iter().enumerate() {
-            let place = if number == 0 {
-                places.0
-            } else {
-                &partition.from
-            };
+            let place = if number == 0 { from } else { &partition.from };
             let asked = UnitRequest {
                 table,
                 source,
@@ -259,7 +269,8 @@ impl Shared {
         &self,
         read: &dyn Read,
         table: &TableEntry,
-        (source, place): (SourceId, &[u8]),
+        source: SourceId,
+        place: &[u8],
         units: f64,
     ) -> Result<Option<u64>, StoreError> {
         let Some(throttle) = &self.throttle else {

@@ -43,7 +43,7 @@ impl View<'_> {
     /// Fails with `Throttled`, or with an error of the store.
     pub fn admit(&self, table: &TableEntry, source: SourceId, place: &[u8]) -> Result<(), Error> {
         self.shared
-            .admit(self.read(), table, (source, place, UnitKind::Read))
+            .admit(self.read(), table, source, place, UnitKind::Read)
     }
 
     /// Refuses a read of one item as [`Self::admit`] does.
@@ -62,11 +62,12 @@ impl View<'_> {
         &self,
         table: &TableEntry,
         source: SourceId,
-        places: (&[u8], &[u8]),
+        from: &[u8],
+        to: &[u8],
         units: f64,
     ) {
         self.shared
-            .take_units(table, (source, places, UnitKind::Read), units);
+            .take_units(table, source, from, to, UnitKind::Read, units);
     }
 
     /// Returns the time by the engine's clock.

@@ -57,8 +57,10 @@ impl Warnings<CollectionWarning> {
     pub fn warn(
         &self,
         options: &EngineOptions,
-        (table, partition): (&TableName, &AttributeValue),
-        (bytes, growth): (u64, i64),
+        table: &TableName,
+        partition: &AttributeValue,
+        bytes: u64,
+        growth: i64,
     ) {
         let bytes_max = options.collection_bytes_max;
         let threshold = options

@@ -83,13 +83,15 @@ pub fn replace_checked(
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(growth(change.old_bytes, change.new_bytes));
-        let bytes = check_growth(transaction.read(), limit, stored, (growth, growth))?;
+        let bytes = check_growth(transaction.read(), limit, stored, growth, growth)?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
             shared.collection_warnings.warn(
                 &shared.options,
-                (&table.schema.name, &key.partition),
-                (bytes, growth),
+                &table.schema.name,
+                &key.partition,
+                bytes,
+                growth,
             );
         }
     }
@@ -186,7 +188,8 @@ pub fn check_growth(
     read: &dyn Read,
     limit: u64,
     stored: &Stored,
-    (own, all): (i64, i64),
+    own: i64,
+    all: i64,
 ) -> Result<Option<u64>, Error> {
     // A collection above its limit can still be emptied.
     if own <= 0 {
@@ -213,7 +216,7 @@ impl<'i> Effects<'i> {
 
     /// Returns the growth of the item collection, in bytes with overhead; `base` is that of the
     /// base item.
-    fn growth(&self, base: (i64, i64)) -> i64 {
+    fn growth(&self, base: CounterDelta) -> i64 {
         let of_local = self
             .0
             .iter()
@@ -221,7 +224,7 @@ impl<'i> Effects<'i> {
         let growths =
             std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
         growths
-            .map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed())
+            .map(|change| change.bytes + change.entries * ENTRY_OVERHEAD_BYTES.cast_signed())
             .sum()
     }
 }
@@ -312,27 +315,26 @@ impl ItemChange {
                 transaction.batch.delete(&store_key)?;
             }
         }
-        let (entries, bytes) = growth(self.old_bytes, self.new_bytes);
+        let change = growth(self.old_bytes, self.new_bytes);
         let partition_keys = if table.has_collections() {
-            let place = (table.source, stored.address.digest);
             let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
             grow_collection(
                 transaction,
-                place,
+                table.source,
+                stored.address.digest,
                 &partition,
-                (entries, bytes),
+                change,
                 self.modified_ms,
             )?
         } else {
             // Without a sort key each item has a partition key value of its own.
-            entries
+            change.entries
         };
         transaction.shared.batch.count(
             table.source,
             CounterDelta {
-                entries,
-                bytes,
                 partition_keys,
+                ..change
             },
         );
         Ok(())

@@ -139,7 +139,7 @@ impl UpdatePlan {
             return Ok(Some(before.clone()));
         };
         let new = update.apply(before, old.is_some())?;
-        check_updated(table, update, (before, &new))?;
+        check_updated(table, update, before, &new)?;
         Ok(Some(new))
     }
 
@@ -165,11 +165,7 @@ impl UpdatePlan {
 }
 
 /// Checks names, nesting, size and index keys of an updated item.
-fn check_updated(
-    table: &TableEntry,
-    update: &Update,
-    (old, new): (&Item, &Item),
-) -> Result<(), Error> {
+fn check_updated(table: &TableEntry, update: &Update, old: &Item, new: &Item) -> Result<(), Error> {
     let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
     new.check_names()?;
     // Attributes that this update does not write had their nesting checked when they were written.
