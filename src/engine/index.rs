@@ -62,7 +62,7 @@ impl<'t> IndexView<'t> {
     /// type, not empty and not too large.
     #[must_use]
     pub fn entry<'i>(&self, item: &'i Item) -> Option<IndexEntry<'i>> {
-        let base = item.key(self.table)?;
+        let base = item_key::key_of_stored(self.table, item).ok()?;
         self.entry_with_key(item, &base)
     }
 
@@ -97,7 +97,12 @@ impl<'t> IndexView<'t> {
                 &[&base.partition],
                 std::iter::once(*sort).chain(&base.sort),
             ),
-            _ => EntryAddress::in_global_index(self.source, partition, sort, base),
+            (IndexKind::Global, _) => {
+                EntryAddress::in_global_index(self.source, partition, sort, base)
+            }
+            (IndexKind::Local, _) => {
+                unreachable!("a local index has one sort key: the catalog checks it")
+            }
         }
     }
 

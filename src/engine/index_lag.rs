@@ -13,7 +13,10 @@
 //! does not depend on writes from before it became active.
 
 use super::{
-    base::stored::{Long, bytes_of, parts_of},
+    base::{
+        item_key,
+        stored::{Long, bytes_of, parts_of},
+    },
     catalog::entry::Lag,
     index::{self, Transition},
     index_write::Stamp,
@@ -241,25 +244,40 @@ impl Batch {
     }
 }
 
+/// A pending write with its version, its key, and the items before and after.
+type ParsedPending<'b> = (Pending<'b>, Version, Key, Option<Item>, Option<Item>);
+
+fn parse_pending<'b>(
+    table: &TableEntry,
+    key: &[u8],
+    bytes: &'b [u8],
+) -> Result<ParsedPending<'b>, StoreError> {
+    let pending = Pending::parse(bytes)?;
+    let (old, new) = pending.items()?;
+    let version = keys::version_of(key).ok_or(StoreError::Corrupt("the key of a pending write"))?;
+    let item = old.as_ref().or(new.as_ref());
+    let item = item.ok_or(StoreError::Corrupt("a pending write without an item"))?;
+    let item_key = item_key::key_of_stored(&table.schema.key, item)?;
+    Ok((pending, version, item_key, old, new))
+}
+
 fn apply_pending(
     transaction: &mut Transaction<'_>,
     table: &Arc<TableEntry>,
     key: &[u8],
     bytes: &[u8],
 ) -> Result<(), StoreError> {
-    let Ok(pending) = Pending::parse(bytes) else {
-        return Ok(());
+    let parsed = match parse_pending(table, key, bytes) {
+        Ok(parsed) => parsed,
+        // Dropped, so that it does not block the others forever; `check` reports its index entries.
+        Err(error) if error.is_corrupt() => {
+            let error = locate(transaction.read(), key, error);
+            log::error!("a pending write does not get into the global indexes: {error}");
+            return Ok(());
+        }
+        Err(error) => return Err(error),
     };
-    let (Ok((old, new)), Some(version)) = (pending.items(), keys::version_of(key)) else {
-        return Ok(());
-    };
-    let item_key = old
-        .as_ref()
-        .or(new.as_ref())
-        .and_then(|item| item.key(&table.schema.key));
-    let Some(item_key) = item_key else {
-        return Ok(());
-    };
+    let (pending, version, item_key, old, new) = parsed;
     let stamp = Stamp {
         version,
         modified_ms: pending.time_ms,

@@ -32,7 +32,11 @@ impl Stamp<'_> {
             transaction.batch.delete(&entry.address.encode())?;
             self.count(transaction, view, entry, growth(Some(entry.bytes), None))?;
         }
-        let Some((entry, item)) = transition.new.as_ref().zip(new) else {
+        let Some(entry) = &transition.new else {
+            return Ok(());
+        };
+        let Some(item) = new else {
+            debug_assert!(false, "an entry without its item");
             return Ok(());
         };
         let first = index::first_names(view.table, view.index);
@@ -108,8 +112,14 @@ pub fn grow_collection(
 ) -> Result<i64, StoreError> {
     let key = StoreKey::Collection(source, &digest).encode();
     let Some(value) = transaction.batch.get(&key)? else {
+        // Only the first entry makes a collection.
         let bytes = usize::try_from(change.bytes)
-            .map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
+            .ok()
+            .filter(|_| change.entries == 1)
+            .ok_or_else(|| {
+                let error = StoreError::Corrupt("an entry without its collection");
+                locate(transaction.read(), &key, error)
+            })?;
         transaction
             .batch
             .put(&key, &new_collection(partition, bytes, modified_ms))?;

@@ -1,6 +1,8 @@
 //! The opening of an engine: the store's format, work left by an earlier process, the threads; and
 //! its close.
 
+use std::ops::Bound;
+
 use super::{
     background, jobs, purge,
     runtime::{
@@ -49,6 +51,14 @@ impl Engine {
         let stored = format_version(&*self.shared.store.snapshot()?)?;
         if stored == Some(FORMAT_VERSION) {
             return Ok(());
+        }
+        // A store that has lost its version must not be taken for a new one.
+        let everything = KeyRange {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        };
+        if stored.is_none() && walks::has_any(&*self.shared.store.snapshot()?, &everything)? {
+            return Err(StoreError::Corrupt("a store without the version of its format").into());
         }
         self.shared.batch.write_format();
         // A new store gets this version at once, so that the next process finds it.

@@ -235,10 +235,11 @@ impl View<'_> {
         let Some(table) = self.table(&place.table)? else {
             return Ok(None);
         };
-        let Some(bytes) = self.read().get(&key_of(table.source, place))? else {
+        let key = key_of(table.source, place);
+        let Some(bytes) = self.read().get(&key)? else {
             return Ok(None);
         };
-        let file = Parked::parse(bytes)?;
+        let file = Parked::parse(bytes).map_err(|error| locate(self.read(), &key, error))?;
         let is_over = file.until_ms() <= self.now_ms();
         Ok((!is_over).then(|| (file.stat(&place.table, &place.name), file.content.to_vec())))
     }
@@ -267,7 +268,7 @@ impl View<'_> {
                 let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else {
                     return Err(BAD);
                 };
-                let file = Parked::parse(bytes)?;
+                let file = Parked::parse(bytes).map_err(|error| locate(self.read(), key, error))?;
                 Ok(if file.until_ms() <= now_ms {
                     ControlFlow::Continue(())
                 } else {
@@ -305,8 +306,8 @@ fn over(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError>
         match Parked::parse(bytes).map(|file| file.until_ms()) {
             Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
             Ok(until_ms) => next = next.min(until_ms),
-            // `check` reports a damaged file.
-            Err(_) => {}
+            // It stays; `check` reports it.
+            Err(error) => log::error!("a file in the trash: {}", locate(read, key, error)),
         }
         Ok(())
     })?;

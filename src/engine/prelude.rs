@@ -4,7 +4,7 @@
 pub use super::base::keys::{self, EntryAddress, SourceId, Space, StoreKey};
 pub use super::base::walks;
 pub(crate) use super::catalog;
-pub use super::catalog::TableEntry;
+pub use super::catalog::{TableEntry, damage::locate};
 pub use crate::codec::{digest::Digest, record::Record};
 pub use crate::model::{
     AttributeValue, Error, IndexKind, IndexName, IndexSchema, Item, Key, TableName, TableSchema,

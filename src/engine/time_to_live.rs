@@ -99,18 +99,21 @@ pub fn item_that_expires(
     ms: u64,
     place: &[u8],
 ) -> Result<Option<Key>, StoreError> {
-    let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else {
+    let entry = Space::Entry.at(table.source, place);
+    let Some(bytes) = read.get(&entry)? else {
         return Ok(None);
     };
-    let record = Record::parse(bytes)?;
-    let attribute = table
-        .time_to_live
-        .as_ref()
-        .map_or("", |time_to_live| &time_to_live.attribute);
-    if expiry_of(&record, attribute)? != Some(ms) {
+    let Some(time_to_live) = &table.time_to_live else {
         return Ok(None);
-    }
-    Ok(item_key::key_of_item(&table.schema.key, &record.to_item()?).ok())
+    };
+    let key_if_due = || {
+        let record = Record::parse(bytes)?;
+        if expiry_of(&record, &time_to_live.attribute)? != Some(ms) {
+            return Ok(None);
+        }
+        item_key::key_of_stored(&table.schema.key, &record.to_item()?).map(Some)
+    };
+    key_if_due().map_err(|error| locate(read, &entry, error))
 }
 
 // The building of a list: adds the items that a table had before time to live was enabled, in

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use crate::codec::digest::hex;
 use crate::engine::{
     base::keys::Meta,
     meter::{Taken, TakenOfSource, stored},
@@ -118,7 +119,10 @@ fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
                     stored::is_over(level, start, now_ms)
                         || (source < next && !live.contains(&source))
                 }
-                _ => true,
+                _ => {
+                    log::warn!("a record of counts has the unreadable key {}", hex(key));
+                    true
+                }
             };
             if is_over {
                 over.push(key.to_vec());

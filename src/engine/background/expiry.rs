@@ -136,18 +136,30 @@ fn expire_item(
             let stored = Stored::read(transaction.read(), table, key)?;
             write::replace(transaction, &stored, None).map(|_| true)
         }
-        // There is no such item: its expiry is removed, because it would block others forever.
-        // `check` reports damaged items.
-        Ok(None) | Err(StoreError::Corrupt(_)) => {
-            if let Some(list) = table.expiry_list() {
-                transaction
-                    .batch
-                    .delete(&StoreKey::Expiry(list.id, ms, place).encode())?;
-            }
-            Ok(false)
+        // The expiry is removed in both cases, because it would block others forever. `check`
+        // reports damaged items.
+        Ok(None) => drop_expiry(transaction, table, ms, place),
+        Err(error) if error.is_corrupt() => {
+            log::error!("an item does not expire: {error}");
+            drop_expiry(transaction, table, ms, place)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Removes an expiry without an item to delete; returns false.
+fn drop_expiry(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    ms: u64,
+    place: &[u8],
+) -> Result<bool, Error> {
+    if let Some(list) = table.expiry_list() {
+        transaction
+            .batch
+            .delete(&StoreKey::Expiry(list.id, ms, place).encode())?;
+    }
+    Ok(false)
 }
 
 // The end of system backups, which remain when a table with point-in-time recovery is deleted:

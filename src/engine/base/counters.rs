@@ -92,6 +92,7 @@ fn shift(counter: u64, by: i64) -> Result<u64, StoreError> {
 /// Returns the size of a collection, entry or item as a signed number.
 #[must_use]
 fn signed(size: usize) -> i64 {
+    debug_assert!(i64::try_from(size).is_ok(), "sizes are below 2^63");
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 

@@ -100,6 +100,29 @@ pub fn key_of_item(schema: &KeySchema, item: &Item) -> Result<Key, KeyError> {
     item.key(schema).ok_or(KeyError::SchemaMismatch)
 }
 
+/// True if a key has the types of the schema.
+pub fn has_types(schema: &KeySchema, key: &Key) -> bool {
+    let is_of = |attribute: &KeyAttribute, value: &AttributeValue| {
+        value.attribute_type() == attribute.attribute_type.as_attribute_type()
+    };
+    is_of(&schema.partition, &key.partition)
+        && match (&schema.sort, &key.sort) {
+            (Some(attribute), Some(value)) => is_of(attribute, value),
+            (None, None) => true,
+            _ => false,
+        }
+}
+
+/// Returns the primary key of a stored item.
+///
+/// # Errors
+/// Fails with `Corrupt` if the item lacks a key attribute or has one of another type.
+pub fn key_of_stored(schema: &KeySchema, item: &Item) -> Result<Key, StoreError> {
+    item.key(schema)
+        .filter(|key| has_types(schema, key))
+        .ok_or(StoreError::Corrupt("the primary key of an item"))
+}
+
 /// Returns the primary key of a `Key` parameter.
 ///
 /// # Errors

@@ -378,6 +378,7 @@ pub fn source_of(key: &[u8]) -> Option<SourceId> {
 /// the source.
 #[must_use]
 pub fn place_in_source(key: &[u8]) -> &[u8] {
+    debug_assert!(key.len() >= SOURCE_HEAD_BYTES, "no key of a source");
     key.get(SOURCE_HEAD_BYTES..).unwrap_or_default()
 }
 

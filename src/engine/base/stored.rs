@@ -122,11 +122,10 @@ pub struct Long<'a>(pub &'a [u8]);
 
 impl<'a> Part<'a> for Long<'a> {
     fn put(&self, out: &mut Vec<u8>) {
-        debug_assert!(
-            u32::try_from(self.0.len()).is_ok(),
-            "a record and a key are below 1 MB"
-        );
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX).put(out);
+        let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        // A wrong length would make the whole value unreadable.
+        assert!(length < u32::MAX, "a record and a key are below 1 MB");
+        length.put(out);
         self.0.put(out);
     }
 

@@ -198,7 +198,9 @@ impl<'r> Definitions<'r> {
                 element.key_type,
             ))
         };
-        Ok(elements.iter().filter_map(typed).collect())
+        let typed: Vec<_> = elements.iter().filter_map(typed).collect();
+        debug_assert_eq!(typed.len(), elements.len(), "every element is defined");
+        Ok(typed)
     }
 
     /// Runs checks 5 to 8.

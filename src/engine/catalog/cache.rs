@@ -138,16 +138,19 @@ impl Watched {
         {
             return Ok(names.clone());
         }
-        let mut all = all_tables(read)?;
-        // `check` reports a damaged entry.
-        all.retain(|name| {
-            catalog
-                .table(read, name)
-                .ok()
-                .flatten()
-                .is_some_and(|entry| (self.wanted)(&entry))
-        });
-        *self.known.lock() = Some((generation, all.clone()));
-        Ok(all)
+        let mut wanted = Vec::new();
+        for name in all_tables(read)? {
+            match catalog.table(read, &name) {
+                Ok(Some(entry)) if (self.wanted)(&entry) => wanted.push(name),
+                Ok(_) => {}
+                // The others are still watched; `check` reports the damage.
+                Err(error) if error.is_corrupt() => {
+                    log::error!("table {name} gets no background work: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        *self.known.lock() = Some((generation, wanted.clone()));
+        Ok(wanted)
     }
 }

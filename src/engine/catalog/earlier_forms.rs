@@ -84,7 +84,8 @@ fn index_of_version_1(index: &mut Map<String, Value>) -> Option<Value> {
 }
 
 fn time_to_live(of: &mut Map<String, Value>) {
-    if let (Some(id @ Value::Number(_)), Some(is_built)) = (of.remove("list"), of.get("built")) {
+    let list = of.remove("list").filter(|id| !id.is_null());
+    if let (Some(id), Some(is_built)) = (list, of.get("built")) {
         of.insert("list".to_owned(), json!([id, is_built]));
     }
 }
@@ -92,13 +93,11 @@ fn time_to_live(of: &mut Map<String, Value>) {
 fn control(of: &mut Map<String, Value>) {
     if let Some(Value::Array(restored)) = of.get_mut("restored") {
         let failure = restored.split_off(restored.len().min(4));
-        restored.push(
-            if failure.iter().all(Value::is_string) && failure.len() == 2 {
-                failure.into()
-            } else {
-                Value::Null
-            },
-        );
+        restored.push(if failure.iter().all(Value::is_null) {
+            Value::Null
+        } else {
+            failure.into()
+        });
     }
     for query in of
         .get_mut("queries")

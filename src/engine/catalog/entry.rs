@@ -56,7 +56,23 @@ impl Stored for TableEntry {
     }
 
     fn is_consistent(&self) -> bool {
+        let has_index = |name: &str| {
+            let mut indexes = self.schema.indexes.iter();
+            indexes.any(|index| index.name.as_str() == name)
+        };
+        let mut building = self.index_life.building.iter();
         self.index_sources.len() == self.schema.indexes.len()
+            && self.schema.indexes.iter().all(is_consistent_index)
+            && self.index_life.made.keys().all(|name| has_index(name))
+            && building.all(|building| has_index(building.index.as_str()))
+    }
+}
+
+/// True if an index has the key attributes of its kind: a local index one of each role.
+fn is_consistent_index(index: &IndexSchema) -> bool {
+    match index.kind {
+        IndexKind::Local => index.partition.len() == 1 && index.sort.len() == 1,
+        IndexKind::Global => !index.partition.is_empty(),
     }
 }
 

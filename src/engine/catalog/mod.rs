@@ -2,6 +2,7 @@
 //! cache.
 
 pub mod cache;
+pub mod damage;
 mod earlier_forms;
 pub mod entry;
 
@@ -58,9 +59,14 @@ pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
 
 /// Returns the next source id; lower ids are allocated.
 pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
-    Ok(StoreKey::Meta(Meta::NextSource)
-        .read(read, "next source id")?
-        .unwrap_or(SourceId(1)))
+    match StoreKey::Meta(Meta::NextSource).read(read, "next source id")? {
+        Some(next) => Ok(next),
+        // Ids that are given must not be given again.
+        None if walks::has_any(read, &Space::Table.all())? => {
+            Err(StoreError::Corrupt("tables without the next source id"))
+        }
+        None => Ok(SourceId(1)),
+    }
 }
 
 /// Allocates `count` source ids.
@@ -84,7 +90,8 @@ pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>
 pub fn all_tables(read: &dyn Read) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
-        names.extend(keys::table_of(key).and_then(|name| TableName::new(name).ok()));
+        let name = keys::table_of(key).and_then(|name| TableName::new(name).ok());
+        names.push(name.ok_or(StoreError::Corrupt("the name of a catalog entry"))?);
         Ok(())
     })?;
     Ok(names)

@@ -152,7 +152,7 @@ impl<'p> Place<'p> {
 
 /// Is it bytes that cannot be read, rather than a store that fails?
 pub fn is_damage(error: &StoreError) -> bool {
-    matches!(error, StoreError::Corrupt(_) | StoreError::Format(_))
+    error.is_corrupt() || matches!(error, StoreError::Format(_))
 }
 
 /// Gathers a report.

@@ -203,14 +203,18 @@ impl Batch {
         let last = walks::piece(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
             let place = keys::place_in_source(key).to_vec();
             batch.looked_at += 1;
-            // A damaged item gets no entry; `check` reports it.
-            if let Ok((item, stamp)) = parse(value) {
-                batch.items.push(Found {
+            match parse(value) {
+                Ok((item, stamp)) => batch.items.push(Found {
                     number: batch.looked_at,
                     place,
                     item,
                     stamp,
-                });
+                }),
+                // A damaged item gets no entry; `check` reports it.
+                Err(error) if error.is_corrupt() => {
+                    log::error!("no index entry is made: {}", locate(read, key, error));
+                }
+                Err(error) => return Err(error),
             }
             Ok(value.len())
         })?;

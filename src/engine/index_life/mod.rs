@@ -266,6 +266,7 @@ pub fn begin_removal(
 ) -> Result<(), StoreError> {
     let schema = Arc::make_mut(&mut new.schema);
     let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else {
+        debug_assert!(false, "the request was checked against the table");
         return Ok(());
     };
     let index = schema.indexes.remove(at);

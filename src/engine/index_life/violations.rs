@@ -6,7 +6,10 @@
 //! the index; the reason is read from the item.
 
 use crate::engine::{
-    base::{counters::CounterDelta, item_key::key_bytes},
+    base::{
+        counters::CounterDelta,
+        item_key::{self, key_bytes},
+    },
     catalog::IndexLife,
     index::{IndexView, KeyFault},
     runtime::prelude::*,
@@ -116,18 +119,31 @@ pub fn listed(
             let Some(bytes) = view.read().get(&place)? else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let item = Record::parse(bytes)?.to_item()?;
-            Ok(
-                match (item.key(&table.schema.key), violation(index, &item)) {
-                    (Some(key), Some(violation)) => visit(Absence {
-                        key,
-                        reason: AbsenceReason::Refused(violation),
-                    }),
-                    _ => ControlFlow::Continue(()),
-                },
-            )
+            let (item, key) = item_of(view.read(), table, &place, bytes)?;
+            Ok(match violation(index, &item) {
+                Some(violation) => visit(Absence {
+                    key,
+                    reason: AbsenceReason::Refused(violation),
+                }),
+                None => ControlFlow::Continue(()),
+            })
         },
     )
+}
+
+/// Returns the item of a stored record, and its primary key.
+fn item_of(
+    read: &dyn Read,
+    table: &TableEntry,
+    key: &[u8],
+    bytes: &[u8],
+) -> Result<(Item, Key), StoreError> {
+    let parse = || {
+        let item = Record::parse(bytes)?.to_item()?;
+        let key = item_key::key_of_stored(&table.schema.key, &item)?;
+        Ok((item, key))
+    };
+    parse().map_err(|error| locate(read, key, error))
 }
 
 /// Visits every item that has no entry.
@@ -141,11 +157,8 @@ pub fn missing(
         view.read(),
         &Space::Entry.of(table.source),
         Direction::Forward,
-        |_, bytes| {
-            let item = Record::parse(bytes)?.to_item()?;
-            let Some(key) = item.key(&table.schema.key) else {
-                return Ok(ControlFlow::Continue(()));
-            };
+        |key, bytes| {
+            let (item, key) = item_of(view.read(), table, key, bytes)?;
             let reason = match index.entry_with_key(&item, &key) {
                 Some(entry) if view.entry(&entry.address)?.is_some() => {
                     return Ok(ControlFlow::Continue(()));

@@ -92,24 +92,29 @@ fn collect<R: Kept>(
     found: &mut Pyramid<R>,
 ) -> Result<(), StoreError> {
     walks::each(read, range, |key, bytes| {
-        if let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) {
-            found.0.insert((level, start), lenient(decode(bytes))?);
-        }
+        let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) else {
+            log::warn!("counts under the key {} are left out", hex(key));
+            return Ok(());
+        };
+        found.0.insert((level, start), lenient(key, decode(bytes))?);
         Ok(())
     })
 }
 
 /// Treats a damaged record as an empty one: `check` reports it, and the next write replaces it.
-fn lenient<R: Default>(decoded: Result<R, StoreError>) -> Result<R, StoreError> {
-    match decoded {
-        Err(StoreError::Corrupt(_)) => Ok(R::default()),
-        decoded => decoded,
-    }
+fn lenient<R: Default>(key: &[u8], decoded: Result<R, StoreError>) -> Result<R, StoreError> {
+    decoded.or_else(|error| {
+        if !error.is_corrupt() {
+            return Err(error);
+        }
+        log::warn!("counts under the key {} are left out: {error}", hex(key));
+        Ok(R::default())
+    })
 }
 
 fn get<R: Kept>(read: &dyn Read, key: &[u8]) -> Result<Option<R>, StoreError> {
     read.get(key)?
-        .map(|bytes| lenient(decode(bytes)))
+        .map(|bytes| lenient(key, decode(bytes)))
         .transpose()
 }
 
@@ -181,10 +186,9 @@ pub fn add_total(
 
 /// Reads the stored number of refused requests.
 pub fn user_errors(read: &dyn Read) -> Result<u64, StoreError> {
-    let bytes = read.get(&StoreKey::Meta(Meta::UserErrors).encode())?;
-    Ok(bytes
-        .and_then(|bytes| bytes.try_into().ok())
-        .map_or(0, u64::from_be_bytes))
+    let key = StoreKey::Meta(Meta::UserErrors);
+    let stored = key.read(read, "the number of refused requests");
+    Ok(lenient(&key.encode(), stored)?.unwrap_or(0))
 }
 
 /// True if a record began more than a day ago, by whole hours.
@@ -222,7 +226,7 @@ pub const PARTITIONS_MAX: usize = 256;
 
 /// The load of a source over an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "HeatForm", into = "HeatForm")]
+#[serde(try_from = "HeatForm", into = "HeatForm")]
 pub struct HeatRecord {
     /// The load by the number of the partition.
     pub partitions: BTreeMap<u32, WindowLoad>,
@@ -346,17 +350,26 @@ impl From<HeatRecord> for HeatForm {
     }
 }
 
-impl From<HeatForm> for HeatRecord {
-    fn from(form: HeatForm) -> Self {
-        let key = |(text, row): (String, Row)| Some((digest_of(&text)?, heat(row)));
-        Self {
+impl TryFrom<HeatForm> for HeatRecord {
+    type Error = &'static str;
+
+    fn try_from(form: HeatForm) -> Result<Self, Self::Error> {
+        let key = |(text, row): (String, Row)| {
+            let digest = digest_of(&text).ok_or("the digest of a key")?;
+            Ok((digest, heat(row)))
+        };
+        Ok(Self {
             partitions: form
                 .partitions
                 .into_iter()
                 .map(|(id, row)| (id, heat(row)))
                 .collect(),
-            keys: form.keys.into_iter().filter_map(key).collect(),
-        }
+            keys: form
+                .keys
+                .into_iter()
+                .map(key)
+                .collect::<Result<_, Self::Error>>()?,
+        })
     }
 }
 

@@ -28,7 +28,10 @@ impl Engine {
         let view = self.view()?;
         let (streams, has_more) = match range(request) {
             Some(range) => walks::page(view.read(), &range, limit, |key, _| {
-                Ok(keys::stream_of(key))
+                let stream = keys::stream_of(key);
+                Ok(Some(
+                    stream.ok_or(StoreError::Corrupt("the key of a stream"))?,
+                ))
             })?,
             None => (Vec::new(), false),
         };
@@ -254,9 +257,8 @@ impl Page<'_> {
             &keys::stream_records_from(self.definition.id, position),
             Direction::Forward,
             |key, value| {
-                let Some(version) = keys::version_of(key) else {
-                    return Ok(ControlFlow::Continue(()));
-                };
+                let version = keys::version_of(key)
+                    .ok_or(StoreError::Corrupt("the key of a stream record"))?;
                 has_more = !self.add(version, value)?;
                 Ok(if has_more {
                     ControlFlow::Break(())

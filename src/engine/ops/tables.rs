@@ -225,7 +225,9 @@ impl Engine {
             .clamp(1, LIST_TABLES_MAX) as usize;
         let range = keys::tables_after(request.exclusive_start_table_name.as_deref());
         let (table_names, has_more) = walks::page(self.view()?.read(), &range, limit, |key, _| {
-            Ok(keys::table_of(key).map(str::to_owned))
+            let name = keys::table_of(key);
+            let name = name.ok_or(StoreError::Corrupt("the name of a catalog entry"))?;
+            Ok(Some(name.to_owned()))
         })?;
         let last_evaluated_table_name = table_names.last().filter(|_| has_more).cloned();
         Ok(ListTablesResponse {

@@ -188,6 +188,9 @@ fn replay(
             names.push(table);
         }
     }
+    if remembered.read_units.len() != names.len() {
+        return Err(StoreError::Corrupt("client request token").into());
+    }
     let units = remembered
         .read_units
         .iter()
@@ -549,9 +552,9 @@ impl Reasons {
     }
 
     fn put(&mut self, place: usize, reason: CancellationReason) {
-        if let Some(slot) = self.0.get_mut(place) {
-            *slot = reason;
-        }
+        // A reason that is lost would let the transaction be written without its action.
+        assert!(place < self.0.len(), "an action of the transaction");
+        self.0[place] = reason;
     }
 
     /// Ends the collection of reasons.

@@ -113,12 +113,13 @@ fn with_token<R: AccountRecord>(
     echo: impl Fn(&R) -> &str,
 ) -> Result<Option<R>, StoreError> {
     let has_token = |record: &R| {
-        let request: Value = serde_json::from_str(echo(record)).unwrap_or_default();
-        request.get("ClientToken").and_then(Value::as_str) == Some(token)
+        let request: Value = serde_json::from_str(echo(record))
+            .map_err(|_| StoreError::Corrupt("the request of an export or import"))?;
+        Ok(request.get("ClientToken").and_then(Value::as_str) == Some(token))
     };
     let mut found = None;
     R::page(transaction.read(), None, 0, |record| {
-        found = Some(record).filter(has_token);
+        found = has_token(&record)?.then_some(record);
         Ok(found.is_some().then_some(()))
     })?;
     Ok(found)

@@ -4,6 +4,7 @@
 use super::update_throughput;
 use crate::engine::{
     base::{
+        item_key,
         table_definition::{build_global_index, check_projected, check_units},
         write_units,
     },
@@ -253,10 +254,12 @@ impl Engine {
             view.read(),
             &Space::Entry.of(table.source),
             Direction::Forward,
-            |_, value| {
-                let record = Record::parse(value)?;
+            |key, value| {
+                let record =
+                    Record::parse(value).map_err(|error| locate(view.read(), key, error))?;
                 bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
-                look_at(&record, &target, &mut forecast)?;
+                look_at(&record, &target, &mut forecast)
+                    .map_err(|error| locate(view.read(), key, error))?;
                 Ok(if bytes < LOOKED_AT_BYTES_MAX {
                     ControlFlow::Continue(())
                 } else {
@@ -292,9 +295,7 @@ fn look_at(
             target.index.projects(target.table, name)
         }
     })?;
-    let Some(key) = item.key(target.table) else {
-        return Ok(());
-    };
+    let key = item_key::key_of_stored(target.table, &item)?;
     if let Some(entry) = target.entry_with_key(&item, &key) {
         let bytes = if is_whole { item_bytes } else { entry.bytes };
         forecast.entries += 1;

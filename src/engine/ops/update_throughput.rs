@@ -215,7 +215,10 @@ impl<'r> Throughputs<'r> {
                 .find(|of| of.name.as_str() == name)
                 .map(|of| &mut of.throughput),
         };
-        let Some(place) = place else { return Ok(()) };
+        let Some(place) = place else {
+            debug_assert!(false, "the request was checked against the table");
+            return Ok(());
+        };
         let old = place.replace(units);
         if let Some(old) = old {
             if old == units {

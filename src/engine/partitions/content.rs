@@ -88,7 +88,8 @@ fn step(
         let range = Space::Entry.between(source, from, upper);
         try_walk(read, &range, Direction::Forward, |key, bytes| {
             let place = keys::place_in_source(key);
-            let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
+            let record = Record::parse(bytes).map_err(|error| locate(read, key, error))?;
+            let billed_bytes = u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
             let digest = first_digest(place).to_be_bytes();
             see(
                 Group {
@@ -114,7 +115,7 @@ fn step(
         .map(|to| &to[..size_of::<Digest>()]);
     let range = Space::Collection.between(source, from, cut.or(to));
     try_walk(read, &range, Direction::Forward, |key, bytes| {
-        let value = CollectionValue::parse(bytes)?;
+        let value = CollectionValue::parse(bytes).map_err(|error| locate(read, key, error))?;
         let place = keys::place_in_source(key);
         let (entries, billed_bytes) = (value.entries, value.billed_bytes());
         see(

@@ -4,6 +4,8 @@
 //! `engine::base::keys`), so that a boundary may lie between two collections or inside one. A
 //! partition keeps its number forever; a split gives the upper part a new one.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserializer, Serializer, de};
 
 use crate::codec::digest::{hex, unhex};
@@ -48,7 +50,10 @@ impl Stored for PartitionMap {
             .partitions
             .windows(2)
             .all(|pair| pair[0].from < pair[1].from);
+        let ids: BTreeSet<u32> = self.partitions.iter().map(|it| it.id).collect();
         is_ordered
+            && ids.len() == self.partitions.len()
+            && ids.last().is_none_or(|last| *last < self.next_id)
             && self
                 .partitions
                 .first()
@@ -131,9 +136,10 @@ impl PartitionMap {
         Some((self.partitions.get(position)?.from.as_slice(), next))
     }
 
-    /// Returns the range of a partition by its position; the whole range if there is none.
+    /// Returns the range of a partition by its position, which must be one of the map.
     #[must_use]
     pub fn range(&self, position: usize) -> PlaceRange {
+        debug_assert!(position < self.partitions.len(), "no such partition");
         let (from, to) = self.bounds(position).unwrap_or_default();
         PlaceRange {
             from: from.to_vec(),
@@ -268,6 +274,7 @@ mod tests {
             b"x",
             br#"{"next":1,"partitions":[]}"#,
             no_beginning,
+            br#"{"next":0,"partitions":[{"id":0,"from":"","since":1,"origin":"creation"}]}"#,
         ] {
             assert!(
                 stored::decode::<PartitionMap>(bytes).is_err(),

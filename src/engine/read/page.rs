@@ -203,6 +203,7 @@ impl<'w> PageWalk<'w> {
         };
         try_walk(view.read(), &plan.range, plan.direction, |key, bytes| {
             walk.visit(key, bytes, rows)
+                .map_err(|error| locate(view.read(), key, error))
         })?;
         Ok(walk)
     }
@@ -288,7 +289,7 @@ impl<'w> PageWalk<'w> {
 
     fn finish(self) -> Result<(Page, PageBill), StoreError> {
         let last_evaluated_key = if self.is_cut && self.plan.restartable {
-            self.cursor()?
+            Some(self.cursor()?)
         } else {
             None
         };
@@ -334,11 +335,12 @@ impl<'w> PageWalk<'w> {
         }
     }
 
-    fn cursor(&self) -> Result<Option<Item>, StoreError> {
+    fn cursor(&self) -> Result<Item, StoreError> {
         // The record is read again: it does not outlive its visit, and most pages need no cursor.
         match self.view.read().get(&self.last)? {
-            Some(bytes) => Ok(Some(self.plan.source.cursor(&Record::parse(bytes)?)?)),
-            None => Ok(None),
+            Some(bytes) => Ok(self.plan.source.cursor(&Record::parse(bytes)?)?),
+            // Without a key the caller would take this page for the last one.
+            None => Err(StoreError::Corrupt("the last entry of a page is gone")),
         }
     }
 }

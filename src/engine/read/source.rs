@@ -76,7 +76,9 @@ impl ReadSource {
     /// Returns the index that is read, with its source.
     #[must_use]
     pub fn index_view(&self) -> Option<IndexView<'_>> {
-        let (index, source) = self.table.indexes().nth(self.index?)?;
+        let found = self.table.indexes().nth(self.index?);
+        debug_assert!(found.is_some(), "the position of an index of the table");
+        let (index, source) = found?;
         Some(IndexView {
             table: &self.table.schema.key,
             index,
@@ -140,9 +142,7 @@ impl ReadSource {
     pub fn cursor(&self, record: &Record<'_>) -> Result<Item, StoreError> {
         let mut cursor = Item::default();
         for attribute in self.cursor_attributes() {
-            let value = record
-                .attribute(&attribute.name)?
-                .ok_or(StoreError::Corrupt("a record lacks a key attribute"))?;
+            let value = key_value(record, attribute)?;
             cursor.0.insert(attribute.name.clone(), value);
         }
         Ok(cursor)
@@ -165,16 +165,11 @@ impl ReadSource {
     /// Returns the address of the base item of a record of this source.
     pub fn base_address(&self, record: &Record<'_>) -> Result<EntryAddress, StoreError> {
         let key = &self.table.schema.key;
-        let value = |name: &str| {
-            record
-                .attribute(name)?
-                .ok_or(StoreError::Corrupt("a record lacks a key attribute"))
-        };
-        let partition = value(&key.partition.name)?;
+        let partition = key_value(record, &key.partition)?;
         let sort = key
             .sort
             .as_ref()
-            .map(|attribute| value(&attribute.name))
+            .map(|attribute| key_value(record, attribute))
             .transpose()?;
         Ok(EntryAddress::of_item(
             self.table.source,
@@ -199,6 +194,18 @@ impl ReadSource {
             }
         }
         consumed
+    }
+}
+
+/// Returns the value of a key attribute in a stored record.
+fn key_value(record: &Record<'_>, attribute: &KeyAttribute) -> Result<AttributeValue, StoreError> {
+    let value = record
+        .attribute(&attribute.name)?
+        .ok_or(StoreError::Corrupt("a record lacks a key attribute"))?;
+    if value.attribute_type() == attribute.attribute_type.as_attribute_type() {
+        Ok(value)
+    } else {
+        Err(StoreError::Corrupt("a key attribute of another type"))
     }
 }
 

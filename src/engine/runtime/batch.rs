@@ -79,6 +79,10 @@ impl BatchState {
     /// Takes a version.
     pub fn take_version(&self, version: Version) {
         let mut gathered = self.gathered.lock();
+        assert!(
+            gathered.last_version.is_none_or(|last| last <= version),
+            "versions rise"
+        );
         gathered.last_version = Some(version);
         gathered.is_version_taken = true;
     }
@@ -201,9 +205,14 @@ pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
 pub fn last_version(read: &dyn Read) -> Result<Version, StoreError> {
     let stored = |key: StoreKey<'_>| key.read(read, "version sequence");
     let earlier = || stored(StoreKey::Meta(Meta::VersionSequence));
-    Ok(stored(StoreKey::VersionSequence())?
-        .map_or_else(earlier, |version| Ok(Some(version)))?
-        .unwrap_or(0))
+    match stored(StoreKey::VersionSequence())?.map_or_else(earlier, |version| Ok(Some(version)))? {
+        Some(version) => Ok(version),
+        // Versions that are taken must not be taken again.
+        None if walks::has_any(read, &Space::Entry.all())? => {
+            Err(StoreError::Corrupt("items without the version sequence"))
+        }
+        None => Ok(0),
+    }
 }
 
 /// Reads a source's counters in a view; zeros before its first entry.

@@ -95,7 +95,10 @@ impl View<'_> {
     pub fn tables(&self) -> Result<Vec<Arc<TableEntry>>, Error> {
         catalog::all_tables(self.read())?
             .iter()
-            .filter_map(|name| self.table(name).transpose())
+            .map(|name| {
+                self.table(name)?
+                    .ok_or_else(|| StoreError::Corrupt("a table without its entry").into())
+            })
             .collect()
     }
 
@@ -109,9 +112,10 @@ impl View<'_> {
 
     /// Returns the record of an entry.
     pub fn entry(&self, address: &EntryAddress) -> Result<Option<Record<'_>>, StoreError> {
+        let key = address.encode();
         self.read()
-            .get(&address.encode())?
-            .map(Record::parse)
+            .get(&key)?
+            .map(|bytes| Record::parse(bytes).map_err(|error| locate(self.read(), &key, error)))
             .transpose()
     }
 

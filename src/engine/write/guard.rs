@@ -4,7 +4,7 @@
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use crate::engine::{read::select, runtime::prelude::*};
+use crate::engine::{catalog::damage, read::select, runtime::prelude::*};
 use crate::expr::{Condition, Scope, condition, legacy};
 use crate::model::{
     api::{ConditionParameter, Placeholders, Precondition},
@@ -184,7 +184,20 @@ impl Stored {
 
     /// Returns the item's record; `None` without an item.
     pub fn record(&self) -> Result<Option<Record<'_>>, StoreError> {
-        self.bytes.as_deref().map(Record::parse).transpose()
+        self.bytes
+            .as_deref()
+            .map(Record::parse)
+            .transpose()
+            .map_err(|error| self.locate(error))
+    }
+
+    /// Adds table and key to the error of a damaged record.
+    fn locate(&self, error: StoreError) -> StoreError {
+        let StoreError::Corrupt(what) = error else {
+            return error;
+        };
+        let owner = format!("table {}", self.table.schema.name);
+        damage::in_record(what, Some(&owner), &self.address.encode())
     }
 
     /// Returns the item's size in DynamoDB bytes; 0 without an item.
@@ -201,7 +214,7 @@ impl Stored {
                 return Ok(None);
             };
             // Decoded before `get_or_init`, which cannot return an error.
-            let item = record.to_item()?;
+            let item = record.to_item().map_err(|error| self.locate(error))?;
             return Ok(Some(self.item.get_or_init(|| item)));
         }
         Ok(self.item.get())

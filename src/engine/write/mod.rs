@@ -8,7 +8,7 @@ pub mod update;
 use super::{
     base::{
         counters::{CounterDelta, growth},
-        write_units,
+        item_key, write_units,
     },
     history::{self, Past},
     index::{self, IndexView, Transition},
@@ -62,6 +62,11 @@ pub fn replace_checked(
     new: Option<&Item>,
 ) -> Result<Applied, Error> {
     let (table, key) = (&*stored.table, &stored.key);
+    // A key of another type has no encoding: the item would be written under a wrong key. Requests
+    // are checked before; the items that a job copies come from the disk.
+    if !item_key::has_types(&table.schema.key, key) {
+        return Err(StoreError::Corrupt("the primary key of an item").into());
+    }
     let mut change = ItemChange::prepare(transaction, stored, new)?;
     // The units of the table only: those of the indexes are added below.
     let table_units = change.applied.consumed_capacity.table;

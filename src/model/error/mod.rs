@@ -162,6 +162,9 @@ pub enum StoreError {
     /// Bytes on disk that this version cannot read.
     #[error("the store holds bytes that cannot be read: {0}")]
     Corrupt(&'static str),
+    /// The same, with the table and the record.
+    #[error("the store holds bytes that cannot be read: {0}")]
+    CorruptRecord(String),
     /// The data file as a whole, which nobody should go on with: the sentence.
     #[error("{0}")]
     Damaged(String),
@@ -171,4 +174,12 @@ pub enum StoreError {
     ReadOnly,
     #[error("the store is shutting down")]
     Closed,
+}
+
+impl StoreError {
+    /// True for bytes that no version can read, rather than a store that fails.
+    #[must_use]
+    pub fn is_corrupt(&self) -> bool {
+        matches!(self, Self::Corrupt(_) | Self::CorruptRecord(_))
+    }
 }
