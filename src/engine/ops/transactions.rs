@@ -227,7 +227,7 @@ fn plan<'r>(
         match part.plan.decide(part.action, &stored) {
             Ok(outcome) => planned.push(Planned { stored, outcome }),
             Err(failed @ Error::ConditionalCheckFailed { .. }) => {
-                drop(reasons.take::<()>(place, Err(failed))?)
+                reasons.take::<()>(place, Err(failed))?;
             }
             Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => return Err(Cancellation::invalid(parts.len(), place, error).into()),
