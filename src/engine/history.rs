@@ -62,6 +62,7 @@ pub fn note(
     // Not while a job reads: it may not have reached the records that would be removed.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
+        // An unreadable record is not removed, and ends the removal: it must not fail the write.
         let is_over = |bytes: &[u8]| Past::parse(bytes).is_ok_and(|past| past.time_ms < horizon);
         let expired = walks::take_while(
             transaction.read(),

@@ -175,7 +175,7 @@ pub fn values_of<'i>(
 /// Returns the key of an item to put, after the checks of its index keys.
 ///
 /// # Errors
-/// Fails with `Key`.
+/// Fails with `Key` for the first key that is invalid.
 pub fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
     let key = item_key::key_of_item(&table.schema.key, item)?;
     check_item(table, item)?;

@@ -85,6 +85,7 @@ pub fn describe(
         &Space::Pending.of(table.source),
         Direction::Forward,
         &mut |_, bytes| {
+            // An unreadable write has no time; the worker reports it.
             oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
             found.pending += 1;
             if found.pending < COUNTED_MAX {

@@ -199,7 +199,7 @@ impl Throttle {
     /// Admits a request at a place of a table's base or global index if its buckets have units.
     ///
     /// # Errors
-    /// Fails with the reason for throttling.
+    /// Fails with the reason for which the request is throttled.
     pub fn admit(
         &self,
         of: &UnitRequest<'_>,

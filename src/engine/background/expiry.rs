@@ -176,6 +176,7 @@ pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
     }
     let (mut over, mut next) = (Vec::new(), u64::MAX);
     BackupRecord::each(&*shared.store.snapshot()?, |record| {
+        // An unreadable record stays.
         if let Ok(record) = record
             && record.is_system
         {

@@ -109,7 +109,7 @@ pub fn bytes_of<'a>(parts: &impl Part<'a>) -> Vec<u8> {
 /// Decodes parts that fill `bytes` completely.
 ///
 /// # Errors
-/// Fails with `Corrupt`, naming `what`.
+/// Fails with `Corrupt`, naming `what`, if they do not.
 pub fn parts_of<'a, P: Part<'a>>(mut bytes: &'a [u8], what: &'static str) -> Result<P, StoreError> {
     P::take(&mut bytes)
         .filter(|_| bytes.is_empty())

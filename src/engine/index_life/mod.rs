@@ -93,7 +93,7 @@ impl<'t> Busy<'t> {
 /// Refuses to delete a table while one of its indexes is being made or removed.
 ///
 /// # Errors
-/// Fails with `IndexesBusy`.
+/// Fails with `IndexesBusy` if there is such an index.
 pub fn check_table_deletion(life: &IndexLife) -> Result<(), InUseError> {
     match life.busy() {
         Some(_) => Err(InUseError::IndexesBusy),
@@ -105,7 +105,7 @@ pub fn check_table_deletion(life: &IndexLife) -> Result<(), InUseError> {
 /// removed counts as existing.
 ///
 /// # Errors
-/// Fails with `InUse` or `Limit`.
+/// Fails with `InUse` or `Limit`, by the present phase of the index.
 pub fn check_update(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
     let Some(busy) = Busy::of(&table.index_life) else {
         return Ok(());

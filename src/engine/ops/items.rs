@@ -66,7 +66,7 @@ impl Engine {
 /// Parses the projection of a read by key.
 ///
 /// # Errors
-/// Fails with `Expression` or `Legacy`.
+/// Fails with `Expression` or `Legacy` if it cannot be parsed.
 pub(super) fn parse_projection(
     asked: RequestedProjection<'_>,
     given: &Placeholders,

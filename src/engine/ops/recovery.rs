@@ -45,7 +45,7 @@ impl Engine {
 /// Returns a table that can be backed up, restored or exported.
 ///
 /// # Errors
-/// Fails with `TableNotFound` or `TableInUse`.
+/// Fails with `TableNotFound`, or with `TableInUse` in another state.
 pub(in crate::engine) fn table_of(
     entry: Option<Arc<TableEntry>>,
     name: &TableName,

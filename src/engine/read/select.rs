@@ -201,7 +201,7 @@ impl<'r> RequestedProjection<'r> {
     /// Parses the paths and marks their placeholders as used.
     ///
     /// # Errors
-    /// Fails with `Expression` or `Legacy`.
+    /// Fails with `Expression` or `Legacy` if one cannot be parsed.
     pub fn paths(&self, scope: &mut Scope<'_>) -> Result<Option<ProjectionPaths>, Error> {
         match (self.expression, self.attributes) {
             (Some(text), _) => Ok(Some(projection::parse(text, scope)?)),
@@ -278,7 +278,7 @@ pub struct Filter {
 /// Parses the filter of a request and marks its placeholders as used.
 ///
 /// # Errors
-/// Fails with `Expression`.
+/// Fails with `Expression` if the filter cannot be parsed.
 pub fn parse_filter(
     parameter: &ConditionParameter,
     scope: &mut Scope<'_>,

@@ -253,7 +253,7 @@ impl<'r> StartKey<'r> {
     /// keys.
     ///
     /// # Errors
-    /// Fails with `StartKey` or `StartKeySchema`.
+    /// Fails with `StartKey` or `StartKeySchema`, by the first check that fails.
     pub fn new(source: &ReadSource, item: &'r Item, is_scan: bool) -> Result<Self, QueryError> {
         let attributes = source.cursor_attributes();
         let misshapen = || match source.index() {
@@ -290,7 +290,7 @@ impl<'r> StartKey<'r> {
     /// Checks the key against the bounds of a query and returns its address.
     ///
     /// # Errors
-    /// Fails with `StartKeyOutside`, `StartKeyPredicate` or `StartKeyOneRow`.
+    /// Fails with `StartKeyOutside`, `StartKeyPredicate` or `StartKeyOneRow`, as the service does.
     pub fn of_query(
         self,
         source: &ReadSource,

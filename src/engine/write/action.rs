@@ -34,7 +34,7 @@ impl<'r> Action<'r> {
     /// Checks the limits of the values: all limits for a put, only the nesting for a key.
     ///
     /// # Errors
-    /// Fails with `Value`.
+    /// Fails with `Value` for the first value beyond a limit.
     pub fn check_values(self) -> Result<(), Error> {
         Ok(if let Self::Put(item) = self {
             item.check_limits()
@@ -55,7 +55,7 @@ impl Plan {
     /// Returns the key of the item, after the checks against the table that need no item.
     ///
     /// # Errors
-    /// Fails with `Key`, `Update` or `Query`.
+    /// Fails with `Key`, `Update` or `Query`, by the first check that fails.
     pub fn key(&self, action: Action<'_>, table: &TableEntry) -> Result<Key, Error> {
         let key = match action {
             Action::Put(item) => index::key_of_put(table, item)?,

@@ -24,7 +24,7 @@ impl Guard {
     /// Parses the condition of a request and marks its placeholders as used.
     ///
     /// # Errors
-    /// Fails with `Expression`.
+    /// Fails with `Expression` if the condition cannot be parsed.
     pub fn parse(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Self, Error> {
         let condition = match parameter {
             ConditionParameter::None => None,
@@ -44,7 +44,7 @@ impl Guard {
     /// Parses a condition that is the only expression of its request, and checks the placeholders.
     ///
     /// # Errors
-    /// Fails with `Expression`.
+    /// Fails with `Expression` if the condition cannot be parsed.
     pub fn of_request(
         parameter: &ConditionParameter,
         placeholders: &Placeholders,
@@ -80,7 +80,7 @@ impl Guard {
     /// Refuses document paths into key attributes of the table or its indexes: keys are scalars.
     ///
     /// # Errors
-    /// Fails with `PathIntoKey`.
+    /// Fails with `PathIntoKey`, naming the first such key.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
         let Some(condition) = &self.condition else {
             return Ok(());

@@ -36,7 +36,7 @@ impl UpdatePlan {
     /// Parses update and condition of one request or action.
     ///
     /// # Errors
-    /// Fails with `Expression` or `Legacy`.
+    /// Fails with `Expression` or `Legacy` if one cannot be parsed.
     pub fn parse(
         update: &UpdateParameter,
         condition: &ConditionParameter,
