@@ -36,7 +36,8 @@ impl Transaction<'_> {
         // the rest.
         let bytes = record
             .map(Record::parse)
-            .transpose()?
+            .transpose()
+            .map_err(|error| locate(self.read(), &address.encode(), error))?
             .map_or(0, |record| record.item_bytes() as usize);
         let charge = self.charge(
             table,
