@@ -1,13 +1,15 @@
-//! The old images of a table's items: what lets a copy of the table be as of an earlier moment.
+//! The old images of a table's items, from which a copy of the table as of an earlier moment is
+//! made.
 //!
-//! A table keeps history while point-in-time recovery is on, or while a job reads it. From then on each change of an item leaves
-//! one record under the version that the change got:
+//! A table keeps history while point-in-time recovery is on, or while a job reads it. From then on
+//! each change of an item appends one record under the version of the change:
 //! ```text
 //! time u64 · length of place u32 · place · old record, empty when there was no item
 //! ```
-//! Versions rise with every change, so a version bound is a moment of the table: **the items as of version V are the items whose
-//! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
-//! and their image as of V was left by the first change after V.
+//! Versions rise with every change, so a version bound is a moment of the table: **the items as of
+//! version V are the items with a version of at most V, and the old images in history with a
+//! version of at most V.** Items changed after V have a later version, and the first change after V
+//! recorded their image as of V.
 
 use super::{
     base::stored::{Long, bytes_of, parts_of},
@@ -15,10 +17,11 @@ use super::{
 };
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// Expired records removed with each one written: more than one, so that a backlog shrinks.
+/// The number of expired records removed with each one written: more than one, so that a backlog
+/// shrinks.
 const EXPIRED_REMOVED_MAX: usize = 2;
 
-/// One change of an item.
+/// A change of an item in history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Past<'b> {
     /// Milliseconds since the epoch.
@@ -30,8 +33,7 @@ pub struct Past<'b> {
 }
 
 impl<'b> Past<'b> {
-    /// # Errors
-    /// `Corrupt`.
+    /// Decodes the stored bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
         let (time_ms, Long(place), old) = parts_of(bytes, "a history record")?;
         Ok(Self {
@@ -46,10 +48,7 @@ impl<'b> Past<'b> {
     }
 }
 
-/// Notes a change of an item, if the table keeps history, and forgets what has expired.
-///
-/// # Errors
-/// Those of the store.
+/// Appends a change of an item to the history, and removes expired records.
 pub fn note(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -60,9 +59,10 @@ pub fn note(
         &StoreKey::History(table.source, version).encode(),
         &past.encode(),
     )?;
-    // Not while a job reads: it may be on its way to what would be forgotten.
+    // Not while a job reads: it may not have reached the records that would be removed.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
+        // An unreadable record is not removed, and ends the removal: it must not fail the write.
         let is_over = |bytes: &[u8]| Past::parse(bytes).is_ok_and(|past| past.time_ms < horizon);
         let expired = walks::take_while(
             transaction.read(),
@@ -77,11 +77,8 @@ pub fn note(
     Ok(())
 }
 
-/// The version bound of the last moment at or before `time_ms`, `last` being the version given last: by halves, as times rise with
-/// versions.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the version bound of the last moment at or before `time_ms`; `last` is the last version
+/// taken. A binary search, as times rise with versions.
 pub fn bound_at(
     read: &dyn Read,
     source: SourceId,
@@ -89,7 +86,8 @@ pub fn bound_at(
     last: Version,
 ) -> Result<Version, StoreError> {
     let (mut lower, mut upper) = (0, last);
-    // The first change after `upper` is too late, or there is none; the changes up to `lower` are not.
+    // The first change after `upper` is too late, or there is none; the changes up to `lower` are
+    // not too late.
     while lower < upper {
         let middle = lower + (upper - lower) / 2;
         match first_after(read, source, middle)? {
@@ -100,7 +98,7 @@ pub fn bound_at(
     Ok(first_after(read, source, lower)?.map_or(last, |(version, _)| version - 1))
 }
 
-/// The first change after a version: its version and time.
+/// Returns version and time of the first change after a version.
 fn first_after(
     read: &dyn Read,
     source: SourceId,
@@ -112,7 +110,7 @@ fn first_after(
     })
 }
 
-/// The changes after a version.
+/// Returns the range of the changes after a version.
 #[must_use]
 pub fn after(source: SourceId, version: Version) -> KeyRange {
     Space::History

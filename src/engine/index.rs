@@ -1,10 +1,11 @@
-//! Which entries an item has in an index, and what a change of the item does to them (docs/dynamodb.md 9.1, 9.4, 10.2).
+//! The entries of an item in an index, and their change with a change of the item (docs/dynamodb.md
+//! 9.1, 9.4, 10.2).
 
 use std::borrow::Cow;
 
 use super::{
     base::{
-        counters::growth,
+        counters::{CounterDelta, growth},
         item_key::{self, KeyRole, is_empty_key, key_bytes},
         write_units,
     },
@@ -16,7 +17,7 @@ use crate::model::{
     limits::ITEM_BYTES_MAX,
 };
 
-/// An index of a table with its place in the store.
+/// An index of a table with its source in the store.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexView<'t> {
     pub table: &'t KeySchema,
@@ -24,7 +25,7 @@ pub struct IndexView<'t> {
     pub source: SourceId,
 }
 
-/// The indexes of a table, in the schema's order.
+/// Returns the indexes of a table, in the schema's order.
 pub fn views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
     table.indexes().map(|(index, source)| IndexView {
         table: &table.schema.key,
@@ -33,7 +34,8 @@ pub fn views(table: &TableEntry) -> impl Iterator<Item = IndexView<'_>> {
     })
 }
 
-/// The key attribute names of an index entry in the order in which to render them: index keys, then the table's others.
+/// Returns the names of the key attributes of an index entry in the order of their output: index
+/// keys, then the table's others.
 #[must_use]
 pub fn first_names<'t>(table: &'t KeySchema, index: &'t IndexSchema) -> Vec<&'t str> {
     let mut names: Vec<&str> = Vec::new();
@@ -45,25 +47,26 @@ pub fn first_names<'t>(table: &'t KeySchema, index: &'t IndexSchema) -> Vec<&'t 
     names
 }
 
-/// The entry an item has in an index.
+/// The entry of an item in an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry<'i> {
     pub address: EntryAddress,
-    /// Index partition key values in schema order.
+    /// The partition key values of the index in schema order.
     pub partition: Vec<&'i AttributeValue>,
-    /// DynamoDB size of the projected entry.
+    /// The size of the projected entry in DynamoDB bytes.
     pub bytes: usize,
 }
 
 impl<'t> IndexView<'t> {
-    /// The item's entry; `None` unless every index key attribute is there, of its type, not empty and not too large.
+    /// Returns the item's entry; `None` unless every key attribute of the index is present, of its
+    /// type, not empty and not too large.
     #[must_use]
     pub fn entry<'i>(&self, item: &'i Item) -> Option<IndexEntry<'i>> {
-        let base = item.key(self.table)?;
+        let base = item_key::key_of_stored(self.table, item).ok()?;
         self.entry_with_key(item, &base)
     }
 
-    /// As [`Self::entry`], with the item's primary key at hand.
+    /// Returns the item's entry as [`Self::entry`] does, with the primary key given.
     #[must_use]
     pub fn entry_with_key<'i>(&self, item: &'i Item, base: &Key) -> Option<IndexEntry<'i>> {
         let partition = values_of(&self.index.partition, item)?;
@@ -80,7 +83,7 @@ impl<'t> IndexView<'t> {
         })
     }
 
-    /// The address of the entry with these keys.
+    /// Returns the address of the entry with these keys.
     #[must_use]
     pub fn address(
         &self,
@@ -94,7 +97,12 @@ impl<'t> IndexView<'t> {
                 &[&base.partition],
                 std::iter::once(*sort).chain(&base.sort),
             ),
-            _ => EntryAddress::in_global_index(self.source, partition, sort, base),
+            (IndexKind::Global, _) => {
+                EntryAddress::in_global_index(self.source, partition, sort, base)
+            }
+            (IndexKind::Local, _) => {
+                unreachable!("a local index has one sort key: the catalog checks it")
+            }
         }
     }
 
@@ -107,7 +115,7 @@ impl<'t> IndexView<'t> {
         kept.map(|(name, value)| name.len() + value.size()).sum()
     }
 
-    /// What the entry of this item holds.
+    /// Returns the attributes of the item that the index projects.
     #[must_use]
     pub fn projected<'i>(&self, item: &'i Item) -> Cow<'i, Item> {
         if self.index.projection == Projection::All {
@@ -139,7 +147,7 @@ impl<'t> IndexView<'t> {
     }
 }
 
-/// The key attributes of an index, the partition's first.
+/// Returns the key attributes of an index with their roles, the partition's first.
 fn key_roles(index: &IndexSchema) -> impl Iterator<Item = (&KeyAttribute, KeyRole)> {
     let partition = index
         .partition
@@ -153,7 +161,7 @@ fn key_roles(index: &IndexSchema) -> impl Iterator<Item = (&KeyAttribute, KeyRol
     )
 }
 
-/// The item's values of these attributes, if it has all.
+/// Returns the item's values of these attributes, if it has all of them.
 pub fn values_of<'i>(
     attributes: &[KeyAttribute],
     item: &'i Item,
@@ -164,20 +172,21 @@ pub fn values_of<'i>(
         .collect()
 }
 
-/// The key of an item that is to be put, its index keys checked.
+/// Returns the key of an item to put, after the checks of its index keys.
 ///
 /// # Errors
-/// `Key`.
+/// Fails with `Key` for the first key that is invalid.
 pub fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
     let key = item_key::key_of_item(&table.schema.key, item)?;
     check_item(table, item)?;
     Ok(key)
 }
 
-/// Checks an item's index keys. Of several violations the one of the index first by name is reported.
+/// Checks an item's index keys. Of several violations, that of the first index by name is reported.
 ///
 /// # Errors
-/// [`KeyError`] naming index and attribute; `ItemTooLarge` when the item with its local index entries is.
+/// Fails with a [`KeyError`] that names index and attribute, or with `ItemTooLarge` if the item
+/// with its local index entries is too large.
 pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
     for view in by_name(table) {
         check_index_keys(view.index, item, |_| true)?;
@@ -189,10 +198,11 @@ pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
     }
 }
 
-/// Checks the index keys that an update changed, in the words of updates (docs/dynamodb.md 9.4).
+/// Checks the index keys that an update changed, with the error texts of updates (docs/dynamodb.md
+/// 9.4).
 ///
 /// # Errors
-/// [`KeyError`] for a wrong type, else [`UpdateError`].
+/// Fails with a [`KeyError`] for a wrong type, otherwise with an [`UpdateError`].
 pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Error> {
     for view in by_name(table) {
         check_index_keys(view.index, new, |name| old.get(name) != new.get(name)).map_err(
@@ -213,14 +223,15 @@ pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Er
     }
 }
 
-/// The indexes of a table in the order of their names.
+/// Returns the indexes of a table in the order of their names.
 fn by_name(table: &TableEntry) -> Vec<IndexView<'_>> {
     let mut views: Vec<IndexView<'_>> = views(table).collect();
     views.sort_by(|a, b| a.index.name.cmp(&b.index.name));
     views
 }
 
-/// An item and its entries in local indexes have one limit together (docs/dynamodb.md 5.2).
+/// True if an item with its entries in local indexes is within their common limit (docs/dynamodb.md
+/// 5.2).
 fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
     // An entry is no larger than its item, and few items are near the limit.
     let item_bytes = item.size();
@@ -235,13 +246,13 @@ fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
 /// Checks the keys of an index in an item.
 ///
 /// # Errors
-/// [`KeyError`] for the first that is there and cannot be one.
+/// Fails with the [`KeyError`] of the first value that cannot be a key.
 #[cfg(test)]
 pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
     check_index_keys(index, item, |_| true)
 }
 
-/// The keys of an index in an item, as far as `checked` names them.
+/// Checks the keys of an index in an item, limited to the names for which `checked` is true.
 fn check_index_keys(
     index: &IndexSchema,
     item: &Item,
@@ -250,7 +261,7 @@ fn check_index_keys(
     KeyFault::first(keys_in(index, item), checked).map_or(Ok(()), |fault| Err(fault.error(index)))
 }
 
-/// The key attributes of an index that an item has, with their values.
+/// Returns the key attributes of an index that an item has, with their values.
 fn keys_in<'a>(
     index: &'a IndexSchema,
     item: &'a Item,
@@ -263,13 +274,13 @@ fn keys_in<'a>(
 pub struct KeyFault<'a> {
     pub attribute: &'a KeyAttribute,
     pub value: &'a AttributeValue,
-    /// Bytes that it may have; sort keys share theirs.
+    /// The number of bytes allowed; sort keys share their limit.
     pub room: usize,
     role: KeyRole,
 }
 
 impl<'a> KeyFault<'a> {
-    /// The first value that cannot be a key.
+    /// Returns the first value that cannot be a key.
     #[must_use]
     pub fn of(index: &'a IndexSchema, item: &'a Item) -> Option<Self> {
         Self::first(keys_in(index, item), |_| true)
@@ -322,7 +333,8 @@ impl<'a> KeyFault<'a> {
     }
 }
 
-/// What a change of an item does in one index: its entries before and after; none when nothing changes there.
+/// The change of one index by a change of an item: the entries before and after; none if nothing
+/// changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transition<'i> {
     pub old: Option<IndexEntry<'i>>,
@@ -330,7 +342,8 @@ pub struct Transition<'i> {
 }
 
 impl<'i> Transition<'i> {
-    /// From the old item, if there was one, to the new, if there is one; both have the primary key `base`.
+    /// Returns the change from the old item to the new one, each if it exists; both have the
+    /// primary key `base`.
     #[must_use]
     pub fn of(
         view: &IndexView<'_>,
@@ -340,7 +353,7 @@ impl<'i> Transition<'i> {
     ) -> Self {
         let old_entry = old.and_then(|item| view.entry_with_key(item, base));
         let new_entry = new.and_then(|item| match (old, &old_entry) {
-            // Most writes leave the keys of indexes as they are, and with them the place.
+            // Most writes leave the keys of indexes unchanged, and with them the address.
             (Some(old), Some(entry)) if view.has_same_keys(old, item) => {
                 let partition = values_of(&view.index.partition, item)?;
                 Some(IndexEntry {
@@ -365,13 +378,13 @@ impl<'i> Transition<'i> {
         }
     }
 
-    /// Nothing changes in the index.
+    /// True if nothing changes in the index.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.old.is_none() && self.new.is_none()
     }
 
-    /// The entry stays where it is, with another projected content.
+    /// True if the entry keeps its address, with other projected attributes.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.old
@@ -380,7 +393,8 @@ impl<'i> Transition<'i> {
             .is_some_and(|(old, new)| old.address == new.address)
     }
 
-    /// The entries that it writes with the write units of each: a move to another index key is a delete and a put, each in its own place.
+    /// Returns the written entries with their write units: a move to another index key is a delete
+    /// and a put, each at its own address.
     pub fn writes(&self) -> impl Iterator<Item = (&IndexEntry<'i>, f64)> {
         let replaced = self
             .old
@@ -397,9 +411,9 @@ impl<'i> Transition<'i> {
             .chain(written)
     }
 
-    /// The change of entries and of their bytes.
+    /// Returns the change in entries and bytes.
     #[must_use]
-    pub fn growth(&self) -> (i64, i64) {
+    pub fn growth(&self) -> CounterDelta {
         growth(
             self.old.as_ref().map(|entry| entry.bytes),
             self.new.as_ref().map(|entry| entry.bytes),

@@ -1,16 +1,22 @@
-//! Global indexes that lag behind their table, as the service's do: on demand, for whoever wants to see it (docs/requirements.md G-31, G-32).
+//! The simulated lag of global indexes behind their table, as in the service: off by default
+//! (docs/requirements.md G-31, G-32).
 //!
-//! With a delay, or while propagation is paused, a write leaves a **pending write** instead of changing the global indexes: the item
-//! before and after it, under its version, in the same transaction. A worker applies pending writes in the order of their versions
-//! when they are due ([`apply`]), so an index is at every moment the projection of the table as it was after some write. Pending writes
-//! are as durable as the writes themselves.
+//! With a delay, or while propagation is paused, a write appends a **pending write** instead of
+//! changing the global indexes: the item before and after it, under its version, in the same
+//! transaction. A worker applies pending writes in the order of their versions when they are due
+//! ([`step`]), so an index is at every moment the projection of the table as of some earlier write.
+//! Pending writes are as durable as the writes themselves.
 //!
-//! The catalog entry of the table says that there may be pending writes: from then on every process appends to them, whatever its own
-//! delay, until a worker without a delay finds none left. Local indexes never lag; nor does an index that is being made, which nobody
-//! can read, and which has nothing to do with writes from before it became active.
+//! The catalog entry of the table records that there may be pending writes: from then on every
+//! process appends to them, whatever its own delay, until a worker without a delay finds none left.
+//! Local indexes never lag; nor does an index that is being made, which cannot be read, and which
+//! does not depend on writes from before it became active.
 
 use super::{
-    base::stored::{Long, bytes_of, parts_of},
+    base::{
+        item_key,
+        stored::{Long, bytes_of, parts_of},
+    },
     catalog::entry::Lag,
     index::{self, Transition},
     index_write::Stamp,
@@ -18,10 +24,10 @@ use super::{
 };
 use crate::model::{api::IndexLag, error::UpdateTableError};
 
-/// Pending writes counted for a description; beyond it the number says "at least".
+/// The number of pending writes counted for a description; beyond it the number means "at least".
 pub const COUNTED_MAX: u64 = 100_000;
 
-/// Do writes to a table leave pending writes now?
+/// True if writes to a table append pending writes now.
 #[must_use]
 pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
     let is_asked = table.index_life.lag.is_some() || shared.options.gsi_delay_ms > 0;
@@ -33,10 +39,7 @@ pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
             .any(|index| table.index_life.is_late(index))
 }
 
-/// Leaves a pending write.
-///
-/// # Errors
-/// Those of the store.
+/// Appends a pending write.
 pub fn note(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -52,7 +55,8 @@ pub fn note(
         &StoreKey::Pending(table.source, version).encode(),
         &pending.encode(),
     )?;
-    // Read again: an earlier write of the same job may have said so already, and `table` is from before it.
+    // Read again: an earlier write of the same job may have set the lag already, and `table` is
+    // older than that.
     if table.index_life.lag.is_none()
         && let Some(current) = transaction.table(&table.schema.name)?
         && current.index_life.lag.is_none()
@@ -63,10 +67,7 @@ pub fn note(
     Ok(())
 }
 
-/// The lag of a table's indexes at a moment; `None` while they show every write.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the lag of a table's indexes at a moment; `None` while they show every write.
 pub fn describe(
     read: &dyn Read,
     table: &TableEntry,
@@ -84,6 +85,7 @@ pub fn describe(
         &Space::Pending.of(table.source),
         Direction::Forward,
         &mut |_, bytes| {
+            // An unreadable write has no time; the worker reports it.
             oldest = oldest.or_else(|| Pending::parse(bytes).ok().map(|pending| pending.time_ms));
             found.pending += 1;
             if found.pending < COUNTED_MAX {
@@ -97,19 +99,17 @@ pub fn describe(
     Ok(Some(found))
 }
 
-/// Is there a pending write?
-///
-/// # Errors
-/// Those of the store.
+/// True if there is a pending write.
 pub fn has_pending(read: &dyn Read, table: SourceId) -> Result<bool, StoreError> {
     walks::has_any(read, &Space::Pending.of(table))
 }
 
 impl Engine {
-    /// Stops the propagation of writes to a table's global indexes, or lets it go on. It stays stopped over restarts.
+    /// Pauses or resumes the propagation of writes to a table's global indexes. The pause survives
+    /// restarts.
     ///
     /// # Errors
-    /// `TableNotFound`, `UpdateTable` for a table without global indexes; those of the store.
+    /// `TableNotFound`, `UpdateTable` for a table without global indexes; also errors of the store.
     pub fn pause_index_propagation(&self, name: &TableName, is_paused: bool) -> Result<(), Error> {
         let name = name.clone();
         self.shared
@@ -138,34 +138,32 @@ fn pause(
     Ok(())
 }
 
-// Applies pending writes to the global indexes, in the order in which they were made.
+// The worker: applies pending writes to the global indexes, in order.
 
-/// Writes applied in one step: other writers are not to wait.
+/// The number of writes applied in one step, so that other writers do not wait.
 const WRITES_PER_STEP: usize = 250;
-/// Bytes of pending writes after which a step ends.
+/// The bytes of pending writes after which a step ends.
 const BYTES_PER_STEP: usize = 512 * 1024;
-/// How often is looked for new pending writes at least, and at most, while there is a delay.
+/// The shortest and the longest interval of the search for new pending writes while there is a
+/// delay, in milliseconds.
 const POLL_MS: std::ops::RangeInclusive<u64> = 5..=1_000;
 
-/// When to look again for pending writes, none being there now.
+/// Returns the delay of the next search for pending writes when there are none, in milliseconds.
 #[must_use]
 pub fn poll_after(delay_ms: u64) -> u64 {
     delay_ms.clamp(*POLL_MS.start(), *POLL_MS.end())
 }
 
-/// What is to be done after a step.
+/// The continuation after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NextStep {
     Again,
-    /// After so many milliseconds.
+    /// Again after this many milliseconds.
     Later(u64),
     Nothing,
 }
 
-/// Applies some of what is due. Where nothing is left and this process has no delay, the table lags no more.
-///
-/// # Errors
-/// Those of the store.
+/// Applies some due writes. If none is left and this process has no delay, the table's lag ends.
 pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextStep, StoreError> {
     let Some(table) = transaction.table(name)? else {
         return Ok(NextStep::Nothing);
@@ -173,7 +171,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
     let Some(lag) = table.index_life.lag else {
         return Ok(NextStep::Nothing);
     };
-    // Nothing is late where no global index is left.
+    // Without a global index there is no lag.
     let has_late = table.schema.indexes_of(IndexKind::Global).next().is_some();
     if lag.is_paused && has_late {
         return Ok(NextStep::Nothing);
@@ -194,21 +192,22 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
     if delay_ms > 0 && has_late {
         return Ok(NextStep::Later(delay_ms));
     }
-    // In the transaction that found none: a write that comes next finds the table without lag, and changes its indexes itself.
+    // In the transaction that found none: the next write finds the table without lag, and changes
+    // its indexes itself.
     if !has_pending(transaction.read(), table.source)? {
         transaction.change_table(&table, |new| new.index_life.lag = None)?;
     }
     Ok(NextStep::Nothing)
 }
 
-/// Pending writes of one step.
+/// The pending writes of one step.
 #[derive(Default)]
 struct Batch {
-    /// Key and value.
+    /// Keys and values.
     due: Vec<(Vec<u8>, Vec<u8>)>,
-    /// There may be more that is due.
+    /// True if there may be more due writes.
     is_cut: bool,
-    /// When the first is due that is not yet.
+    /// The due time of the first write that is not due yet.
     next_due_ms: Option<u64>,
 }
 
@@ -225,7 +224,8 @@ impl Batch {
             &Space::Pending.of(table.source),
             Direction::Forward,
             |key, value| {
-                // What cannot be read is due: it must not stop the others for ever. `check` tells of its index entries.
+                // An unreadable write counts as due: it must not block the others forever. `check`
+                // reports its index entries.
                 let due_ms = Pending::parse(value).map_or(0, |pending| pending.due_ms);
                 if due_ms > now_ms {
                     batch.next_due_ms = Some(due_ms);
@@ -245,25 +245,40 @@ impl Batch {
     }
 }
 
+/// A pending write with its version, its key, and the items before and after.
+type ParsedPending<'b> = (Pending<'b>, Version, Key, Option<Item>, Option<Item>);
+
+fn parse_pending<'b>(
+    table: &TableEntry,
+    key: &[u8],
+    bytes: &'b [u8],
+) -> Result<ParsedPending<'b>, StoreError> {
+    let pending = Pending::parse(bytes)?;
+    let (old, new) = pending.items()?;
+    let version = keys::version_of(key).ok_or(StoreError::Corrupt("the key of a pending write"))?;
+    let item = old.as_ref().or(new.as_ref());
+    let item = item.ok_or(StoreError::Corrupt("a pending write without an item"))?;
+    let item_key = item_key::key_of_stored(&table.schema.key, item)?;
+    Ok((pending, version, item_key, old, new))
+}
+
 fn apply_pending(
     transaction: &mut Transaction<'_>,
     table: &Arc<TableEntry>,
     key: &[u8],
     bytes: &[u8],
 ) -> Result<(), StoreError> {
-    let Ok(pending) = Pending::parse(bytes) else {
-        return Ok(());
+    let parsed = match parse_pending(table, key, bytes) {
+        Ok(parsed) => parsed,
+        // Dropped, so that it does not block the others forever; `check` reports its index entries.
+        Err(error) if error.is_corrupt() => {
+            let error = locate(transaction.read(), key, error);
+            log::error!("a pending write does not get into the global indexes: {error}");
+            return Ok(());
+        }
+        Err(error) => return Err(error),
     };
-    let (Ok((old, new)), Some(version)) = (pending.items(), keys::version_of(key)) else {
-        return Ok(());
-    };
-    let item_key = old
-        .as_ref()
-        .or(new.as_ref())
-        .and_then(|item| item.key(&table.schema.key));
-    let Some(item_key) = item_key else {
-        return Ok(());
-    };
+    let (pending, version, item_key, old, new) = parsed;
     let stamp = Stamp {
         version,
         modified_ms: pending.time_ms,
@@ -279,7 +294,7 @@ fn apply_pending(
     Ok(())
 }
 
-/// The version whose write and those before are in an index since it became active.
+/// Returns the last version that was in an index when it became active.
 #[must_use]
 pub fn since(table: &TableEntry, index: &str) -> Version {
     table
@@ -289,7 +304,7 @@ pub fn since(table: &TableEntry, index: &str) -> Version {
         .map_or(0, |made| made.since)
 }
 
-// A pending write as stored:
+// The stored form of a pending write:
 // ```text
 // due u64 · time u64 · length of place u32 · place · length of old record u32 · old record · new record
 // ```
@@ -298,9 +313,9 @@ pub fn since(table: &TableEntry, index: &str) -> Version {
 /// A write that the global indexes do not show yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending<'b> {
-    /// When the indexes are to show it.
+    /// The time at which the indexes show it.
     pub due_ms: u64,
-    /// When it was made.
+    /// The time of the write.
     pub time_ms: u64,
     /// The item's place in its table, see `keys::place_in_source`.
     pub place: &'b [u8],
@@ -309,8 +324,7 @@ pub struct Pending<'b> {
 }
 
 impl<'b> Pending<'b> {
-    /// # Errors
-    /// `Corrupt`.
+    /// Decodes the stored bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
         let (due_ms, time_ms, Long(place), Long(old), new) = parts_of(bytes, "a pending write")?;
         Ok(Self {
@@ -332,10 +346,7 @@ impl<'b> Pending<'b> {
         ))
     }
 
-    /// The items before and after.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the items before and after.
     pub fn items(&self) -> Result<(Option<Item>, Option<Item>), StoreError> {
         let item = |bytes: Option<&[u8]>| {
             bytes

@@ -1,28 +1,25 @@
 //! Writes the entries of one index with their item collections and counters.
 
 use super::{
-    base::counters::{CollectionValue, CounterDelta, new_collection, signed},
+    base::counters::{CollectionValue, CounterDelta, growth, new_collection},
     index::{self, IndexEntry, IndexView, Transition},
     runtime::prelude::*,
 };
 use crate::codec::record;
 use crate::model::Projection;
 
-/// The write that an entry is of.
+/// The write that an entry belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp<'r> {
     pub version: Version,
     /// Milliseconds since the epoch.
     pub modified_ms: u64,
-    /// The record of the item after the write, of this version and time, where it is at hand.
+    /// The record of the item after the write, of this version and time, if it is available.
     pub record: Option<&'r [u8]>,
 }
 
 impl Stamp<'_> {
-    /// Does to an index what a change of an item does; `new` is the item after it.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Applies the change of an item to an index; `new` is the item after it.
     pub fn apply(
         self,
         transaction: &mut Transaction<'_>,
@@ -33,9 +30,13 @@ impl Stamp<'_> {
         let is_in_place = transition.is_in_place();
         if let Some(entry) = transition.old.as_ref().filter(|_| !is_in_place) {
             transaction.batch.delete(&entry.address.encode())?;
-            self.count(transaction, view, entry, (-1, -signed(entry.bytes)))?;
+            self.count(transaction, view, entry, growth(Some(entry.bytes), None))?;
         }
-        let Some((entry, item)) = transition.new.as_ref().zip(new) else {
+        let Some(entry) = &transition.new else {
+            return Ok(());
+        };
+        let Some(item) = new else {
+            debug_assert!(false, "an entry without its item");
             return Ok(());
         };
         let first = index::first_names(view.table, view.index);
@@ -59,7 +60,7 @@ impl Stamp<'_> {
             if is_in_place {
                 transition.growth()
             } else {
-                (1, signed(entry.bytes))
+                growth(None, Some(entry.bytes))
             },
         )
     }
@@ -69,7 +70,7 @@ impl Stamp<'_> {
         transaction: &mut Transaction<'_>,
         view: &IndexView<'_>,
         entry: &IndexEntry<'_>,
-        (entries, bytes): (i64, i64),
+        change: CounterDelta,
     ) -> Result<(), StoreError> {
         let names = view
             .index
@@ -78,20 +79,19 @@ impl Stamp<'_> {
             .map(|attribute| attribute.name.as_str());
         let partition: Vec<(&str, &AttributeValue)> =
             names.zip(entry.partition.iter().copied()).collect();
-        let place = (view.source, entry.address.digest);
         let partition_keys = grow_collection(
             transaction,
-            place,
+            view.source,
+            entry.address.digest,
             &partition,
-            (entries, bytes),
+            change,
             self.modified_ms,
         )?;
         transaction.shared.batch.count(
             view.source,
             CounterDelta {
-                entries,
-                bytes,
                 partition_keys,
+                ..change
             },
         );
         Ok(())
@@ -101,24 +101,31 @@ impl Stamp<'_> {
 /// Changes a collection by entries and bytes; returns the change of the number of collections.
 ///
 /// # Errors
-/// `Corrupt` when it would count below nothing; those of the store.
+/// Fails with `Corrupt` if a counter would be negative; also errors of the store.
 pub fn grow_collection(
     transaction: &mut Transaction<'_>,
-    (source, digest): (SourceId, Digest),
+    source: SourceId,
+    digest: Digest,
     partition: &[(&str, &AttributeValue)],
-    (entries, bytes): (i64, i64),
+    change: CounterDelta,
     modified_ms: u64,
 ) -> Result<i64, StoreError> {
     let key = StoreKey::Collection(source, &digest).encode();
     let Some(value) = transaction.batch.get(&key)? else {
-        let bytes = usize::try_from(bytes)
-            .map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
+        // Only the first entry makes a collection.
+        let bytes = usize::try_from(change.bytes)
+            .ok()
+            .filter(|_| change.entries == 1)
+            .ok_or_else(|| {
+                let error = StoreError::Corrupt("an entry without its collection");
+                locate(transaction.read(), &key, error)
+            })?;
         transaction
             .batch
             .put(&key, &new_collection(partition, bytes, modified_ms))?;
         return Ok(1);
     };
-    match CollectionValue::parse(value)?.after(entries, bytes, modified_ms)? {
+    match CollectionValue::parse(value)?.after(change, modified_ms)? {
         Some(value) => {
             transaction.batch.put(&key, &value)?;
             Ok(0)

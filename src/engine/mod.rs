@@ -2,50 +2,51 @@
 //!
 //! # Layers
 //!
-//! Imports point only downward in this list; what stands in one paragraph stands side by side. `tests/tidy` holds it.
+//! Imports point only downward in this list; modules in one paragraph do not import each other.
+//! `tests/tidy` checks it.
 //!
 //! ```text
-//! open             the beginning: the store's format, what an earlier process left undone, the threads
+//! open             opening: the store's format, work left by an earlier process, the threads
 //! ops/             one file for each operation
 //! check/           everything derived, recomputed and compared
 //!
-//! background/      rounds beside the requests: expiry, indexes that come and go, splits of partitions
-//! jobs/            copies in pieces: backups, restores, exports, imports
-//! statements/      what the operations of PartiQL share
+//! background/      background rounds: expiry, indexes being made or removed, splits of partitions
+//! jobs/            copies in batches: backups, restores, exports, imports
+//! statements/      common parts of the PartiQL operations
 //!
-//! write/           one item's change: conditions, updates; then base, collections, indexes, counters, what features make of it
+//! write/           the change of one item: conditions, updates; then base, collections, indexes, counters, features
 //!
 //! index_life/      indexes that UpdateTable makes and drops, online
 //!
 //! index_lag        global indexes that show writes late
-//! table_states     tables that take their time to come and go
+//! table_states     tables in CREATING and DELETING
 //!
 //! history          old images, for copies as of an earlier moment
-//! index_write      the entries of one index, written
-//! parked           files that were items
+//! index_write      writes the entries of one index
+//! parked           the trash: deleted items kept as files
 //! purge            removal of dropped tables in the background
 //! read/            Query and Scan pages
 //! streams/         records of changes
 //! time_to_live     items that expire
 //! tokens           client request tokens of transactions
 //!
-//! runtime/         the running engine: what operations share, transactions, views, threads
+//! runtime/         the running engine: shared state, transactions, views, threads
 //!
-//! meter/           what operations consumed and how they ended, in memory
+//! meter/           consumed capacity and outcome of operations, in memory
 //! throttle         a simulator of throttling
 //!
 //! account/         backups, exports, imports, background jobs as records
-//! index            which entries an item has, and what a change of it does to them
+//! index            the entries of an item in an index, and their changes
 //! partitions/      a model of the service's partitions
 //!
 //! catalog/         tables as plain data: definitions, states, ids; their stored form and a cache
 //!
 //! base/            keys of the store, stored forms and their versions, counters, capacity units
-//! prelude          what many files name, of base, catalog and the layers below the engine
+//! prelude          common names of base, catalog and the layers below the engine
 //! ```
 //!
-//! A feature is in the room of its name what it adds to a write or a read; what it does by itself, later, is in `background` or `jobs`;
-//! what a client asks of it is in `ops`. None of the features knows another unless it stands above it.
+//! The module of a feature has its part of a write or a read; its later work is in `background` or
+//! `jobs`; its operations are in `ops`. A feature knows only the features below it.
 
 pub mod account;
 mod background;

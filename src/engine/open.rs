@@ -1,4 +1,7 @@
-//! The beginning of an engine: the store's format, what an earlier process left undone, the threads; and its end.
+//! The opening of an engine: the store's format, work left by an earlier process, the threads; and
+//! its close.
+
+use std::ops::Bound;
 
 use super::{
     background, jobs, purge,
@@ -12,17 +15,17 @@ use super::{
 use crate::store::{Keeper, Store};
 
 impl Engine {
-    /// Opens the engine on a store, a new one or one it wrote before, and goes on with what an earlier process left undone, unless
-    /// [`EngineOptions::looks_only`].
+    /// Opens the engine on a new or existing store, and continues the work left by an earlier
+    /// process, unless [`EngineOptions::looks_only`].
     ///
     /// # Errors
-    /// `Format` when a newer version wrote the store; those of the store.
+    /// Fails with `Format` if a newer version wrote the store; also errors of the store.
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         let mut engine = Self {
             background: None,
             shared: Arc::new(Shared::new(store, options)),
         };
-        // First: what a newer version wrote is not to be touched.
+        // First: a store of a newer version must not be touched.
         engine.check_format()?;
         if engine.shared.options.looks_only {
             return Ok(engine);
@@ -35,20 +38,30 @@ impl Engine {
                 &background::ROUNDS,
             )?);
         }
-        // Tokens, jobs and removals go on by themselves on the writer thread; the rest is for the rounds of the threads.
+        // Tokens, jobs and removals continue on the writer thread; the rest is left to the rounds
+        // of the threads.
         tokens::resume(&engine.shared)?;
         jobs::resume(&engine.shared)?;
         Ok(engine)
     }
 
-    /// Refuses what a newer version wrote. What an earlier one wrote stays as it is until something is written.
+    /// Refuses a store of a newer version. A store of an earlier version stays unchanged until the
+    /// first write.
     fn check_format(&self) -> Result<(), Error> {
         let stored = format_version(&*self.shared.store.snapshot()?)?;
         if stored == Some(FORMAT_VERSION) {
             return Ok(());
         }
+        // A store that has lost its version must not be taken for a new one.
+        let everything = KeyRange {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+        };
+        if stored.is_none() && walks::has_any(&*self.shared.store.snapshot()?, &everything)? {
+            return Err(StoreError::Corrupt("a store without the version of its format").into());
+        }
         self.shared.batch.write_format();
-        // A new store is of this version at once, also for who opens it next.
+        // A new store gets this version at once, so that the next process finds it.
         let is_new = stored.is_none() && !self.shared.options.looks_only;
         if is_new {
             self.shared.submit_and_wait(|_| Ok(()))
@@ -57,11 +70,9 @@ impl Engine {
         }
     }
 
-    /// As [`Store::keep_alone`], if the store is of this version: programs of an earlier one would not ask to be let in. One that becomes so is
-    /// kept from the next opening on.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Takes the exclusive lease as [`Store::keep_alone`] does, if the store is of this version:
+    /// programs of an earlier version would not ask for the lease. A store that becomes of this
+    /// version takes part from the next open on.
     pub fn keep_alone(&self, keeper: Arc<dyn Keeper>) -> Result<(), Error> {
         if format_version(&*self.shared.store.snapshot()?)? == Some(FORMAT_VERSION) {
             self.shared.store.keep_alone(keeper);
@@ -69,14 +80,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends that, before what it tells can no longer be told.
+    /// Stops the lease before its holder can no longer answer.
     pub fn stop_keeping(&self) {
         self.shared.store.stop_keeping();
     }
 
-    /// Runs what is queued to its end; the engine takes no writes after it.
+    /// Completes the queued jobs; the engine takes no writes after it.
     pub fn close(&self) {
-        // The threads first: a round in the middle would have its writes refused.
+        // The threads first: a round in progress would have its writes refused.
         if let Some(background) = &self.background {
             background.end();
         }
@@ -88,11 +99,8 @@ impl Engine {
         self.shared.store.close();
     }
 
-    /// Does what the background threads do, now and to the end: items whose time is over, stream records that are too old, indexes
-    /// that are being made or removed.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Runs the work of the background threads now and to the end: expired items, old stream
+    /// records, indexes that are being made or removed.
     pub fn run_background_work(&self) -> Result<(), Error> {
         background::round(&self.shared)
     }

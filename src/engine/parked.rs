@@ -1,5 +1,5 @@
-//! Parked files: the text of an item that was moved to a name that is no item's, written in the transaction that deletes the item and
-//! kept for [`PARKED_KEPT_MS`].
+//! The trash: the text of an item that was moved to a name that is no item's, written in the
+//! transaction that deletes the item and kept for [`PARKED_KEPT_MS`].
 //!
 //! The value under [`StoreKey::Parked`], numbers big-endian:
 //!
@@ -13,7 +13,7 @@
 //! 0D + n    the content, to the end
 //! ```
 //!
-//! A file goes with its table: it lies under the table's source id, which is never used again, and is removed with its entries.
+//! A file is removed with its table: its key has the table's source id, which is never used again.
 
 use super::runtime::prelude::*;
 use crate::codec::key::{decode, encode, partition_digest};
@@ -23,11 +23,11 @@ use crate::model::{
 };
 
 const VERSION: u8 = 1;
-/// The flag of a file whose folder was removed.
+/// The flag of a file with a removed folder.
 const LEFT: u8 = 1;
-/// Removed in one transaction.
+/// The number of files removed in one transaction.
 const REMOVED_MAX: usize = 100;
-/// How often files are looked at that another process may have parked.
+/// The interval of the search for files that another process may have put, in milliseconds.
 const LOOK_MS: u64 = 60 * 60 * 1000;
 
 const BAD: StoreError = StoreError::Corrupt("parked file");
@@ -43,8 +43,10 @@ pub struct Parked<'r> {
 }
 
 impl<'r> Parked<'r> {
+    /// Decodes the stored bytes.
+    ///
     /// # Errors
-    /// `Corrupt` when the bytes are not of this format.
+    /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn parse(bytes: &'r [u8]) -> Result<Self, StoreError> {
         let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(BAD)? else {
             return Err(BAD);
@@ -73,10 +75,10 @@ impl<'r> Parked<'r> {
         })
     }
 
-    /// The stored bytes.
+    /// Encodes the file.
     ///
     /// # Errors
-    /// `Corrupt` of a folder that is no key.
+    /// Fails with `Corrupt` for a folder that cannot be a key.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let (mut key, mut folder_type) = (Vec::new(), 0);
         if let Some(folder) = &self.folder {
@@ -99,7 +101,7 @@ impl<'r> Parked<'r> {
         Ok([&head.concat(), &key, self.content].concat())
     }
 
-    /// When it is dropped, milliseconds since the epoch.
+    /// Returns the time at which it is removed, in milliseconds since the epoch.
     fn until_ms(&self) -> u64 {
         self.parked_ms.saturating_add(PARKED_KEPT_MS)
     }
@@ -128,7 +130,7 @@ fn key_type(byte: u8) -> Result<Option<KeyAttributeType>, StoreError> {
     }))
 }
 
-/// What the key of a folder's files holds of it.
+/// Returns the digest of a folder in the keys of its files.
 #[must_use]
 pub fn folder_digest(folder: Option<&AttributeValue>) -> Option<Digest> {
     folder.map(|value| partition_digest(&[value]))
@@ -143,10 +145,7 @@ fn key_of(table: SourceId, place: &ParkedPlace) -> Vec<u8> {
     .encode()
 }
 
-/// Parks a text.
-///
-/// # Errors
-/// Those of the store.
+/// Puts a text into the trash.
 pub fn put(
     transaction: &mut Transaction<'_>,
     table: SourceId,
@@ -167,10 +166,10 @@ pub fn put(
     Ok(())
 }
 
-/// Carries out a change; was there something to change?
+/// Applies a change; returns true if it changed something.
 ///
 /// # Errors
-/// `ResourceNotFound` without the table; those of the store.
+/// `ResourceNotFound` without the table; also errors of the store.
 pub fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result<bool, Error> {
     match change {
         ParkedChange::Remove(place) => {
@@ -207,7 +206,7 @@ pub fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result
     }
 }
 
-/// The files of a range are in no folder any more.
+/// Takes the files of a range out of their folder.
 fn leave(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Error> {
     let mut left = Vec::new();
     walks::each(transaction.read(), range, |key, bytes| {
@@ -231,26 +230,22 @@ fn leave(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Er
 }
 
 impl View<'_> {
-    /// The file at a place and its content; `None` when there is none, or its time is over.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Reads a file and its content; returns `None` if there is none or it has expired.
     pub fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
         let Some(table) = self.table(&place.table)? else {
             return Ok(None);
         };
-        let Some(bytes) = self.read().get(&key_of(table.source, place))? else {
+        let key = key_of(table.source, place);
+        let Some(bytes) = self.read().get(&key)? else {
             return Ok(None);
         };
-        let file = Parked::parse(bytes)?;
+        let file = Parked::parse(bytes).map_err(|error| locate(self.read(), &key, error))?;
         let is_over = file.until_ms() <= self.now_ms();
         Ok((!is_over).then(|| (file.stat(&place.table, &place.name), file.content.to_vec())))
     }
 
-    /// The files of a table in one folder, or in none; with `None` instead of either, of the whole table. By folder and name.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Visits the files of a table in one folder or in none; with an outer `None`, of the whole
+    /// table. Ordered by folder and name.
     pub fn parked(
         &self,
         table: &TableName,
@@ -273,7 +268,7 @@ impl View<'_> {
                 let Some(StoreKey::Parked(_, _, name)) = StoreKey::parse(key) else {
                     return Err(BAD);
                 };
-                let file = Parked::parse(bytes)?;
+                let file = Parked::parse(bytes).map_err(|error| locate(self.read(), key, error))?;
                 Ok(if file.until_ms() <= now_ms {
                     ControlFlow::Continue(())
                 } else {
@@ -284,10 +279,10 @@ impl View<'_> {
     }
 }
 
-/// Removes files whose time is over. Looks at them only when one may be.
+/// Removes expired files. Reads them only if one may have expired.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
     if !shared.parked_due.begins(now_ms) {
@@ -304,15 +299,15 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The keys of files whose time is over, and when that is of the next.
+/// Returns the keys of expired files, and the next expiry time.
 fn over(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
     let (mut over, mut next) = (Vec::new(), u64::MAX);
     walks::each(read, &Space::Parked.all(), |key, bytes| {
         match Parked::parse(bytes).map(|file| file.until_ms()) {
             Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
             Ok(until_ms) => next = next.min(until_ms),
-            // For `check` to tell.
-            Err(_) => {}
+            // It stays; `check` reports it.
+            Err(error) => log::error!("a file in the trash: {}", locate(read, key, error)),
         }
         Ok(())
     })?;
@@ -321,7 +316,7 @@ fn over(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError>
 
 fn remove(transaction: &mut Transaction<'_>, doomed: &[Vec<u8>], now_ms: u64) -> Result<(), Error> {
     for key in doomed {
-        // Another may have been parked there since.
+        // Another file may have been put there since.
         let is_over = match transaction.batch.get(key)? {
             Some(bytes) => Parked::parse(bytes)?.until_ms() <= now_ms,
             None => false,

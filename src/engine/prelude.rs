@@ -1,9 +1,10 @@
-//! What many files of the engine name, of std, of the layers below, and of `base` and `catalog`: `use crate::engine::prelude::*`.
+//! The names that most files of the engine use, of std, of the layers below, and of `base` and
+//! `catalog`: `use crate::engine::prelude::*`.
 
 pub use super::base::keys::{self, EntryAddress, SourceId, Space, StoreKey};
 pub use super::base::walks;
 pub(crate) use super::catalog;
-pub use super::catalog::TableEntry;
+pub use super::catalog::{TableEntry, damage::locate};
 pub use crate::codec::{digest::Digest, record::Record};
 pub use crate::model::{
     AttributeValue, Error, IndexKind, IndexName, IndexSchema, Item, Key, TableName, TableSchema,

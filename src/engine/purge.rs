@@ -1,7 +1,8 @@
-//! Removal of what dropped tables and lists of expiries left: in the background, in pieces, gone on with after a restart.
+//! The removal of the data of dropped tables and of dropped lists of expiries: in the background,
+//! in batches, continued after a restart.
 //!
-//! A dropped source has a purge key from the commit that dropped it until its last entry is gone. Nothing refers to it any more, so
-//! nothing sees it.
+//! A dropped source has a purge key from the commit that dropped it until its last entry is
+//! removed. Nothing refers to the source any more, so its data cannot be seen.
 
 use std::time::Duration;
 
@@ -11,25 +12,20 @@ use crate::model::api::Done;
 /// The value of a purge key.
 const MARK: &[u8] = &[1];
 
-/// So many keys of dropped sources are removed with the transaction that drops them: one commit then, and nothing behind it.
+/// The number of keys of dropped sources that are removed in the transaction that drops them: a
+/// small table needs one commit and no background work.
 const KEYS_AT_ONCE: usize = 128;
 
-/// How long a failed removal waits.
+/// The delay after which a failed removal is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Starts the removal of every source that an earlier process left.
-///
-/// # Errors
-/// Those of the store.
 pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
     start_all(shared, pending(&*shared.store.snapshot()?)?);
     Ok(())
 }
 
-/// The sources that are being removed.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the sources that are being removed.
 pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut sources = Vec::new();
     walks::each(read, &Space::Purge.all(), |key, _| {
@@ -39,11 +35,8 @@ pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     Ok(sources)
 }
 
-/// Marks what is stored under a source as to be removed. What is marked is removed by [`start`], after the commit; should the
-/// process end before it, by the next open.
-///
-/// # Errors
-/// Those of the store.
+/// Marks the data of a source for removal. After the commit, [`start`] removes it; if the process
+/// ends before that, the next open does.
 pub fn mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<(), StoreError> {
     transaction
         .batch
@@ -57,7 +50,7 @@ pub fn start_all(shared: &Arc<Shared>, sources: impl IntoIterator<Item = SourceI
         .for_each(|source| start(Arc::clone(shared), source));
 }
 
-/// Removes what is stored under a marked source, a piece at a time; nobody waits for it.
+/// Removes the data of a marked source in batches; no request waits for it.
 pub fn start(shared: Arc<Shared>, source: SourceId) {
     let again = Arc::clone(&shared);
     let next = Done::of(move |outcome: Result<bool, Error>| match outcome {
@@ -81,9 +74,10 @@ pub fn start(shared: Arc<Shared>, source: SourceId) {
     );
 }
 
-/// Goes on after a while: on a full disk there may be room then. Should the process end before, the next open goes on.
+/// Continues after a delay: a full disk may have space then. If the process ends before, the next
+/// open continues.
 pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'static) {
-    // The wait must not keep a store open that everybody else has let go.
+    // The waiting thread must not keep a store open that all other users have closed.
     let shared = Arc::downgrade(shared);
     let wait = move || {
         std::thread::sleep(RETRY_DELAY);
@@ -99,17 +93,14 @@ pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'st
     }
 }
 
-/// Removes what is small of the sources that this transaction drops; those of which more may be left.
-///
-/// # Errors
-/// Those of the store.
+/// Removes small sources that this transaction drops; returns the sources with data left.
 pub fn remove_small(
     transaction: &mut Transaction<'_>,
     sources: Vec<SourceId>,
 ) -> Result<Vec<SourceId>, StoreError> {
     let (mut left, mut large) = (KEYS_AT_ONCE, Vec::new());
     for source in sources {
-        // What other jobs of this transaction count is written at its end.
+        // The counters that other jobs of this transaction change are written at its end.
         if transaction.shared.batch.is_counted(source)
             || remove_up_to(transaction, source, &mut left)?
         {
@@ -133,21 +124,18 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
     Ok(false)
 }
 
-/// Removes some of a source; whether more is left.
-///
-/// # Errors
-/// Those of the store.
+/// Removes some data of a source; returns true if more is left.
 pub(super) fn remove_some(
     transaction: &mut Transaction<'_>,
     source: SourceId,
 ) -> Result<bool, StoreError> {
     transaction.removes();
-    // As many keys as a transaction may touch, whatever they are: each may be a page that is written anew.
+    // A limit on keys of all kinds together: each key may be on a page that is copied.
     let mut left = transaction.shared.pieces.keys();
     remove_up_to(transaction, source, &mut left)
 }
 
-/// Removes at most `left` keys, and takes them from it; whether more may be left.
+/// Removes at most `left` keys and subtracts them from it; returns true if more may be left.
 fn remove_up_to(
     transaction: &mut Transaction<'_>,
     source: SourceId,

@@ -1,5 +1,6 @@
-//! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (docs/requirements.md P-09). Without a
-//! configured time a table is ACTIVE with the commit that creates it, and gone with the one that deletes it.
+//! The simulated delay of tables in CREATING and DELETING, as in the service (docs/requirements.md
+//! P-09). Without a configured delay a table is ACTIVE with the commit that creates it, and gone
+//! with the one that deletes it.
 
 use super::{
     account::{self, AccountRecord, BackupRecord},
@@ -9,7 +10,8 @@ use super::{
 };
 use crate::model::api::backup::BackupStatus;
 
-/// Puts a table into a state that ends after the configured time; false, and nothing, when that is none.
+/// Puts a table into a state that ends after the configured delay; does nothing and returns false
+/// without a delay.
 #[must_use]
 pub fn begin(
     transaction: &mut Transaction<'_>,
@@ -26,10 +28,8 @@ pub fn begin(
     true
 }
 
-/// Ends the state of a table whose time is over; the sources of a table that is gone with it, to be purged.
-///
-/// # Errors
-/// Those of the store.
+/// Ends the state of a table if its time is over; returns the sources of a removed table, to be
+/// purged.
 pub fn end(
     transaction: &mut Transaction<'_>,
     name: &TableName,
@@ -53,17 +53,15 @@ pub fn end(
     Ok(Vec::new())
 }
 
-/// Takes a table out of the catalog; its sources are to be purged, but for the items that a backup keeps.
-///
-/// # Errors
-/// Those of the store.
+/// Removes a table from the catalog; returns its sources to be purged, except the items that a
+/// backup keeps.
 pub fn remove(
     transaction: &mut Transaction<'_>,
     entry: &TableEntry,
 ) -> Result<Vec<SourceId>, StoreError> {
     transaction.ended_table(&entry.schema.name);
     let list = entry.expiry_list().map(|list| list.id);
-    // Indexes are made anew by a restore; only the items are kept.
+    // A restore makes the indexes anew; only the items are kept.
     let is_kept = keep_items(transaction, entry)?;
     let items = (!is_kept).then_some(entry.source);
     let own = items.into_iter().chain(entry.index_sources.iter().copied());
@@ -72,7 +70,7 @@ pub fn remove(
     transaction
         .batch
         .delete(&StoreKey::Table(entry.schema.name.as_str()).encode())?;
-    // In the transaction that drops the table: otherwise nobody would know its entries after a crash.
+    // In the transaction that drops the table: otherwise its entries would be lost after a crash.
     sources
         .iter()
         .try_for_each(|source| purge::mark(transaction, *source))?;
@@ -80,8 +78,8 @@ pub fn remove(
     Ok(sources)
 }
 
-/// Keeps the items of a table that is being removed, if recovery is on; whether it does. A backup takes them over where they are:
-/// nothing is copied (developer guide, "Point-in-time recovery").
+/// Keeps the items of a table that is being removed, if recovery is on; returns true if it does. A
+/// backup takes over the source: nothing is copied (developer guide, "Point-in-time recovery").
 fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<bool, StoreError> {
     if table.control.recovery.is_none() {
         return Ok(false);
@@ -92,12 +90,7 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
     );
     let name = &table.schema.name;
     let record = BackupRecord {
-        arn: account::new_arn(
-            transaction.shared.options.seed,
-            name,
-            "backup",
-            (now_ms, id),
-        ),
+        arn: account::new_arn(transaction.shared.options.seed, name, "backup", now_ms, id),
         name: format!("{name}$DeletedTableBackup"),
         status: BackupStatus::Available,
         created_ms: now_ms,

@@ -1,15 +1,17 @@
-//! The simulator of throttling (docs/dynamodb.md 22.1): buckets of units that fill with time. A request is admitted while there is something
-//! in the buckets it needs, and then takes what it costs, which may leave less than nothing.
+//! A simulator of throttling (docs/dynamodb.md 22.1): token buckets of units that fill with time. A
+//! request is admitted while its buckets are not empty, and then consumes its cost, which may leave
+//! a bucket below zero.
 //!
 //! ```text
-//! table, global index   provisioned units a second, 300 seconds of them saved; on demand what it is scaled for, one second of it
+//! table, global index   provisioned units a second, 300 seconds of them saved; on demand its scaled capacity, one second of it
 //! partition             3,000 read and 1,000 write units a second, not more in any second of the clock
 //! its share             without adaptive capacity, its even part of what is provisioned, 300 seconds of it saved
 //! account               80,000 read and 80,000 write units a second, one second of it
 //! ```
-//! A local index takes its table's. A write of the table needs room in each global index that it changes. The backfill of an index takes
-//! that index's units, beside live writes. All buckets begin full, only that an index being made has saved nothing; each process has its
-//! own.
+//! A local index consumes its table's units. A write of the table needs capacity in each global
+//! index that it changes. The backfill of an index consumes that index's units, beside live writes.
+//! All buckets begin full, except that an index being made has saved nothing; each process has its
+//! own buckets.
 
 use std::collections::HashMap;
 
@@ -24,28 +26,32 @@ use crate::model::{
     limits::ACCOUNT_CAPACITY_UNITS_MAX,
 };
 
-/// Seconds of provisioned throughput that are saved while they are not used.
+/// The seconds of unused provisioned throughput that are saved.
 pub const BURST_SECONDS: f64 = 300.0;
-/// Read and write units a second that a new on-demand table or index is scaled for.
+/// The initial capacity of an on-demand table or index, in read and write units a second.
 const ON_DEMAND_UNITS: [f64; 2] = [12_000.0, 4_000.0];
-/// Read or write units a second of one table, on demand (quota "Table-level throughput").
+/// The limit of one on-demand table, in read or write units a second (quota "Table-level
+/// throughput").
 const TABLE_UNITS_MAX: f64 = 40_000.0;
-/// An on-demand table takes twice its previous peak.
+/// The capacity of an on-demand table as a multiple of its previous peak.
 const PEAK_FACTOR: f64 = 2.0;
-/// Partition keys of a partition that are told by name: no more are few.
+/// The greatest number of partition keys of a partition that are reported by name; of a partition
+/// with more keys none are.
 const KEYS_MAX: usize = 3;
 
-/// How requests are throttled.
+/// The options of throttling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThrottleOptions {
-    /// A partition may take all it can give as long as the table's units last; else its even share of them.
+    /// True if a partition may consume up to its own limit as long as the table's units last;
+    /// otherwise only its even share of them.
     pub is_adaptive: bool,
-    /// Read units, and write units, that all tables and indexes together may take in a second.
+    /// The read units, and the write units, that all tables and indexes together may consume in a
+    /// second.
     pub account_units_max: u64,
 }
 
 impl ThrottleOptions {
-    /// With the account's default quota.
+    /// Creates options with the account's default quota.
     #[must_use]
     pub const fn new(is_adaptive: bool) -> Self {
         Self {
@@ -55,22 +61,22 @@ impl ThrottleOptions {
     }
 }
 
-/// Reading or writing.
+/// The kind of capacity units: read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnitKind {
     Read = 0,
     Write = 1,
 }
 
-/// See the module.
+/// The simulator with its buckets.
 #[derive(Debug)]
 pub struct Throttle {
     options: ThrottleOptions,
-    // One lock for all: a request needs three buckets as they are at one moment.
+    // One lock for all: a request needs up to four buckets as of the same moment.
     buckets: Mutex<HashMap<BucketId, Bucket>>,
 }
 
-/// Whose units a bucket has.
+/// The owner of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Holder {
     Account,
@@ -86,39 +92,40 @@ type BucketId = (Holder, UnitKind);
 struct Bucket {
     units: f64,
     at_ms: u64,
-    /// The most units that were taken in a second, for what is on demand.
+    /// The most units consumed in one second, for on-demand capacity.
     peak: f64,
-    /// Seconds since the epoch when units were taken last, and how many then.
+    /// The last second with consumed units, in seconds since the epoch, and the units consumed in
+    /// it.
     second: u64,
     taken: f64,
 }
 
-/// Why a request has to wait.
+/// The reason why a request is throttled.
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal {
     pub cause: ThrottleCause,
-    /// Units a second that its bucket gets.
+    /// The units that its bucket gets in a second.
     pub units_max: f64,
-    /// What its bucket owes, in milliseconds of what it gets.
+    /// The debt of its bucket, in milliseconds of refill.
     pub owed_ms: f64,
 }
 
-/// How fast a bucket fills, and what an empty one means.
+/// The refill rate of a bucket, and the cause to report when it is empty.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     per_second: f64,
     seconds: f64,
-    /// Seconds of it that are there at first.
+    /// The seconds of refill in the bucket at first.
     seconds_at_first: f64,
     cause: ThrottleCause,
-    /// Grows with the peak.
+    /// True if the rate grows with the peak.
     scales: bool,
-    /// No second of the clock gives more, whatever was saved in the one before.
+    /// True if no second of the clock gives more, whatever was saved in the one before.
     is_ceiling: bool,
 }
 
 impl Rate {
-    /// What is not used is saved.
+    /// Returns a rate that saves unused units.
     fn saved(per_second: f64, cause: ThrottleCause) -> Self {
         Self {
             per_second,
@@ -130,7 +137,7 @@ impl Rate {
         }
     }
 
-    /// What is not used in a second is gone.
+    /// Returns a rate that saves no more than one second.
     fn steady(per_second: f64, cause: ThrottleCause) -> Self {
         Self {
             per_second,
@@ -160,7 +167,7 @@ impl Bucket {
         self.at_ms = self.at_ms.max(now_ms);
     }
 
-    /// Milliseconds until there is something again; `None` while there is.
+    /// Returns the milliseconds until the bucket has units again; `None` while it has.
     fn owed_ms(&self, rate: Rate, now_ms: u64) -> Option<f64> {
         if self.units <= 0.0 {
             return Some(-self.units / rate.per_second * 1e3);
@@ -189,10 +196,10 @@ impl Throttle {
         }
     }
 
-    /// Is there something for a request at this place of a table's base or global index?
+    /// Admits a request at a place of a table's base or global index if its buckets have units.
     ///
     /// # Errors
-    /// Why it has to wait.
+    /// Fails with the reason for which the request is throttled.
     pub fn admit(
         &self,
         of: &UnitRequest<'_>,
@@ -214,7 +221,7 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes what a request consumed.
+    /// Consumes the units of a request.
     pub fn take(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
         let mut buckets = self.buckets.lock();
         for (id, rate) in self.needed(of, limits) {
@@ -224,7 +231,8 @@ impl Throttle {
         }
     }
 
-    /// The buckets of a request: the source's own, its partition's share of them and what a partition gives, the account's.
+    /// Returns the buckets of a request: the source's own, its partition's share of them, the
+    /// partition's limit, and the account's.
     fn needed(
         &self,
         of: &UnitRequest<'_>,
@@ -275,7 +283,7 @@ fn full(rate: Rate, now_ms: u64) -> Bucket {
     }
 }
 
-/// What a request asks for.
+/// A request for units.
 #[derive(Debug)]
 pub struct UnitRequest<'a> {
     pub table: &'a TableEntry,
@@ -326,10 +334,10 @@ impl UnitRequest<'_> {
         }
     }
 
-    /// The error of a refusal.
+    /// Returns the error of a refusal.
     ///
     /// # Errors
-    /// Those of the store, when the key is looked for.
+    /// Fails with errors of the store while it looks up the keys.
     pub fn throttled(&self, read: &dyn Read, refusal: Refusal) -> Result<Throttled, StoreError> {
         let index = self
             .table
@@ -338,7 +346,7 @@ impl UnitRequest<'_> {
         let position = self.map.position_of(self.place);
         let range = self.map.range(position);
         let keys_in = |range: &PlaceRange, count| {
-            content::first_keys(read, (self.table, self.source), range, count)
+            content::first_keys(read, self.table, self.source, range, count)
         };
         let mut keys = match refusal.cause {
             ThrottleCause::KeyRange | ThrottleCause::Share => keys_in(&range, KEYS_MAX + 1)?,

@@ -1,15 +1,17 @@
-//! Time to live: items whose time is over are deleted in the background (docs/dynamodb.md 16).
+//! Time to live: expired items are deleted in the background (docs/dynamodb.md 16).
 //!
-//! A table with time to live has a list of expiries, kept in order of time by every change of an item ([`maintain`]), so that finding
-//! what is over costs nothing while nothing is. The items that were there before are added in pieces ([`build`]); until then the
-//! state is ENABLING and nothing is deleted. What is over is deleted as a client would delete it (`background::expiry`), each item checked
-//! again in the transaction that deletes it.
+//! A table with time to live has a list of expiries, kept in order of time by every change of an
+//! item ([`maintain`]), so that the search for expired items costs nothing while there are none.
+//! The items written before are added in batches ([`build_list`]); until then the status is
+//! ENABLING and nothing is deleted. Expired items are deleted as a client would delete them
+//! (`background::expiry`), each checked again in the transaction that deletes it.
 
 use super::{base::item_key, catalog::ExpiryList, runtime::prelude::*};
 use crate::model::Number;
 
-/// When an item with this value expires, in milliseconds since the epoch, fractions cut off: the whole number of milliseconds `now`
-/// is later than the value exactly when it is later than this. Values that are no number, negative or beyond any clock never expire.
+/// Returns when an item with this value expires, in whole milliseconds since the epoch, rounded
+/// down: a whole number of milliseconds `now` is later than the value exactly when it is later than
+/// this. Values that are no number, negative or beyond any clock never expire.
 #[must_use]
 pub fn expiry_ms(value: &AttributeValue) -> Option<u64> {
     let AttributeValue::N(number) = value else {
@@ -35,18 +37,12 @@ fn milliseconds(seconds: &Number) -> Option<u64> {
     u64::try_from(milliseconds).ok()
 }
 
-/// When the item of a record expires.
-///
-/// # Errors
-/// `Corrupt`.
+/// Returns when the item of a record expires.
 pub fn expiry_of(record: &Record<'_>, attribute: &str) -> Result<Option<u64>, StoreError> {
     Ok(record.attribute(attribute)?.as_ref().and_then(expiry_ms))
 }
 
-/// Brings the table's list up to date with a change of an item: its records before and after.
-///
-/// # Errors
-/// Those of the store.
+/// Updates the table's list after a change of an item, given its records before and after.
 pub fn maintain(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -79,14 +75,13 @@ pub fn maintain(
     Ok(())
 }
 
-/// The first expiries on a list between two times, with the places of their items, earliest first.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the first expiries on a list between two times, with the places of their items, earliest
+/// first.
 pub fn listed(
     read: &dyn Read,
     list: SourceId,
-    (from_ms, before_ms): (u64, u64),
+    from_ms: u64,
+    before_ms: u64,
     count: usize,
 ) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
     walks::take_while(
@@ -97,39 +92,42 @@ pub fn listed(
     )
 }
 
-/// The key of the item that an expiry is of; `None` when it has another time by now.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the key of the item of an expiry; `None` if the item has another expiry by now.
 pub fn item_that_expires(
     read: &dyn Read,
     table: &TableEntry,
-    (ms, place): (u64, &[u8]),
+    ms: u64,
+    place: &[u8],
 ) -> Result<Option<Key>, StoreError> {
-    let Some(bytes) = read.get(&Space::Entry.at(table.source, place))? else {
+    let entry = Space::Entry.at(table.source, place);
+    let Some(bytes) = read.get(&entry)? else {
         return Ok(None);
     };
-    let record = Record::parse(bytes)?;
-    let attribute = table
-        .time_to_live
-        .as_ref()
-        .map_or("", |time_to_live| &time_to_live.attribute);
-    if expiry_of(&record, attribute)? != Some(ms) {
+    let Some(time_to_live) = &table.time_to_live else {
         return Ok(None);
-    }
-    Ok(item_key::key_of_item(&table.schema.key, &record.to_item()?).ok())
+    };
+    let key_if_due = || {
+        let record = Record::parse(bytes)?;
+        if expiry_of(&record, &time_to_live.attribute)? != Some(ms) {
+            return Ok(None);
+        }
+        item_key::key_of_stored(&table.schema.key, &record.to_item()?).map(Some)
+    };
+    key_if_due().map_err(|error| locate(read, &entry, error))
 }
 
-// Puts the items that a table had before time to live was enabled on its list, in pieces.
+// The building of a list: adds the items that a table had before time to live was enabled, in
+// batches.
 
-/// Items looked at in one transaction, and their bytes: other writers are not to wait.
+/// The items read in one transaction, and their bytes, limited so that other writers do not wait.
 const ITEMS_PER_JOB: usize = 5_000;
 const BYTES_PER_JOB: usize = 8 * 1024 * 1024;
 
-/// Builds a table's list to its end. Interrupted, it is built again from the start, which changes nothing of what is there.
+/// Builds a table's list to its end. After an interruption it is built again from the start, which
+/// does not change existing expiries.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn build_list(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Result<(), Error> {
     let mut after: Option<Vec<u8>> = None;
     loop {
@@ -144,7 +142,8 @@ pub fn build_list(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Res
     }
 }
 
-/// Adds some items after a key; the last key, or `None` when the list is built or not wanted any more.
+/// Adds some items after a key; returns the last key, or `None` if the list is built or not wanted
+/// any more.
 fn build_piece(
     transaction: &mut Transaction<'_>,
     name: &TableName,
@@ -170,7 +169,7 @@ fn build_piece(
         &range,
         (ITEMS_PER_JOB, BYTES_PER_JOB),
         |key, value| {
-            // A damaged item cannot expire; `check` tells of it.
+            // A damaged item cannot expire; `check` reports it.
             if let Ok(Some(ms)) =
                 Record::parse(value).and_then(|record| expiry_of(&record, &time_to_live.attribute))
             {

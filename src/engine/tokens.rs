@@ -1,11 +1,13 @@
-//! Client request tokens of transactions: a transaction is carried out once for its token (docs/dynamodb.md 15.1).
+//! Client request tokens of transactions: a transaction runs once for its token (docs/dynamodb.md
+//! 15.1).
 //!
 //! ```text
 //! token          expires u64 · digest 16 of the transaction's actions · u32 for each of its tables: read units of a replay
 //! token expiry   nothing; its key is in order of time
 //! ```
-//! Numbers are big-endian, times are milliseconds since the epoch. Each remembered token removes some that have expired, and so
-//! does opening the store: there are never more than those of ten minutes and of the last busy time.
+//! Numbers are big-endian, times are milliseconds since the epoch. Each new token removes some that
+//! have expired, and so does the opening of the store: there are never more than those of ten
+//! minutes and of the last busy time.
 
 use super::{
     base::stored::{bytes_of, parts_of},
@@ -13,14 +15,11 @@ use super::{
 };
 use crate::model::{api::Done, limits::CLIENT_TOKEN_VALID_MS};
 
-/// Expired tokens removed at once.
+/// The number of expired tokens removed at once.
 const SWEPT_MAX: usize = 64;
 const UNIT_BYTES: usize = 4;
 
-/// Removes expired tokens in the background, piece after piece.
-///
-/// # Errors
-/// Those of the store.
+/// Removes expired tokens in the background, batch after batch.
 pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let now_ms = shared.now_ms();
     if expired(&*shared.store.snapshot()?, now_ms)?.is_empty() {
@@ -28,7 +27,7 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
     }
     let again = Arc::clone(shared);
     let next = Done::of(move |outcome: Result<(), Error>| {
-        // What is left goes with the next tokens.
+        // The next tokens remove the rest.
         if let Err(error) = outcome.and_then(|()| Ok(resume(&again)?)) {
             log::debug!("removal of expired client request tokens stopped: {error}");
         }
@@ -41,18 +40,18 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is known of a token.
+/// The stored result of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     pub expires_ms: u64,
-    /// Of the actions carried out.
+    /// The digest of the actions that ran.
     pub digest: Digest,
-    /// What a replay consumes, for each table in the order of first use.
+    /// The read units that a replay consumes, for each table in the order of first use.
     pub read_units: Vec<u32>,
 }
 
 impl Remembered {
-    /// A transaction carried out at `now_ms`.
+    /// Creates the result of a transaction that ran at `now_ms`.
     #[must_use]
     pub fn at(now_ms: u64, digest: Digest, read_units: Vec<u32>) -> Self {
         Self {
@@ -62,8 +61,10 @@ impl Remembered {
         }
     }
 
+    /// Decodes the stored bytes.
+    ///
     /// # Errors
-    /// `Corrupt` when the bytes are not of this format.
+    /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
         let (expires_ms, digest, units): (_, &Digest, &[u8]) =
             parts_of(bytes, "client request token")?;
@@ -78,7 +79,7 @@ impl Remembered {
         })
     }
 
-    /// The stored bytes.
+    /// Encodes the result.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = bytes_of(&(self.expires_ms, &self.digest));
@@ -87,10 +88,7 @@ impl Remembered {
     }
 }
 
-/// What is known of a token that has not expired.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the result of a token that has not expired.
 pub fn find(read: &dyn Read, token: &str, now_ms: u64) -> Result<Option<Remembered>, StoreError> {
     let found = read
         .get(&StoreKey::Token(token).encode())?
@@ -99,17 +97,14 @@ pub fn find(read: &dyn Read, token: &str, now_ms: u64) -> Result<Option<Remember
     Ok(found.filter(|remembered| now_ms < remembered.expires_ms))
 }
 
-/// Remembers a token; one that it had before, expired, is forgotten.
-///
-/// # Errors
-/// Those of the store.
+/// Stores the result of a token, and replaces an expired one.
 pub fn remember(
     batch: &mut dyn Write,
     token: &str,
     remembered: &Remembered,
     now_ms: u64,
 ) -> Result<(), StoreError> {
-    // Each that comes takes more away than it adds, so there is no thread for them.
+    // Each new token removes more than it adds, so no thread is needed.
     sweep(batch, now_ms)?;
     let key = StoreKey::Token(token).encode();
     if let Some(old) = batch.get(&key)?.map(Remembered::decode).transpose()? {
@@ -126,7 +121,7 @@ pub fn remember(
 /// The value of a token's expiry.
 const EXPIRY_MARK: &[u8] = &[1];
 
-/// Removes some tokens that have expired.
+/// Removes some expired tokens.
 fn sweep(batch: &mut dyn Write, now_ms: u64) -> Result<(), StoreError> {
     let expired = expired(batch.as_read(), now_ms)?;
     for (expires_ms, token) in &expired {
@@ -136,7 +131,7 @@ fn sweep(batch: &mut dyn Write, now_ms: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The first tokens that have expired, at most as many as are removed at once.
+/// Returns the first expired tokens, at most as many as are removed at once.
 fn expired(read: &dyn Read, now_ms: u64) -> Result<Vec<(u64, String)>, StoreError> {
     walks::take_while(
         read,

@@ -407,6 +407,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::Store(
             StoreError::Io(_)
             | StoreError::Corrupt(_)
+            | StoreError::CorruptRecord(_)
             | StoreError::Damaged(_)
             | StoreError::Format(_)
             | StoreError::ReadOnly

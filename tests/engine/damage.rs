@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use crate::support::engine::*;
+use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::check::{DifferenceKind, check};
-use ddbfs::model::Item;
+use ddbfs::model::{Error, Item};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{Direction, KeyRange, Store, StoreError, Write, WriteJob};
 
@@ -68,7 +69,7 @@ fn sound_store() -> (Arc<MemoryStore>, LocalDatabase) {
     let store = Arc::new(MemoryStore::new().unwrap());
     let database = LocalDatabase::open(store.clone(), options()).unwrap();
     let definition = definition("Tab", "pk:S sk:S", &["G byA a:S INCLUDE=v"]);
-    ddbfs::database::Database::create_table(&database, definition).unwrap();
+    database.create_table(definition).unwrap();
     for (pk, sk) in [("p", "1"), ("p", "2"), ("q", "1")] {
         put(
             &database,
@@ -80,12 +81,10 @@ fn sound_store() -> (Arc<MemoryStore>, LocalDatabase) {
     (store, database)
 }
 
-/// What a check finds after `damage` changed the entries of a key space.
+/// Changes the entries of a key space past the engine.
 #[track_caller]
-fn check_damage(space: u8, damage: impl Fn(&mut Vec<Entry>), expected: &[DifferenceKind]) {
-    let (store, database) = sound_store();
-    assert!(check(database.engine()).unwrap().is_clean());
-    let before = of_space(&*store, space);
+fn write_damage(store: &dyn Store, space: u8, damage: impl Fn(&mut Vec<Entry>)) {
+    let before = of_space(store, space);
     let mut after = before.clone();
     damage(&mut after);
     assert_ne!(before, after, "the damage does nothing");
@@ -100,6 +99,14 @@ fn check_damage(space: u8, damage: impl Fn(&mut Vec<Entry>), expected: &[Differe
     };
     store.submit(Box::new(Damage(run, sender)));
     receiver.recv().unwrap().unwrap();
+}
+
+/// What a check finds after `damage` changed the entries of a key space.
+#[track_caller]
+fn check_damage(space: u8, damage: impl Fn(&mut Vec<Entry>), expected: &[DifferenceKind]) {
+    let (store, database) = sound_store();
+    assert!(check(database.engine()).unwrap().is_clean());
+    write_damage(&*store, space, damage);
     let report = check(database.engine()).unwrap();
     let mut kinds: Vec<DifferenceKind> = report
         .differences
@@ -358,6 +365,76 @@ fn records_of_the_account_histories_and_partition_maps() {
         let add = |entries: &mut Vec<Entry>| entries.push((key.clone(), value.to_vec()));
         check_damage(key[0], add, &[*expected]);
     }
+}
+
+#[test]
+fn errors_name_table_and_record() {
+    let error_of = |place: usize, read: &dyn Fn(&LocalDatabase) -> Option<Error>| {
+        let (store, database) = sound_store();
+        write_damage(&*store, ENTRIES, |entries| entries[place].1.truncate(10));
+        let key = of_space(&*store, ENTRIES)[place].0.clone();
+        let Some(Error::Store(error)) = read(&database) else {
+            panic!("the damage of {place} is not told");
+        };
+        (error.to_string(), ddbfs::codec::digest::hex(&key))
+    };
+    let scan = |source: &str| {
+        let request = scan_request(source);
+        move |database: &LocalDatabase| database.scan(&request).err()
+    };
+    let (error, key) = error_of(0, &scan("Tab"));
+    assert!(
+        error.ends_with(&format!("in the record of table Tab with the key {key}")),
+        "{error}"
+    );
+    let (error, key) = error_of(3, &scan("Tab/byA"));
+    assert!(
+        error.ends_with(&format!(
+            "in the record of index byA of table Tab with the key {key}"
+        )),
+        "{error}"
+    );
+    let put = |database: &LocalDatabase| {
+        [("p", "1"), ("p", "2"), ("q", "1")]
+            .map(|(pk, sk)| put(database, "Tab", Item::from([("pk", s(pk)), ("sk", s(sk))])).err())
+            .into_iter()
+            .flatten()
+            .next()
+    };
+    let (error, key) = error_of(0, &put);
+    assert!(
+        error.ends_with(&format!("in the record of table Tab with the key {key}")),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_store_that_lost_what_it_counts_by_is_not_taken_for_a_new_one() {
+    let lose = |space: u8, tag: Option<u8>| {
+        let (store, database) = sound_store();
+        drop(database);
+        write_damage(&*store, space, |entries| {
+            entries.retain(|(key, _)| tag.is_some_and(|tag| key[1] != tag))
+        });
+        LocalDatabase::open(store, options())
+    };
+    let told = |error: Error| assert!(error.to_string().contains("cannot be read"), "{error}");
+    // The version of the format.
+    told(lose(META, Some(1)).err().unwrap());
+    // The next source id, of which a new table takes some.
+    let database = lose(META, Some(2)).unwrap();
+    let other = definition("Other", "pk:S", &[]);
+    told(database.create_table(other).unwrap_err());
+    // The version given last.
+    let database = lose(SEQUENCE, None).unwrap();
+    told(
+        put(
+            &database,
+            "Tab",
+            Item::from([("pk", s("p")), ("sk", s("9"))]),
+        )
+        .unwrap_err(),
+    );
 }
 
 #[test]

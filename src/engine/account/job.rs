@@ -1,4 +1,4 @@
-//! Background jobs as plain data: what is copied from where to where, and how far it is. `jobs` carries them out.
+//! Background jobs as plain data: source, target and progress of a copy. `jobs` runs them.
 
 use super::AccountRecord;
 use crate::engine::{
@@ -6,7 +6,7 @@ use crate::engine::{
     prelude::*,
 };
 
-/// A job under its number.
+/// A job with its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRecord {
     pub id: u32,
@@ -23,7 +23,7 @@ impl AccountRecord for JobRecord {
     const KIND: RecordKind = RecordKind::Job;
 }
 
-/// A job.
+/// A background job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Job {
@@ -38,7 +38,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// A copy from its start.
+    /// Creates a copy job at its start.
     #[must_use]
     pub fn copy(from: CopySource, to: CopyTarget) -> Self {
         Self::Copy(CopyJob {
@@ -57,7 +57,7 @@ pub struct CopyJob {
     pub place: CopyPlace,
 }
 
-/// Where a copy reads.
+/// The source of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CopySource {
@@ -68,7 +68,7 @@ pub enum CopySource {
         source: SourceId,
         bound: Version,
     },
-    /// A backup, whole.
+    /// A whole backup.
     Backup {
         #[serde(rename = "backup")]
         arn: String,
@@ -76,7 +76,7 @@ pub enum CopySource {
     },
 }
 
-/// Where a copy writes.
+/// The target of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CopyTarget {
@@ -96,7 +96,7 @@ pub enum CopyTarget {
     },
 }
 
-/// How far a copy is: strictly after a key.
+/// The progress of a copy: it continues strictly after this key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyPlace {
@@ -104,24 +104,24 @@ pub enum CopyPlace {
     History(Version),
 }
 
-/// Gathers what changed between two moments of a table, for an incremental export.
+/// A job that gathers the changes between two moments of a table, for an incremental export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangesJob {
-    /// The export's.
+    /// The ARN of the export.
     #[serde(rename = "changes")]
     pub arn: String,
     pub table: TableName,
-    /// The table's items.
+    /// The source of the table's items.
     pub source: SourceId,
-    /// Where the changes are gathered, each at its item's place.
+    /// The source in which the changes are gathered, each at its item's place.
     pub into: SourceId,
-    /// How far the walk is: at first the last version before the window.
+    /// The progress of the walk: at first the last version before the window.
     pub after: Version,
     /// The last version of the window.
     pub until: Version,
 }
 
-/// Bytes as text.
+/// The serde form of bytes as hexadecimal text.
 mod hex {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,5 +1,5 @@
-//! What belongs to the account rather than to a table: backups, exports, imports, contributor insights, background jobs. Each is a
-//! record under its kind and name, plain data here; `jobs` and `ops` carry things out.
+//! The records of the account, not of a table: backups, exports, imports, contributor insights,
+//! background jobs. Each is plain data under its kind and name; `jobs` and `ops` act on them.
 
 pub mod job;
 
@@ -27,14 +27,16 @@ use crate::model::{
 
 pub use job::JobRecord;
 
-/// `<table ARN>/<what>/<digits>-<8 hex digits>`: milliseconds, 17 digits of a backup and 14 of others, and a number that is never used
-/// again, mixed with the engine's seed.
+/// Returns a new ARN, `<table ARN>/<what>/<digits>-<8 hex digits>`: milliseconds, with 17 digits
+/// for a backup and 14 for others, and an id that is never used again, mixed with the engine's
+/// seed.
 #[must_use]
 pub fn new_arn(
     seed: u64,
     table: &TableName,
     what: &str,
-    (now_ms, SourceId(id)): (u64, SourceId),
+    now_ms: u64,
+    SourceId(id): SourceId,
 ) -> String {
     let mut mixed = seed.to_be_bytes().to_vec();
     mixed.extend_from_slice(&id.to_be_bytes());
@@ -43,26 +45,24 @@ pub fn new_arn(
     format!("{}/{what}/{now_ms:0digits$}-{hex}", arn::table(table))
 }
 
-// The records of the account as they lie in the store: under their kind and name, each with the version of its form.
+// The stored records of the account: under their kind and name, each with the version of its form.
 
-/// A record of the account. Errors of its methods are those of the store, and `Corrupt` or `Format` for what cannot be read.
+/// A record of the account. Its methods fail with errors of the store, and with `Corrupt` or
+/// `Format` for a record that cannot be read.
 pub trait AccountRecord: Stored {
     const KIND: RecordKind;
 
-    /// The record of that name, if it is there.
-    ///
-    /// # Errors
-    /// As above.
+    /// Reads the record of that name, if there is one.
     fn get(read: &dyn Read, name: &str) -> Result<Option<Self>, StoreError> {
         read.get(&StoreKey::Account(Self::KIND, name).encode())?
             .map(decode)
             .transpose()
     }
 
-    /// The record of a name that a request has.
+    /// Reads the record of a name in a request.
     ///
     /// # Errors
-    /// As above; `missing` of the name.
+    /// Fails with `missing` of the name if there is none; otherwise as [`Self::get`] does.
     fn known(
         read: &dyn Read,
         name: &str,
@@ -71,10 +71,7 @@ pub trait AccountRecord: Stored {
         Ok(Self::get(read, name)?.ok_or_else(|| missing(name.to_owned()))?)
     }
 
-    /// Writes it.
-    ///
-    /// # Errors
-    /// As above.
+    /// Writes the record.
     fn put(&self, batch: &mut dyn Write, name: &str) -> Result<(), StoreError> {
         batch.put(
             &StoreKey::Account(Self::KIND, name).encode(),
@@ -82,10 +79,7 @@ pub trait AccountRecord: Stored {
         )
     }
 
-    /// Changes the record of that name, if it is there.
-    ///
-    /// # Errors
-    /// As above.
+    /// Changes the record of that name, if there is one.
     fn change(
         batch: &mut dyn Write,
         name: &str,
@@ -98,20 +92,17 @@ pub trait AccountRecord: Stored {
         record.put(batch, name)
     }
 
-    /// Removes it.
-    ///
-    /// # Errors
-    /// As above.
+    /// Removes the record.
     fn delete(batch: &mut dyn Write, name: &str) -> Result<(), StoreError> {
         batch
             .delete(&StoreKey::Account(Self::KIND, name).encode())
             .map(drop)
     }
 
-    /// Visits each record, or why it cannot be read, in order of their names.
+    /// Visits each record, or the error of one that cannot be read, in order of their names.
     ///
     /// # Errors
-    /// Those of the store and of `visit`.
+    /// Fails with errors of the store and of `visit`.
     fn each(
         read: &dyn Read,
         mut visit: impl FnMut(Result<Self, StoreError>) -> Result<(), StoreError>,
@@ -119,16 +110,17 @@ pub trait AccountRecord: Stored {
         walks::each(read, &Self::after(None), |_, bytes| visit(decode(bytes)))
     }
 
-    /// The keys after a name.
+    /// Returns the range of the keys after a name.
     fn after(name: Option<&str>) -> KeyRange {
         let key = |name: &str| StoreKey::Account(Self::KIND, name).encode();
         KeyRange::prefix(&key("")).after(name.map(key))
     }
 
-    /// What `take` makes of the records behind a name, at most `limit`, and whether there are more.
+    /// Collects the results of `take` for the records after a name, at most `limit`; returns also
+    /// whether there are more.
     ///
     /// # Errors
-    /// As above; those of `take`.
+    /// Fails with errors of `take`; otherwise as [`Self::get`] does.
     fn page<T>(
         read: &dyn Read,
         after: Option<&str>,
@@ -150,28 +142,28 @@ pub struct BackupRecord {
     pub name: String,
     pub status: BackupStatus,
     pub created_ms: u64,
-    /// Where its items are.
+    /// The source of its items.
     pub source: SourceId,
     pub items: u64,
     pub bytes: u64,
-    /// Jobs that read it.
+    /// The number of jobs that read it.
     pub readers: u64,
-    /// Of a deleted table, whose own items it has.
+    /// True for the backup of a deleted table, which owns the table's items.
     #[serde(default, rename = "system")]
     pub is_system: bool,
-    /// Of one that failed.
+    /// The failure of a backup that failed.
     pub failure: Option<Failure>,
-    /// The table's entry when it was made.
+    /// The table's entry when the backup was made.
     pub table: Arc<TableEntry>,
 }
 
 /// An export, by ARN.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportRecord {
-    /// With what was copied so far, until it is written.
+    /// The export; until its files are written, with the numbers copied so far.
     #[serde(flatten)]
     pub export: Export,
-    /// Where its items are until they are written.
+    /// The source of its items until the files are written.
     pub source: SourceId,
     pub is_copied: bool,
 }
@@ -184,7 +176,7 @@ pub struct ImportRecord {
 }
 
 impl ExportRecord {
-    /// It is over, or has failed.
+    /// Marks the export as completed, or as failed.
     pub fn end(&mut self, now_ms: u64, failure: Option<Failure>) {
         self.export.status = if failure.is_none() {
             TransferStatus::Completed
@@ -196,7 +188,7 @@ impl ExportRecord {
 }
 
 impl Stored for BackupRecord {
-    /// It rises with that of the entry within.
+    /// Rises with the version of the table entry inside.
     const VERSION: u8 = TableEntry::VERSION;
     const WHAT: &'static str = "a backup";
 
@@ -232,7 +224,8 @@ impl Stored for ImportRecord {
     }
 }
 
-/// Forms without a version had a failure's parts as two members, null without one.
+/// Joins the parts of a failure, which forms without a version had as two members, null without a
+/// failure.
 fn gather_failure(members: &mut Map<String, Value>) {
     if let (Some(code @ Value::String(_)), Some(message)) = (
         members.remove("failure_code"),
@@ -255,17 +248,19 @@ impl AccountRecord for ImportRecord {
 }
 
 impl BackupRecord {
-    /// Until when one of a deleted table is kept, milliseconds since the epoch.
+    /// Returns the time until which the backup of a deleted table is kept, in milliseconds since
+    /// the epoch.
     #[must_use]
     pub fn kept_until_ms(&self) -> u64 {
         self.created_ms.saturating_add(SYSTEM_BACKUP_KEPT_MS)
     }
 }
 
-/// The sources that backups and exports keep beside the tables.
+/// Returns the sources that backups and exports keep beside the tables.
 ///
 /// # Errors
-/// `Corrupt`, `Format` for what cannot be read: nobody knows what belongs to it. Those of the store.
+/// Fails with `Corrupt` or `Format` for a record that cannot be read, because its sources are
+/// unknown; also errors of the store.
 pub fn kept_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     let mut found = Vec::new();
     BackupRecord::each(read, |record| {
@@ -277,12 +272,12 @@ pub fn kept_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
     Ok(found)
 }
 
-// Of which tables and indexes contributor insights are enabled.
+// The tables and indexes with contributor insights enabled.
 
-/// What is kept of a table or index, by its name.
+/// The stored settings of a table or index, by its name.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct InsightsRecord {
-    /// The table or index that was meant: another may have its name by now.
+    /// The table or index at the time: another may have its name by now.
     source: SourceId,
     #[serde(default)]
     enabled: bool,
@@ -300,7 +295,7 @@ impl AccountRecord for InsightsRecord {
     const KIND: RecordKind = RecordKind::Insights;
 }
 
-/// Names of tables have no slash.
+/// Returns the name of the record. Table names contain no slash.
 fn insights_name(target: &InsightsTarget) -> String {
     match &target.index {
         Some(index) => format!("{}/{index}", target.table),
@@ -308,10 +303,7 @@ fn insights_name(target: &InsightsTarget) -> String {
     }
 }
 
-/// Are single items of a table's base or index counted?
-///
-/// # Errors
-/// `Corrupt`; those of the store.
+/// True if single items of a table's base or index are counted.
 pub fn counts_items(
     of: &dyn Read,
     table: &TableEntry,
@@ -322,7 +314,7 @@ pub fn counts_items(
         table: table.schema.name.clone(),
         index,
     };
-    Ok(has_sort_key(table, source) && read_insights(of, target, (table, source))?.is_enabled)
+    Ok(has_sort_key(table, source) && read_insights(of, target, table, source)?.is_enabled)
 }
 
 fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
@@ -333,14 +325,12 @@ fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
         })
 }
 
-/// What was kept; of an earlier table or index of that name nothing.
-///
-/// # Errors
-/// `Corrupt`; those of the store.
+/// Reads the stored settings; those of an earlier table or index of that name do not count.
 pub fn read_insights(
     of: &dyn Read,
     target: InsightsTarget,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
 ) -> Result<Insights, StoreError> {
     let record =
         InsightsRecord::get(of, &insights_name(&target))?.filter(|record| record.source == source);
@@ -356,10 +346,7 @@ pub fn read_insights(
     })
 }
 
-/// Keeps whether they are enabled, and which keys are meant.
-///
-/// # Errors
-/// Those of the store.
+/// Stores whether insights are enabled, and for which keys.
 pub fn put_insights(
     batch: &mut dyn Write,
     insights: &Insights,
@@ -380,7 +367,8 @@ mod records_tests {
     use super::*;
     use crate::engine::base::stored::{decode, encode};
 
-    /// A form without version, written by an earlier program, and what is written of it today.
+    /// Checks a form without version, written by an earlier program, and the form written of it
+    /// today.
     fn check<T: Stored + PartialEq + std::fmt::Debug>(first: &str, today: &str) {
         let value: T = decode(first.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(encode(&value).unwrap()).unwrap(), today);

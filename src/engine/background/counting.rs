@@ -1,8 +1,9 @@
-//! What was counted goes to the store, in one transaction for all tables, and what is older than a day goes away. Nothing is written while
-//! nothing is counted.
+//! The flush of the meters to the store, in one transaction for all tables, and the removal of
+//! records older than a day. Nothing is written while nothing is counted.
 
 use std::collections::HashSet;
 
+use crate::codec::digest::hex;
 use crate::engine::{
     base::keys::Meta,
     meter::{Taken, TakenOfSource, stored},
@@ -10,13 +11,14 @@ use crate::engine::{
 };
 
 const HOUR_MS: u64 = 3_600_000;
-/// Records removed in one transaction: other writers are not to wait.
+/// The number of records removed in one transaction, so that other writers do not wait.
 const REMOVED_MAX: usize = 1_000;
 
-/// Stores what was counted in whiles that are over, or at the end all.
+/// Stores the counts of intervals that are over; at the end all counts.
 ///
 /// # Errors
-/// Those of the store, after which it is kept and tried again; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store, after which the counts are kept for the next try; with `Closed`
+/// if the engine ends meanwhile.
 pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
     let now_ms = shared.now_ms();
     let _storing = shared.meter.storing();
@@ -27,7 +29,7 @@ pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
     let given = Arc::clone(&taken);
     let outcome =
         shared.submit_in_background(move |transaction| Ok(store(transaction, &given, now_ms)?));
-    // After the end it is stored with what else was queued, or lost.
+    // At the end of the engine the job is committed with the rest of the queue, or lost.
     if outcome
         .as_ref()
         .is_err_and(|error| *error != Error::Store(StoreError::Closed))
@@ -70,10 +72,11 @@ fn store_of_source(
     stored::add(transaction.batch, source, &taken.heat, now_ms)
 }
 
-/// Removes, once an hour, what is older than a day, and what is of no table, as an earlier program leaves it.
+/// Removes, once an hour, records older than a day and records without a table, which an earlier
+/// program may have left.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
     if !shared.counted_due.begins(now_ms) {
@@ -99,7 +102,7 @@ pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
     }
 }
 
-/// Keys of records that nobody looks at any more.
+/// Returns the keys of records that are no longer read.
 fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
     let view = shared.view()?;
     let next = catalog::next_source(view.read())?;
@@ -116,7 +119,10 @@ fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
                     stored::is_over(level, start, now_ms)
                         || (source < next && !live.contains(&source))
                 }
-                _ => true,
+                _ => {
+                    log::warn!("a record of counts has the unreadable key {}", hex(key));
+                    true
+                }
             };
             if is_over {
                 over.push(key.to_vec());

@@ -1,4 +1,4 @@
-//! Deletes what is over: items whose time to live has ended, and backups of deleted tables.
+//! The deletion of expired items and of expired backups of deleted tables.
 
 use crate::engine::{
     account::{AccountRecord, BackupRecord},
@@ -13,13 +13,13 @@ use crate::model::{
     limits::TTL_PAST_MS_MAX,
 };
 
-/// Items deleted in one transaction: other writers are not to wait.
+/// The number of items deleted in one transaction, so that other writers do not wait.
 const ITEMS_PER_JOB: usize = 100;
 
-/// Builds lists that are to be built and deletes every item whose time is over.
+/// Builds the lists that are not built yet and deletes every expired item.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
     for Work { name, unbuilt } in work(shared)? {
         if let Some(list) = unbuilt {
@@ -30,14 +30,14 @@ pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A table with something to do.
+/// A table with expired items or an unbuilt list.
 struct Work {
     name: TableName,
-    /// Its list, to be built first.
+    /// The list to build first.
     unbuilt: Option<ExpiryList>,
 }
 
-/// What is to be done, by a view that is gone when it is done.
+/// Returns the tables with work, from a view that is closed before the work begins.
 fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
     let view = shared.view()?;
     let mut work = Vec::new();
@@ -60,10 +60,10 @@ fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
     Ok(work)
 }
 
-/// A time and the place of an item.
+/// The expiry time and the place of an item.
 type Due = (u64, Vec<u8>);
 
-/// The first of the items whose time is over, by the list.
+/// Returns the first expired items of the list.
 fn due(
     read: &dyn Read,
     shared: &Shared,
@@ -77,11 +77,11 @@ fn due(
     if time_to_live.status(now_ms, shared.options.ttl_transition_ms) != TimeToLiveStatus::Enabled {
         return Ok(Vec::new());
     }
-    // Later than five years ago, and earlier than now.
+    // Later than five years ago, and earlier than now: an older time is taken for a mistake.
     let from_ms = now_ms
         .checked_sub(TTL_PAST_MS_MAX)
         .map_or(0, |past| past + 1);
-    listed(read, list.id, (from_ms, now_ms), count)
+    listed(read, list.id, from_ms, now_ms, count)
 }
 
 fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
@@ -103,7 +103,7 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
     }
 }
 
-/// Deletes some: how many, and whether there may be more.
+/// Deletes a batch of items; returns their number, and whether there may be more.
 fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
     let Ok(table) = catalog::active(transaction.table(name)?) else {
         return Ok((0, false));
@@ -114,47 +114,61 @@ fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(
         &table,
         ITEMS_PER_JOB,
     )?;
-    // Stream records tell these deletes from those of clients, and they consume nothing, as the service's.
+    // The origin marks the deletes in stream records; they consume no capacity, as in the service.
     transaction.origin = Origin::TimeToLive;
     transaction.charges.is_off = true;
     let mut expired = 0;
-    for due in &due {
-        expired += u64::from(expire_item(transaction, &table, due)?);
+    for (ms, place) in &due {
+        expired += u64::from(expire_item(transaction, &table, *ms, place)?);
     }
     Ok((expired, due.len() == ITEMS_PER_JOB))
 }
 
-/// Whether an item was deleted.
+/// Deletes an expired item; returns true if there was one.
 fn expire_item(
     transaction: &mut Transaction<'_>,
     table: &Arc<TableEntry>,
-    (ms, place): &Due,
+    ms: u64,
+    place: &[u8],
 ) -> Result<bool, Error> {
-    match item_that_expires(transaction.read(), table, (*ms, place)) {
+    match item_that_expires(transaction.read(), table, ms, place) {
         Ok(Some(key)) => {
             let stored = Stored::read(transaction.read(), table, key)?;
             write::replace(transaction, &stored, None).map(|_| true)
         }
-        // No such item: it must not stand before others for ever. `check` tells of damaged ones.
-        Ok(None) | Err(StoreError::Corrupt(_)) => {
-            if let Some(list) = table.expiry_list() {
-                transaction
-                    .batch
-                    .delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
-            }
-            Ok(false)
+        // The expiry is removed in both cases, because it would block others forever. `check`
+        // reports damaged items.
+        Ok(None) => drop_expiry(transaction, table, ms, place),
+        Err(error) if error.is_corrupt() => {
+            log::error!("an item does not expire: {error}");
+            drop_expiry(transaction, table, ms, place)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-// The end of backups that stay when a table with point-in-time recovery is deleted: after 35 days (developer guide, "Point-in-time
-// recovery"). `table_states` makes them.
+/// Removes an expiry without an item to delete; returns false.
+fn drop_expiry(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    ms: u64,
+    place: &[u8],
+) -> Result<bool, Error> {
+    if let Some(list) = table.expiry_list() {
+        transaction
+            .batch
+            .delete(&StoreKey::Expiry(list.id, ms, place).encode())?;
+    }
+    Ok(false)
+}
 
-/// Removes those whose time is over. Looks at the records only when one may be.
+// The end of system backups, which remain when a table with point-in-time recovery is deleted:
+// after 35 days (developer guide, "Point-in-time recovery"). `table_states` makes them.
+
+/// Removes expired backups. Reads the records only if one may have expired.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.now_ms();
     if !shared.system_backups_due.begins(now_ms) {
@@ -162,6 +176,7 @@ pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
     }
     let (mut over, mut next) = (Vec::new(), u64::MAX);
     BackupRecord::each(&*shared.store.snapshot()?, |record| {
+        // An unreadable record stays.
         if let Ok(record) = record
             && record.is_system
         {
@@ -173,11 +188,12 @@ pub fn expire_backups(shared: &Arc<Shared>) -> Result<(), Error> {
         Ok(())
     })?;
     shared.system_backups_due.no_later_than(next);
-    // One by one, outside the walk: each is a write of its own, and the snapshot is let go.
+    // One by one, outside the walk: each removal is a write of its own, and the snapshot is
+    // released.
     for record in over {
         let (arn, source) = (record.arn, record.source);
         let is_removed = shared.submit_in_background(move |transaction| {
-            // Somebody may have removed it, or begun to restore from it.
+            // Another process may have removed it, or begun to restore from it.
             let found = BackupRecord::get(transaction.read(), &arn)?;
             if found.is_none_or(|record| record.readers > 0) {
                 return Ok(false);

@@ -1,6 +1,6 @@
-//! Moves the indexes that are being made or removed on, and those that lag, a step at a time: the work of a background thread of its own, so that a
-//! long backfill keeps nothing else waiting. Several processes may do it to one index: each step goes on from where the last one of
-//! any process ended.
+//! The steps of indexes that are being made or removed, and of those that lag, on a background
+//! thread of their own, so that a long backfill blocks nothing else. Several processes may work on
+//! one index: each step continues where the last step of any process ended.
 
 use std::time::Duration;
 
@@ -13,19 +13,20 @@ use crate::engine::{
     table_states,
 };
 
-/// How long the removal of an index waits for room when even its smallest step has none.
+/// The delay before the removal of an index is tried again, when even its smallest step finds the
+/// disk full, in milliseconds.
 const FULL_DISK_WAIT_MS: u64 = 1_000;
 
-/// Does what there is to do; how long until there is more, if that is known.
+/// Runs all due steps; returns the delay until the next one, if it is known.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends.
+/// Fails with errors of the store; with `Closed` if the engine ends.
 pub fn round(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     let mut soonest = NextStep::Nothing;
     let mut names = shared
         .busy_tables
         .names(shared.view()?.read(), &shared.catalog)?;
-    // One step of each in turn.
+    // One step of each index in turn.
     while !names.is_empty() {
         let mut going = Vec::new();
         for name in names {
@@ -73,7 +74,8 @@ fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<Nex
         return Ok(NextStep::Later(end_ms - now_ms));
     }
     let sources = run(shared, name, table_states::end)?;
-    // After the commit that marked them: should the process end here, the next open starts them.
+    // After the commit that marked the sources: if the process ends here, the next open starts
+    // their removal.
     purge::start_all(shared, sources);
     Ok(NextStep::Nothing)
 }
@@ -83,7 +85,7 @@ fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resul
     if table.index_life.lag.is_none() {
         return Ok(NextStep::Nothing);
     }
-    // Nothing is submitted only to find nothing.
+    // Without pending writes no job is submitted.
     let delay_ms = shared.options.gsi_delay_ms;
     let has_global = table.schema.indexes_of(IndexKind::Global).next().is_some();
     if delay_ms > 0
@@ -95,7 +97,7 @@ fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resul
     run(shared, name, index_lag::step)
 }
 
-/// Moves an index on that is being made or removed.
+/// Runs a step of the index that is being made or removed.
 fn life_step(
     shared: &Arc<Shared>,
     name: &TableName,
@@ -108,7 +110,7 @@ fn life_step(
     if from_ms > now_ms {
         return Ok(NextStep::Later(from_ms - now_ms));
     }
-    // After the time, so that a held allocation counts no steps while it lasts.
+    // After the time check, so that a held allocation uses up no steps while it lasts.
     if !shared.options.index_hold.passes(stage) {
         return Ok(NextStep::Nothing);
     }
@@ -143,7 +145,7 @@ fn life_step(
     }
 }
 
-/// The disk is full: an index that is being made is dropped.
+/// Drops the index that is being made, because the disk is full.
 fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
     log::warn!(
         "the disk is full: the index that table {name} is making is dropped; make it again when there is room"
@@ -155,7 +157,7 @@ fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<NextStep, Error> {
     }
 }
 
-/// What is to be done, and from when: milliseconds since the epoch.
+/// Returns the next stage and its time, in milliseconds since the epoch.
 fn stage_of(table: &TableEntry) -> Option<(Stage, u64)> {
     if table.index_life.leaving.is_some() {
         return Some((Stage::Removal, 0));

@@ -1,8 +1,9 @@
-//! The engine's own work beside its requests: items whose time is over, stream records older than a day; indexes that are made or
-//! removed; partitions that split; what was counted.
+//! The engine's background work: expired items, stream records older than a day, indexes that are
+//! made or removed, splits of partitions, the flush of the meters.
 //!
-//! A thread for each round wakes up every while and looks; it writes only when there is something to do. Several processes on one data
-//! directory may all do it: everything is decided again inside the write.
+//! One thread for each kind of round wakes up at intervals; it writes only if there is work.
+//! Several processes on one data directory may run the same rounds: everything is decided again
+//! inside the write transaction.
 
 pub mod counting;
 mod expiry;
@@ -17,16 +18,17 @@ use super::{
     streams::trim,
 };
 
-/// The threads: name and round. Indexes have one of their own, so that a long backfill keeps nothing else waiting.
+/// The threads: name and round. Indexes have a thread of their own, so that a long backfill blocks
+/// nothing else.
 pub const ROUNDS: [(&str, Round); 2] = [
     ("engine-background", housekeeping),
     ("engine-indexes", indexes::round),
 ];
 
-/// Does what there is to do for all threads.
+/// Runs one round of every thread.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     ROUNDS
         .iter()
@@ -34,7 +36,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 }
 
 fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
-    // First: nothing that fails below keeps it from the store.
+    // First, so that no failure below keeps the counts from the store.
     counting::keep(shared, false)?;
     expiry::sweep(shared)?;
     trim::trim(shared)?;

@@ -1,7 +1,9 @@
-//! Splits partitions that have become too few, too full or too hot, in the background; nobody waits for it and no item moves.
+//! Splits of partitions that are too few, too full or too hot, in the background; no request waits
+//! for a split and no item moves.
 //!
-//! Each decision is a function of the catalog, the stored items and the load, so the same history gives the same partitions. A round
-//! writes all changed maps in one transaction, and none when nothing changed.
+//! Each decision is a function of the catalog, the stored items and the load, so the same history
+//! gives the same partitions. A round writes all changed maps in one transaction, and nothing if
+//! nothing changed.
 
 use std::collections::HashSet;
 
@@ -16,22 +18,22 @@ use crate::engine::{
 };
 use crate::model::layout::PartitionOrigin;
 
-/// Splits of one table or index in one round.
+/// The greatest number of splits of one table or index in one round.
 const SPLITS_MAX: usize = 64;
 
-/// A map that is to be stored.
+/// A map to be stored.
 struct ChangedMap {
     table: TableName,
     source: SourceId,
-    /// The stored bytes that it was made of.
+    /// The stored bytes that the map was derived from.
     before: Option<Vec<u8>>,
     map: Arc<PartitionMap>,
 }
 
-/// Looks at every table and index.
+/// Checks every table and index.
 ///
 /// # Errors
-/// Those of the store; `Closed` when the engine ends meanwhile.
+/// Fails with errors of the store; with `Closed` if the engine ends meanwhile.
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     let commit = shared.store.commit_id();
     let is_new = shared.split_rounds.is_new(commit);
@@ -39,7 +41,8 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
         return Ok(());
     }
     let mut changed = Vec::new();
-    // Nothing is held over the round but entries: it may take long, and reads by short views.
+    // Only entries are kept for the round, no view: the round may take long and reads with short
+    // views.
     let (tables, next) = {
         let view = shared.view()?;
         (view.tables()?, catalog::next_source(view.read())?)
@@ -53,7 +56,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
         .iter()
         .flat_map(|table| table.all_sources())
         .collect();
-    // Those of the next numbers may have come after the tables were read.
+    // Sources from `next` on may have been made after the tables were read.
     let is_live = |source: SourceId| source >= next || live.contains(&source);
     shared.meter.keep_only(is_live);
     shared.split_rounds.keep_only(is_live);
@@ -63,7 +66,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     store(shared, changed)
 }
 
-/// What is to be changed of a table's base or global index.
+/// Returns the changed map of a table's base or global index, if it changes.
 fn look_at(
     shared: &Shared,
     table: &TableEntry,
@@ -81,8 +84,8 @@ fn look_at(
     let now_ms = shared.now_ms();
     let mut splits = 0;
     map.grow_to(needed_for(table.throughput_of(source)), now_ms);
-    split_full(shared, (table, source), &mut map, bytes, &mut splits)?;
-    split_hot(shared, (table, source), &mut map, &mut splits)?;
+    split_full(shared, table, source, &mut map, bytes, &mut splits)?;
+    split_hot(shared, table, source, &mut map, &mut splits)?;
     let is_stored = before.as_deref() == Some(&stored::encode(&map)?);
     let map = Arc::new(map);
     if is_stored {
@@ -104,7 +107,7 @@ fn look_at(
     }))
 }
 
-/// With overhead; of a base table with its local indexes.
+/// Returns the bytes with overhead; for a base table with its local indexes.
 fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result<u64, Error> {
     let local = table
         .sources_of(IndexKind::Local)
@@ -115,10 +118,12 @@ fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result
         .sum()
 }
 
-/// Splits partitions over their size. They are measured only when the table has grown by a twentieth of a partition since.
+/// Splits partitions over their size limit. They are measured only after the table has grown by a
+/// twentieth of a partition.
 fn split_full(
     shared: &Shared,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
     map: &mut PartitionMap,
     bytes: u64,
     splits: &mut usize,
@@ -147,10 +152,11 @@ fn split_full(
     Ok(())
 }
 
-/// Splits partitions that were asked for too much over the last minute.
+/// Splits partitions above their throughput limits over the last minute.
 fn split_hot(
     shared: &Shared,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
     map: &mut PartitionMap,
     splits: &mut usize,
 ) -> Result<(), Error> {
@@ -177,10 +183,7 @@ fn split_hot(
         let Some(position) = map.position_of_id(id) else {
             continue;
         };
-        if !shared
-            .split_rounds
-            .is_due((source, id), now_ms, hot::REST_MS)
-        {
+        if !shared.split_rounds.is_due(source, id, now_ms, hot::REST_MS) {
             continue;
         }
         let range = &map.range(position);
@@ -200,7 +203,7 @@ fn split_hot(
     Ok(())
 }
 
-/// Writes the maps, unless another process was quicker; then tells the meters.
+/// Writes the maps unless another process was first; then updates the meters.
 fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
     // All maps in one transaction: one sync.
     let written = shared.submit_in_background(move |transaction| {

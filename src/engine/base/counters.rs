@@ -1,11 +1,11 @@
-//! Counters of sources and of item collections, and their stored forms.
+//! The counters of sources and of item collections, and their stored forms.
 //!
 //! ```text
 //! source      entries u64 · bytes u64 · partition keys u64
 //! collection  entries u64 · bytes u64 · modified u64 · record of the partition key attributes
 //! ```
-//! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is milliseconds since the epoch. The formats
-//! belong to the store's format version.
+//! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is in milliseconds
+//! since the epoch. The formats belong to the store's format version.
 
 use super::stored::{bytes_of, parts_of};
 use crate::codec::record;
@@ -14,7 +14,7 @@ use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 const CUT: &str = "a value is cut short";
 
-/// Counters of a table or index.
+/// The counters of a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SourceCounters {
     pub entries: u64,
@@ -30,8 +30,10 @@ impl SourceCounters {
         bytes_of(&(self.entries, self.bytes, self.partition_keys))
     }
 
+    /// Decodes the stored bytes.
+    ///
     /// # Errors
-    /// `Corrupt` when the bytes are not of this format.
+    /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
         let (entries, bytes, partition_keys, rest) = parts_of(bytes, CUT)?;
         match rest {
@@ -44,7 +46,7 @@ impl SourceCounters {
         }
     }
 
-    /// `TableSizeBytes`, `IndexSizeBytes`: with the overhead of each entry.
+    /// Returns `TableSizeBytes` or `IndexSizeBytes`: the bytes with the overhead of each entry.
     #[must_use]
     pub fn size_with_overhead(&self) -> u64 {
         self.bytes + self.entries * ENTRY_OVERHEAD_BYTES
@@ -67,8 +69,10 @@ impl CounterDelta {
         self.partition_keys += other.partition_keys;
     }
 
+    /// Returns the counters after this change.
+    ///
     /// # Errors
-    /// `Corrupt` when a counter would be negative.
+    /// Fails with `Corrupt` if a counter would be negative.
     pub fn apply(&self, to: SourceCounters) -> Result<SourceCounters, StoreError> {
         Ok(SourceCounters {
             entries: shift(to.entries, self.entries)?,
@@ -78,30 +82,36 @@ impl CounterDelta {
     }
 }
 
-/// A counter moved by a change.
+/// Returns a counter after a change.
 fn shift(counter: u64, by: i64) -> Result<u64, StoreError> {
     counter
         .checked_add_signed(by)
         .ok_or(StoreError::Corrupt("a counter fell below zero"))
 }
 
-/// The size of a collection, entry or item as a change.
+/// Returns the size of a collection, entry or item as a signed number.
 #[must_use]
-pub fn signed(size: usize) -> i64 {
+fn signed(size: usize) -> i64 {
+    debug_assert!(i64::try_from(size).is_ok(), "sizes are below 2^63");
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// What a change makes of something of these sizes: of entries and of their bytes.
+/// Returns the change in entries and bytes when something of the size `old` becomes one of the size
+/// `new`; `None` is absent.
 #[must_use]
-pub fn growth(old: Option<usize>, new: Option<usize>) -> (i64, i64) {
-    let [old, new] = [old, new].map(|bytes| bytes.map_or((0, 0), |bytes| (1, signed(bytes))));
-    (new.0 - old.0, new.1 - old.1)
+pub fn growth(old: Option<usize>, new: Option<usize>) -> CounterDelta {
+    let count = |bytes: Option<usize>| i64::from(bytes.is_some());
+    CounterDelta {
+        entries: count(new) - count(old),
+        bytes: signed(new.unwrap_or(0)) - signed(old.unwrap_or(0)),
+        partition_keys: 0,
+    }
 }
 
-/// The partition key values of a record, by their attributes in schema order.
+/// Returns the partition key values of a record, by their attributes in schema order.
 ///
 /// # Errors
-/// `Corrupt` when one is missing or cannot be read.
+/// Fails with `Corrupt` if one is missing or cannot be read.
 pub fn key_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
     let record = Record::parse(record)?;
     let value = |name: &&str| {
@@ -112,25 +122,27 @@ pub fn key_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, 
     names.iter().map(value).collect()
 }
 
-/// An item collection's stored value.
+/// The stored value of an item collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectionValue<'a> {
     pub entries: u64,
     pub bytes: u64,
     pub modified_ms: u64,
-    /// Record of the partition key attributes.
+    /// The record of the partition key attributes.
     partition: &'a [u8],
 }
 
 impl<'a> CollectionValue<'a> {
-    /// The bytes of its entries with what each has beside them.
+    /// Returns the bytes of the entries with the overhead of each.
     #[must_use]
     pub fn billed_bytes(&self) -> u64 {
         self.bytes + self.entries * ENTRY_OVERHEAD_BYTES
     }
 
+    /// Decodes the stored bytes.
+    ///
     /// # Errors
-    /// `Corrupt` when the bytes are not of this format.
+    /// Fails with `Corrupt` if the bytes are not of this format.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
         let (entries, bytes, modified_ms, partition) = parts_of(bytes, CUT)?;
         Ok(Self {
@@ -141,26 +153,25 @@ impl<'a> CollectionValue<'a> {
         })
     }
 
-    /// The partition key values, by their attributes in schema order.
+    /// Returns the partition key values, by their attributes in schema order.
     ///
     /// # Errors
-    /// `Corrupt` when one is missing or cannot be read.
+    /// Fails with `Corrupt` if one is missing or cannot be read.
     pub fn partition(&self, names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
         key_values(self.partition, names)
     }
 
-    /// This value after a change; `None` when nothing is left.
+    /// Returns the value after a change; `None` if the collection is empty then.
     ///
     /// # Errors
-    /// `Corrupt` when a counter would be negative.
+    /// Fails with `Corrupt` if a counter would be negative.
     pub fn after(
         &self,
-        entries: i64,
-        bytes: i64,
+        change: CounterDelta,
         modified_ms: u64,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let entries = shift(self.entries, entries)?;
-        let bytes = shift(self.bytes, bytes)?;
+        let entries = shift(self.entries, change.entries)?;
+        let bytes = shift(self.bytes, change.bytes)?;
         if entries == 0 {
             return Ok(None);
         }
@@ -173,7 +184,7 @@ impl<'a> CollectionValue<'a> {
     }
 }
 
-/// The value of a new collection with one entry.
+/// Encodes the value of a new collection with one entry.
 #[must_use]
 pub fn new_collection(
     partition: &[(&str, &AttributeValue)],
@@ -235,11 +246,16 @@ mod tests {
             parsed.partition(&["pk"]),
             Ok(vec![AttributeValue::S("a".into())])
         );
-        let grown = parsed.after(1, 10, 12).unwrap().unwrap();
+        let change = |entries, bytes| CounterDelta {
+            entries,
+            bytes,
+            ..CounterDelta::default()
+        };
+        let grown = parsed.after(change(1, 10), 12).unwrap().unwrap();
         let grown = CollectionValue::parse(&grown).unwrap();
         assert_eq!((grown.entries, grown.bytes, grown.modified_ms), (2, 15, 12));
-        assert_eq!(grown.after(-2, -15, 13), Ok(None));
-        assert!(grown.after(-3, 0, 13).is_err());
+        assert_eq!(grown.after(change(-2, -15), 13), Ok(None));
+        assert!(grown.after(change(-3, 0), 13).is_err());
     }
 
     #[test]

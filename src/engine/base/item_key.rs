@@ -1,4 +1,4 @@
-//! Checks of primary keys: in an item that is put, and as a `Key` parameter (docs/dynamodb.md 6.2).
+//! Checks of primary keys: in an item to put, and as a `Key` parameter (docs/dynamodb.md 6.2).
 
 use crate::engine::prelude::*;
 use crate::model::{
@@ -7,7 +7,7 @@ use crate::model::{
     limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX},
 };
 
-/// Which of the two size limits a key attribute has.
+/// The role of a key attribute, which decides its size limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRole {
     Partition,
@@ -15,7 +15,7 @@ pub enum KeyRole {
 }
 
 impl KeyRole {
-    /// Bytes that a key value may have.
+    /// Returns the greatest size of a key value, in bytes.
     pub fn bytes_max(self) -> usize {
         match self {
             Self::Partition => PARTITION_KEY_BYTES_MAX,
@@ -23,7 +23,7 @@ impl KeyRole {
         }
     }
 
-    /// The error of a key value beyond the limit.
+    /// Returns the error of a key value beyond the limit.
     pub fn too_large(self) -> KeyError {
         match self {
             Self::Partition => KeyError::PartitionTooLarge,
@@ -32,7 +32,7 @@ impl KeyRole {
     }
 }
 
-/// Is it an empty string or binary, which can be no key?
+/// True if the value is an empty string or binary, which cannot be a key.
 pub fn is_empty_key(value: &AttributeValue) -> bool {
     match value {
         AttributeValue::S(text) => text.is_empty(),
@@ -41,7 +41,8 @@ pub fn is_empty_key(value: &AttributeValue) -> bool {
     }
 }
 
-/// Bytes of a key value that count against the key limits; numbers never pass them.
+/// Returns the bytes of a key value that count against the key limits; 0 for numbers, which never
+/// reach them.
 pub fn key_bytes(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),
@@ -76,10 +77,10 @@ fn check_content(
     }
 }
 
-/// The primary key of an item to put.
+/// Returns the primary key of an item to put.
 ///
 /// # Errors
-/// Per key attribute in order: missing, type, empty, size.
+/// Fails for each key attribute in order: missing, type, empty, size.
 pub fn key_of_item(schema: &KeySchema, item: &Item) -> Result<Key, KeyError> {
     for (attribute, role) in roles(schema) {
         let value = item
@@ -99,10 +100,34 @@ pub fn key_of_item(schema: &KeySchema, item: &Item) -> Result<Key, KeyError> {
     item.key(schema).ok_or(KeyError::SchemaMismatch)
 }
 
-/// The primary key of a `Key` parameter.
+/// True if a key has the types of the schema.
+pub fn has_types(schema: &KeySchema, key: &Key) -> bool {
+    let is_of = |attribute: &KeyAttribute, value: &AttributeValue| {
+        value.attribute_type() == attribute.attribute_type.as_attribute_type()
+    };
+    is_of(&schema.partition, &key.partition)
+        && match (&schema.sort, &key.sort) {
+            (Some(attribute), Some(value)) => is_of(attribute, value),
+            (None, None) => true,
+            _ => false,
+        }
+}
+
+/// Returns the primary key of a stored item.
 ///
 /// # Errors
-/// `SchemaMismatch` when attributes are missing, too many or of another type; then per attribute: empty, size.
+/// Fails with `Corrupt` if the item lacks a key attribute or has one of another type.
+pub fn key_of_stored(schema: &KeySchema, item: &Item) -> Result<Key, StoreError> {
+    item.key(schema)
+        .filter(|key| has_types(schema, key))
+        .ok_or(StoreError::Corrupt("the primary key of an item"))
+}
+
+/// Returns the primary key of a `Key` parameter.
+///
+/// # Errors
+/// Fails with `SchemaMismatch` if attributes are missing, too many or of another type; then for
+/// each attribute: empty, size.
 pub fn key_of_parameter(schema: &KeySchema, parameter: &Item) -> Result<Key, KeyError> {
     if parameter.0.len() != schema.attributes().count() {
         return Err(KeyError::SchemaMismatch);
@@ -144,7 +169,7 @@ mod tests {
         AttributeValue::B(vec![1; bytes])
     }
 
-    /// The outcome as an item's key and as a `Key` parameter.
+    /// Checks the result as an item's key and as a `Key` parameter.
     fn check(item: Item, in_item: Result<(), KeyError>, as_parameter: Result<(), KeyError>) {
         assert_eq!(
             key_of_item(&schema(), &item).map(|_| ()),

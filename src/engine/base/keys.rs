@@ -1,36 +1,38 @@
-//! The keys under which everything is stored.
+//! The keys of the store.
 //!
 //! ```text
-//! 01 · what u8                          one value of the whole store, see Meta
+//! 01 · id u8                            one value of the whole store, see Meta
 //! 02 · table name                       catalog entry
-//! 03 · source u32                       a dropped source whose entries are still to be removed
+//! 03 · source u32                       a dropped source with entries still to be removed
 //! 04 · source u32 · digest 16 · order   entry -> record
 //! 05 · source u32 · digest 16           item collection -> its counters and partition key
 //! 06 · source u32                       counters of a source
-//! 07                                    the item version given last: u64
+//! 07                                    the last item version taken: u64
 //! 0A · table name · 00 · label          a stream's definition
-//! 0B · stream u32 · version u64         stream record; ids of streams are of the same sequence as those of sources
+//! 0B · stream u32 · version u64         stream record; stream ids come from the sequence of source ids
 //! 0C · list u32 · time u64 · digest 16 · order   when the entry at that place of a table expires; no value. Milliseconds; a list's id is a source id
-//! 0D · token                            a client request token and what was done for it
+//! 0D · token                            a client request token and the result of its request
 //! 0E · time u64 · token                 when it expires, milliseconds since the epoch
 //! 10 · source u32 · version u64         an item before a change, see `history`
 //! 11 · kind u8 · name                   a record of the account, see `account`
 //! 14 · source u32                       the partitions of a table or global index, see `partitions`
-//! 18 · index u32                        how far the backfill of an index is, see `index_life`
+//! 18 · index u32                        progress of the backfill of an index, see `index_life`
 //! 19 · list u32 · digest 16 · order     the item at that place of a table is kept out of an index; no value. A list's id is a source id
 //! 1A · table u32 · version u64          a write that the global indexes of a table do not show yet, see `index_lag`
-//! 1B · table u32 · folder · name        a parked file, see `parked`; folder is 00, or 01 and the digest 16 of a partition key
-//! 1C · source u32 · kind u8 · level u8 · start u64   what was counted of a source in a while, see `meter::stored`; milliseconds
+//! 1B · table u32 · folder · name        a file in the trash, see `parked`; folder is 00, or 01 and the digest 16 of a partition key
+//! 1C · source u32 · kind u8 · level u8 · start u64   the counts of a source in an interval, see `meter::stored`; milliseconds
 //! ```
-//! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
-//! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
-//! (prefix-free, see `codec::key`):
+//! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest
+//! is that of the partition key values, so a source is in hash order and a collection is
+//! contiguous. `order` consists of concatenated ordered key encodings (prefix-free, see
+//! `codec::key`):
 //! ```text
 //! table         sort key, if it has one
 //! local index   index sort key · base sort key
 //! global index  index sort keys · base partition digest 16 · base sort key, if it has one
 //! ```
-//! The first byte is never FF, so every prefix has an end.
+//! A place is the part of a key behind the source: digest and order. The first byte is never FF, so
+//! every prefix has an end.
 
 use std::ops::Bound;
 
@@ -42,14 +44,14 @@ use crate::store::StoreError;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
-/// Room for most keys.
+/// The initial capacity of a key, in bytes: enough for most.
 const KEY_BYTES: usize = 48;
 
-/// A table or an index in the store.
+/// The id of a table or an index in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceId(pub u32);
 
-/// A name that is ended by a zero byte, as no name has one.
+/// A name terminated by a zero byte, which no name contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended<'a>(pub &'a str);
 
@@ -63,7 +65,7 @@ impl<'a> Part<'a> for SourceId {
     }
 }
 
-/// 00, or 01 and the digest.
+/// The byte 00, or 01 and the digest.
 impl<'a> Part<'a> for Option<&'a Digest> {
     fn put(&self, key: &mut Vec<u8>) {
         key.push(u8::from(self.is_some()));
@@ -93,7 +95,7 @@ impl<'a> Part<'a> for Ended<'a> {
     }
 }
 
-/// Words that are a byte in keys.
+/// Defines enums that are one byte in keys.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$of_word:meta])* $word:ident = $byte:literal,)* })*) => {
         $($(#[$doc])*
@@ -121,36 +123,36 @@ words! {
     Meta {
         /// Version of all formats: one byte.
         Format = 0x01,
-        /// The source id to give next: u32.
+        /// The next source id: u32.
         NextSource = 0x02,
-        /// Raised with every change of the catalog: u64.
+        /// The generation of the catalog, raised with every change: u64.
         CatalogGeneration = 0x03,
-        /// The item version given last, in stores that were not written since format 1: u64.
+        /// The last item version taken, in stores that were not written since format 1: u64.
         VersionSequence = 0x04,
-        /// Refused requests that were counted: u64.
+        /// The number of refused requests: u64.
         UserErrors = 0x05,
     }
-    /// What a record of the account is, see `account`.
+    /// The kind of a record of the account, see `account`.
     RecordKind {
-        /// By ARN.
+        /// The key is the ARN.
         Backup = 0x01,
-        /// By ARN.
+        /// The key is the ARN.
         Export = 0x02,
-        /// By ARN.
+        /// The key is the ARN.
         Import = 0x03,
-        /// By number.
+        /// The key is the number.
         Job = 0x04,
-        /// By table name, or table name, slash, index name.
+        /// The key is the table name, or table name, slash, index name.
         Insights = 0x05,
-        /// By stream ARN.
+        /// The key is the stream ARN.
         StreamPolicy = 0x06,
     }
 }
 
-/// The table: each space with its byte and the parts of its keys.
+/// Defines each space with its byte and the parts of its keys.
 macro_rules! spaces {
     ($($(#[$doc:meta])* $name:ident $byte:literal ($($part:ident: $of:ty),*);)*) => {
-        /// The keys that begin with one byte.
+        /// A space: the keys that begin with one byte.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Space {
             $($name = $byte,)*
@@ -163,7 +165,7 @@ macro_rules! spaces {
         }
 
         impl<'a> StoreKey<'a> {
-            /// The stored bytes.
+            /// Encodes the key.
             #[must_use]
             pub fn encode(&self) -> Vec<u8> {
                 let mut key = Vec::with_capacity(KEY_BYTES);
@@ -176,7 +178,7 @@ macro_rules! spaces {
                 key
             }
 
-            /// What the stored bytes of a key say; `None` when they are no key.
+            /// Decodes a key; returns `None` if the bytes are no key.
             #[must_use]
             pub fn parse(key: &'a [u8]) -> Option<Self> {
                 let mut rest = key;
@@ -197,7 +199,7 @@ spaces! {
     Entry 0x04 (source: SourceId, digest: &'a Digest, order: &'a [u8]);
     Collection 0x05 (source: SourceId, digest: &'a Digest);
     Counters 0x06 (source: SourceId);
-    /// Right behind the counters: a write changes both, and so one page.
+    /// Next to the counters: a write changes both, and so often only one page.
     VersionSequence 0x07 ();
     /// Table name and label.
     Stream 0x0A (table: Ended<'a>, label: &'a str);
@@ -221,10 +223,10 @@ spaces! {
 }
 
 impl StoreKey<'_> {
-    /// The number that is stored under the key, if any is.
+    /// Reads the number stored under the key, if there is one.
     ///
     /// # Errors
-    /// Those of the store; `Corrupt` with `what`.
+    /// Fails with `Corrupt`, naming `what`; also errors of the store.
     pub fn read<P: for<'p> Part<'p>>(
         &self,
         read: &dyn Read,
@@ -237,19 +239,19 @@ impl StoreKey<'_> {
 }
 
 impl Space {
-    /// Everything in it.
+    /// Returns the range of all keys of the space.
     #[must_use]
     pub fn all(self) -> KeyRange {
         KeyRange::prefix(&[self as u8])
     }
 
-    /// What is of a source, in a space whose keys begin with one.
+    /// Returns the range of a source, in a space of keys that begin with a source.
     #[must_use]
     pub fn of(self, source: SourceId) -> KeyRange {
         KeyRange::prefix(&self.head(source))
     }
 
-    /// The same of this source and of all behind it.
+    /// Returns the range of this source and all later ones.
     #[must_use]
     pub fn from(self, source: SourceId) -> KeyRange {
         KeyRange {
@@ -258,13 +260,14 @@ impl Space {
         }
     }
 
-    /// The key at a place of a source, see [`place_in_source`].
+    /// Returns the key at a place of a source, see [`place_in_source`].
     #[must_use]
     pub fn at(self, source: SourceId, place: &[u8]) -> Vec<u8> {
         [&self.head(source)[..], place].concat()
     }
 
-    /// What is of a source from one place on and before another; no other is its end.
+    /// Returns the range of a source from one place up to, but not including, another; `None` is
+    /// the end of the source.
     #[must_use]
     pub fn between(self, source: SourceId, from: &[u8], before: Option<&[u8]>) -> KeyRange {
         let upper = before.map_or_else(
@@ -283,12 +286,12 @@ impl Space {
     }
 }
 
-/// Where an entry of a table or index is.
+/// The address of an entry of a table or index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryAddress {
     pub source: SourceId,
     pub digest: Digest,
-    /// See the module's header.
+    /// The order bytes, see the head of the module.
     pub order: Vec<u8>,
 }
 
@@ -298,7 +301,8 @@ impl EntryAddress {
         Self::new(source, &[&key.partition], &key.sort)
     }
 
-    /// Of an entry with these partition values, ordered by these sort values: in a local index first the index's, then the base's.
+    /// Returns the address of an entry with these partition values, ordered by these sort values:
+    /// in a local index first the index's, then the base's.
     #[must_use]
     pub fn new<'v>(
         source: SourceId,
@@ -314,7 +318,8 @@ impl EntryAddress {
         }
     }
 
-    /// Of an item's entry in a global index; index key values in schema order.
+    /// Returns the address of an item's entry in a global index; the index key values are in schema
+    /// order.
     #[must_use]
     pub fn in_global_index(
         source: SourceId,
@@ -332,7 +337,7 @@ impl EntryAddress {
         address
     }
 
-    /// The address in a stored key; `None` when it is no entry's key.
+    /// Returns the address in a stored key; `None` if it is not the key of an entry.
     #[must_use]
     pub fn parse(key: &[u8]) -> Option<Self> {
         let StoreKey::Entry(source, digest, order) = StoreKey::parse(key)? else {
@@ -345,7 +350,7 @@ impl EntryAddress {
         })
     }
 
-    /// The stored bytes.
+    /// Encodes the key of the entry.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         [
@@ -356,26 +361,29 @@ impl EntryAddress {
         .concat()
     }
 
-    /// Where it is in its source: digest and order.
+    /// Returns the entry's place in its source: digest and order.
     #[must_use]
     pub fn place(&self) -> Vec<u8> {
         [&self.digest[..], &self.order].concat()
     }
 }
 
-/// The source of a key in a space whose keys begin with one.
+/// Returns the source of a key, in a space of keys that begin with a source.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
     SourceId::take(&mut key.get(1..)?)
 }
 
-/// The part of a key after its source: in an entry's or collection's, its place in the order of the source.
+/// Returns the part of a key after its source: the place of an entry or collection in the order of
+/// the source.
 #[must_use]
 pub fn place_in_source(key: &[u8]) -> &[u8] {
+    debug_assert!(key.len() >= SOURCE_HEAD_BYTES, "no key of a source");
     key.get(SOURCE_HEAD_BYTES..).unwrap_or_default()
 }
 
-/// The version in the key of a stream record, a pending write or of what was before a change; `None` when it is none of them.
+/// Returns the version in the key of a stream record, pending write or history entry; `None` for
+/// other keys.
 #[must_use]
 pub fn version_of(key: &[u8]) -> Option<Version> {
     match StoreKey::parse(key)? {
@@ -386,7 +394,7 @@ pub fn version_of(key: &[u8]) -> Option<Version> {
     }
 }
 
-/// Time and place of an expiry's key; `None` when it is none.
+/// Returns time and place in the key of an expiry; `None` for other keys.
 #[must_use]
 pub fn expiry_of(key: &[u8]) -> Option<(u64, &[u8])> {
     let StoreKey::Expiry(_, ms, place) = StoreKey::parse(key)? else {
@@ -395,13 +403,13 @@ pub fn expiry_of(key: &[u8]) -> Option<(u64, &[u8])> {
     Some((ms, place))
 }
 
-/// The key of a stream's definition.
+/// Returns the key of a stream's definition.
 #[must_use]
 pub fn stream(name: &StreamName) -> Vec<u8> {
     StoreKey::Stream(Ended(name.table_name.as_str()), &name.label).encode()
 }
 
-/// The stream of a definition's key; `None` when it is none.
+/// Returns the stream in the key of a definition; `None` for other keys.
 #[must_use]
 pub fn stream_of(key: &[u8]) -> Option<StreamName> {
     let StoreKey::Stream(Ended(table), label) = StoreKey::parse(key)? else {
@@ -413,13 +421,13 @@ pub fn stream_of(key: &[u8]) -> Option<StreamName> {
     })
 }
 
-/// The streams of a table, by label.
+/// Returns the range of the streams of a table, by label.
 #[must_use]
 pub fn streams_of(table: &str) -> KeyRange {
     KeyRange::prefix(&StoreKey::Stream(Ended(table), "").encode())
 }
 
-/// The table of a catalog entry's key; `None` when it is none.
+/// Returns the table in the key of a catalog entry; `None` for other keys.
 #[must_use]
 pub fn table_of(key: &[u8]) -> Option<&str> {
     let StoreKey::Table(name) = StoreKey::parse(key)? else {
@@ -428,7 +436,7 @@ pub fn table_of(key: &[u8]) -> Option<&str> {
     Some(name)
 }
 
-/// All catalog entries, or those after a name.
+/// Returns the range of all catalog entries, or of those after a name.
 #[must_use]
 pub fn tables_after(name: Option<&str>) -> KeyRange {
     Space::Table
@@ -436,7 +444,7 @@ pub fn tables_after(name: Option<&str>) -> KeyRange {
         .after(name.map(|name| StoreKey::Table(name).encode()))
 }
 
-/// The keys from one on and before another.
+/// Returns the range from one key up to, but not including, another.
 fn between(from: &StoreKey<'_>, before: &StoreKey<'_>) -> KeyRange {
     KeyRange {
         lower: Bound::Included(from.encode()),
@@ -444,13 +452,14 @@ fn between(from: &StoreKey<'_>, before: &StoreKey<'_>) -> KeyRange {
     }
 }
 
-/// The parked files of a table in one folder, or in none.
+/// Returns the range of the files in the trash of a table, in one folder or in none.
 #[must_use]
 pub fn parked_in(table: SourceId, folder: Option<&Digest>) -> KeyRange {
     KeyRange::prefix(&StoreKey::Parked(table, folder, "").encode())
 }
 
-/// What was counted of a source, of a kind and level, in whiles that begin at a time or later and before another.
+/// Returns the range of the counts of a source, of a kind and level, in intervals that begin at
+/// `from_ms` or later and before `before_ms`.
 #[must_use]
 pub fn counted_between(
     source: SourceId,
@@ -465,7 +474,7 @@ pub fn counted_between(
     )
 }
 
-/// The records of a stream from `version` on.
+/// Returns the range of the records of a stream from `version` on.
 #[must_use]
 pub fn stream_records_from(stream: SourceId, version: Version) -> KeyRange {
     let lower = StoreKey::StreamRecord(stream, version).encode();
@@ -475,7 +484,8 @@ pub fn stream_records_from(stream: SourceId, version: Version) -> KeyRange {
     }
 }
 
-/// The expiries of a list from a time on and before another, milliseconds since the epoch.
+/// Returns the range of the expiries of a list from a time up to, but not including, another, in
+/// milliseconds since the epoch.
 #[must_use]
 pub fn expiries_between(list: SourceId, from_ms: u64, before_ms: u64) -> KeyRange {
     between(

@@ -1,4 +1,4 @@
-//! What every other room of the engine builds on, and what needs no catalog: keys, counters, units.
+//! The foundation of the engine, without the catalog: keys, counters, units.
 
 pub mod counters;
 pub mod item_key;
@@ -11,22 +11,22 @@ use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
 // Capacity units (docs/dynamodb.md 10.1), always computed.
 
-/// In a transaction a table's units count twice, those of its indexes once (docs/dynamodb.md 10.2).
+/// The factor of a table's units in a transaction; its indexes count once (docs/dynamodb.md 10.2).
 pub const TRANSACTION_FACTOR: f64 = 2.0;
 
-/// Units of a write of this many bytes, at least one.
+/// Returns the units of a write of this many bytes, at least one.
 #[must_use]
 pub fn write_units(bytes: usize) -> f64 {
     units(bytes, WRITE_UNIT_BYTES)
 }
 
-/// Units of a read of this many bytes, at least one unit or half a unit.
+/// Returns the units of a read of this many bytes, at least one unit or half a unit.
 #[must_use]
 pub fn read_units(bytes: usize, consistent: bool) -> f64 {
     units(bytes, READ_UNIT_BYTES) * if consistent { 1.0 } else { 0.5 }
 }
 
-/// Sizes are far below 2^53, where a double is exact.
+/// Returns the number of units. Sizes are far below 2^53, where a double is exact.
 fn units(bytes: usize, unit_bytes: usize) -> f64 {
     bytes.div_ceil(unit_bytes).max(1) as f64
 }

@@ -1,8 +1,9 @@
-//! Stored forms: parts of bytes one after the other, and values as a JSON object whose member `v` is the version of the form. What the
-//! object holds is what the type derives.
+//! Stored forms: parts of bytes one after the other, and values as a JSON object with the version
+//! of the form in its member `v`. The other members are those that the type derives.
 //!
-//! A program reads its own version and all before; what a newer one wrote it refuses with a sentence and leaves alone. Members may be
-//! added without a new version, when they have a default and an earlier program may drop them.
+//! A program reads its own version and all earlier ones; it refuses a newer form with an error and
+//! does not change it. Members may be added without a new version if they have a default and an
+//! earlier program may drop them.
 
 use std::cmp::Ordering;
 
@@ -15,23 +16,24 @@ use crate::engine::prelude::*;
 pub trait Stored: Serialize + DeserializeOwned {
     /// The version that is written.
     const VERSION: u8;
-    /// What it is, where its damage is told: `a catalog entry`.
+    /// The name of the value in errors: `a catalog entry`.
     const WHAT: &'static str;
 
-    /// The form of an earlier version in today's members; `None` when it is not of that version. Forms without `v` are version 0.
+    /// Converts the form of an earlier version to the members of today; returns `None` if it is not
+    /// of that version. A form without `v` is version 0.
     #[must_use]
     fn upgrade(_version: u64, value: Value) -> Option<Value> {
         Some(value)
     }
 
-    /// Do its members go together?
+    /// True if the members are consistent with each other.
     #[must_use]
     fn is_consistent(&self) -> bool {
         true
     }
 }
 
-/// For members that are left out while there is nothing in them.
+/// True if a member has its default and is left out of the form.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -49,10 +51,10 @@ struct Version {
     v: u64,
 }
 
-/// The stored bytes.
+/// Encodes a value as JSON.
 ///
 /// # Errors
-/// `Corrupt` for a value that has no form, as a map whose keys are no texts.
+/// Fails with `Corrupt` for a value that has no form, such as a map with keys that are not strings.
 pub fn encode<T: Stored>(value: &T) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec(&Versioned {
         v: T::VERSION,
@@ -61,10 +63,11 @@ pub fn encode<T: Stored>(value: &T) -> Result<Vec<u8>, StoreError> {
     .map_err(|_| StoreError::Corrupt(T::WHAT))
 }
 
-/// The value of stored bytes.
+/// Decodes a value from JSON.
 ///
 /// # Errors
-/// `Corrupt` when the bytes are none of its forms, `Format` when a newer version wrote them.
+/// Fails with `Corrupt` if the bytes are none of its forms, with `Format` if a newer version wrote
+/// them.
 pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, StoreError> {
     let damaged = |_| StoreError::Corrupt(T::WHAT);
     let Version { v } = serde_json::from_slice(bytes).map_err(damaged)?;
@@ -84,16 +87,18 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, StoreError> {
     }
 }
 
-// The parts that stored keys and values are made of, one after the other: what writes a part stands beside what reads it. Numbers are big-endian.
+// The parts of stored keys and values, one after the other; the encoder of a part stands beside its
+// decoder. Numbers are big-endian.
 
 /// A part of stored bytes, or several.
 pub trait Part<'a>: Sized {
     fn put(&self, out: &mut Vec<u8>);
-    /// The part with which `rest` begins, which is what is behind it then; `None` when it begins with none.
+    /// Takes the part at the beginning of `rest` and leaves the bytes behind it; returns `None` if
+    /// `rest` does not begin with one.
     fn take(rest: &mut &'a [u8]) -> Option<Self>;
 }
 
-/// The stored bytes of parts.
+/// Encodes parts.
 #[must_use]
 pub fn bytes_of<'a>(parts: &impl Part<'a>) -> Vec<u8> {
     let mut out = Vec::new();
@@ -101,26 +106,26 @@ pub fn bytes_of<'a>(parts: &impl Part<'a>) -> Vec<u8> {
     out
 }
 
-/// The parts that bytes are made of, with nothing behind them.
+/// Decodes parts that fill `bytes` completely.
 ///
 /// # Errors
-/// `Corrupt`, of what.
+/// Fails with `Corrupt`, naming `what`, if they do not.
 pub fn parts_of<'a, P: Part<'a>>(mut bytes: &'a [u8], what: &'static str) -> Result<P, StoreError> {
     P::take(&mut bytes)
         .filter(|_| bytes.is_empty())
         .ok_or(StoreError::Corrupt(what))
 }
 
+/// Bytes with their length as u32 before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Long<'a>(pub &'a [u8]);
 
 impl<'a> Part<'a> for Long<'a> {
     fn put(&self, out: &mut Vec<u8>) {
-        debug_assert!(
-            u32::try_from(self.0.len()).is_ok(),
-            "a record and a key are below 1 MB"
-        );
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX).put(out);
+        let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        // A wrong length would make the whole value unreadable.
+        assert!(length < u32::MAX, "a record and a key are below 1 MB");
+        length.put(out);
         self.0.put(out);
     }
 
@@ -161,7 +166,7 @@ impl<'a> Part<'a> for &'a Digest {
     }
 }
 
-/// All that is left.
+/// All remaining bytes.
 impl<'a> Part<'a> for &'a [u8] {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self);
@@ -172,7 +177,7 @@ impl<'a> Part<'a> for &'a [u8] {
     }
 }
 
-/// All that is left, empty where there is nothing.
+/// All remaining bytes; `None` if there are none.
 impl<'a> Part<'a> for Option<&'a [u8]> {
     fn put(&self, out: &mut Vec<u8>) {
         self.unwrap_or_default().put(out);
@@ -183,7 +188,7 @@ impl<'a> Part<'a> for Option<&'a [u8]> {
     }
 }
 
-/// All that is left.
+/// All remaining bytes.
 impl<'a> Part<'a> for &'a str {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.as_bytes());

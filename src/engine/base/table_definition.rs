@@ -1,4 +1,5 @@
-//! The checks of a CreateTable request in DynamoDB's order, the first failing wins (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
+//! The checks of a CreateTable request in DynamoDB's order; the first failure wins
+//! (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ use crate::model::{
 /// Checks a request and builds the table's definition from it.
 ///
 /// # Errors
-/// [`SchemaError`].
+/// Fails with the [`SchemaError`] of the first check that fails.
 pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaError> {
     let billing_mode = request.billing_mode.unwrap_or(BillingMode::Provisioned);
     check_throughput(billing_mode, request.throughput)?;
@@ -51,10 +52,11 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
     })
 }
 
-/// The checks of a definition that was made of parts of another: what is asked for together with them may not fit.
+/// Checks a definition that was derived from another one: the overrides of the request may not fit
+/// the rest.
 ///
 /// # Errors
-/// [`SchemaError`].
+/// Fails with the [`SchemaError`] of the first check that fails.
 pub fn check_built(schema: &TableSchema) -> Result<(), SchemaError> {
     check_throughput(schema.billing_mode, schema.throughput)?;
     check_local(&schema.indexes)?;
@@ -66,10 +68,11 @@ pub fn check_built(schema: &TableSchema) -> Result<(), SchemaError> {
     check_projected(&schema.indexes)
 }
 
-/// As [`build_schema`], and within what the account may give a table or an index: what nothing but a new request is held to.
+/// Builds a definition as [`build_schema`] does, and checks the account's quotas for a table or
+/// index, which apply to new requests only.
 ///
 /// # Errors
-/// [`SchemaError`], then [`LimitError`].
+/// Fails with a [`SchemaError`] first, then with a [`LimitError`].
 pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Error> {
     let schema = build_schema(request)?;
     let units = std::iter::once(schema.throughput)
@@ -78,10 +81,10 @@ pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Erro
     Ok(schema)
 }
 
-/// Holds units to what the account may give one table, or one index.
+/// Checks units against the account's quota for one table or index.
 ///
 /// # Errors
-/// `TableMaximum`.
+/// Fails with `TableMaximum`, naming the member above the quota.
 pub fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitError> {
     match throughput_members(units)
         .into_iter()
@@ -96,7 +99,7 @@ pub fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitErro
     }
 }
 
-/// The members of a throughput with their names.
+/// Returns the members of a throughput with their names.
 #[must_use]
 pub fn throughput_members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {
     [
@@ -108,7 +111,7 @@ pub fn throughput_members(units: ProvisionedThroughput) -> [(&'static str, u64);
 /// Checks the definition of one global index and builds it: checks 4, 6, 14 and 18.
 ///
 /// # Errors
-/// [`SchemaError`].
+/// Fails with the [`SchemaError`] of the first check that fails.
 pub fn build_global_index(
     definition: &IndexDefinition,
     attributes: &[KeyAttribute],
@@ -116,7 +119,7 @@ pub fn build_global_index(
     global_index(definition, &Definitions::new(attributes)?)
 }
 
-/// Checks 1 to 3.
+/// Runs checks 1 to 3.
 fn check_throughput(
     billing_mode: BillingMode,
     throughput: Option<ProvisionedThroughput>,
@@ -129,10 +132,10 @@ fn check_throughput(
     }
 }
 
-/// The units of a table or index against the greatest number that a request can have.
+/// Checks the units of a table or index against the greatest number that a request can have.
 ///
 /// # Errors
-/// `ThroughputRange`.
+/// Fails with `ThroughputRange`, naming the member out of range.
 pub fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError> {
     match throughput_members(throughput)
         .into_iter()
@@ -143,15 +146,15 @@ pub fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError>
     }
 }
 
-/// `AttributeDefinitions`, each name once.
+/// The attributes of `AttributeDefinitions`, each name once.
 struct Definitions<'r> {
     types: BTreeMap<&'r str, KeyAttributeType>,
-    /// As sent, joined by `, `.
+    /// The names in the order of the request, joined by `, `.
     text: String,
 }
 
 impl<'r> Definitions<'r> {
-    /// Check 4.
+    /// Runs check 4.
     fn new(list: &'r [KeyAttribute]) -> Result<Self, SchemaError> {
         let mut types = BTreeMap::new();
         for definition in list {
@@ -168,7 +171,7 @@ impl<'r> Definitions<'r> {
         })
     }
 
-    /// Check 6: the elements with their types, in order.
+    /// Runs check 6: returns the elements with their types, in order.
     fn typed(
         &self,
         elements: &[KeySchemaElement],
@@ -195,10 +198,12 @@ impl<'r> Definitions<'r> {
                 element.key_type,
             ))
         };
-        Ok(elements.iter().filter_map(typed).collect())
+        let typed: Vec<_> = elements.iter().filter_map(typed).collect();
+        debug_assert_eq!(typed.len(), elements.len(), "every element is defined");
+        Ok(typed)
     }
 
-    /// Checks 5 to 8.
+    /// Runs checks 5 to 8.
     fn table_key(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
         if elements.len() > self.types.len() {
             return Err(SchemaError::KeysWithoutDefinition);
@@ -206,7 +211,7 @@ impl<'r> Definitions<'r> {
         self.one_or_two(elements)
     }
 
-    /// Checks 6 to 8: a HASH and perhaps a RANGE attribute.
+    /// Runs checks 6 to 8: a HASH attribute and an optional RANGE attribute.
     fn one_or_two(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
         let mut typed = self.typed(elements)?.into_iter();
         let Some((partition, first_type)) = typed.next() else {
@@ -240,7 +245,7 @@ fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Checks 9 and 10: every definition is used by some key schema.
+/// Runs checks 9 and 10: some key schema uses every definition.
 fn check_all_used(request: &CreateTableRequest) -> Result<(), SchemaError> {
     let indexes = request
         .local_indexes
@@ -270,7 +275,7 @@ fn check_all_used(request: &CreateTableRequest) -> Result<(), SchemaError> {
     })
 }
 
-/// Checks 11 to 16.
+/// Runs checks 11 to 16.
 fn local_indexes(
     list: &[IndexDefinition],
     definitions: &Definitions<'_>,
@@ -310,7 +315,7 @@ fn local_indexes(
     Ok(indexes)
 }
 
-/// Checks 15 and 16.
+/// Runs checks 15 and 16.
 fn check_local(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
     let local = || {
         indexes
@@ -325,10 +330,10 @@ fn check_local(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
     }
 }
 
-/// Check 14.
+/// Runs check 14.
 ///
 /// # Errors
-/// Of its type and its names.
+/// Fails with the errors of its type and its names.
 pub fn projection(definition: &ProjectionDefinition) -> Result<Projection, SchemaError> {
     match (definition.projection_type, &definition.non_key_attributes) {
         (None, _) => Err(SchemaError::ProjectionTypeMissing),
@@ -351,7 +356,7 @@ pub fn projection(definition: &ProjectionDefinition) -> Result<Projection, Schem
     }
 }
 
-/// Check 15.
+/// Runs check 15.
 fn check_names<'i>(indexes: impl Iterator<Item = &'i IndexSchema>) -> Result<(), SchemaError> {
     let mut seen = BTreeSet::new();
     for index in indexes {
@@ -364,7 +369,7 @@ fn check_names<'i>(indexes: impl Iterator<Item = &'i IndexSchema>) -> Result<(),
     Ok(())
 }
 
-/// Checks 17 and 18, and 14 for global indexes.
+/// Runs checks 17 and 18, and 14 for global indexes.
 fn global_indexes(
     list: &[IndexDefinition],
     definitions: &Definitions<'_>,
@@ -399,7 +404,8 @@ fn global_index(
     })
 }
 
-/// 1 to 4 HASH attributes, then 0 to 4 RANGE attributes (docs/dynamodb.md 9.2).
+/// Returns the key of a global index: 1 to 4 HASH attributes, then 0 to 4 RANGE attributes
+/// (docs/dynamodb.md 9.2).
 fn global_key(
     elements: &[KeySchemaElement],
     definitions: &Definitions<'_>,
@@ -436,7 +442,7 @@ fn global_key(
     Ok((attributes(partition), attributes(sort)))
 }
 
-/// Check 15 of all indexes, then 19 and the number of the global ones.
+/// Runs check 15 for all indexes, then 19 and the limit on global indexes.
 fn check_global(indexes: &[IndexSchema], billing_mode: BillingMode) -> Result<(), SchemaError> {
     check_names(indexes.iter())?;
     let global = || {
@@ -463,10 +469,11 @@ fn check_global(indexes: &[IndexSchema], billing_mode: BillingMode) -> Result<()
     }
 }
 
-/// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (docs/dynamodb.md 9.5).
+/// Checks the number of `NonKeyAttributes` of all indexes; a name in two indexes counts twice
+/// (docs/dynamodb.md 9.5).
 ///
 /// # Errors
-/// `TooManyProjected`.
+/// Fails with `TooManyProjected` above the limit of all indexes.
 pub fn check_projected(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
     let count = |index: &IndexSchema| match &index.projection {
         Projection::Include(names) => names.len(),

@@ -1,20 +1,14 @@
-//! Ranges of keys: short looks at one, and the segments of a parallel scan.
+//! Walks over ranges of keys, and the segments of a parallel scan.
 
 use crate::engine::prelude::*;
 use crate::model::{api::Segment, error::QueryError};
 
-/// Is there anything in a range?
-///
-/// # Errors
-/// Those of the store.
+/// True if a range has any key.
 pub fn has_any(read: &dyn Read, range: &KeyRange) -> Result<bool, StoreError> {
     Ok(first(read, range, |_, _| Ok(Some(())))?.is_some())
 }
 
 /// Deletes the first keys of a range, at most `count`; returns how many there were.
-///
-/// # Errors
-/// Those of the store.
 pub fn delete_first(
     batch: &mut dyn Write,
     range: &KeyRange,
@@ -27,10 +21,8 @@ pub fn delete_first(
     Ok(doomed.len())
 }
 
-/// What `take` makes of the first entries of a range, at most `count`, up to one of which it makes nothing.
-///
-/// # Errors
-/// Those of the store.
+/// Collects the results of `take` for the first entries of a range, at most `count`, up to the
+/// first `None`.
 pub fn take_while<T>(
     read: &dyn Read,
     range: &KeyRange,
@@ -52,10 +44,11 @@ pub fn take_while<T>(
     Ok(found)
 }
 
-/// What `take` makes of the entries of a range, at most `limit`, and whether there are more.
+/// Collects the results of `take` for the entries of a range, at most `limit`; returns also whether
+/// there are more.
 ///
 /// # Errors
-/// Those of the store and of `take`.
+/// Fails with errors of the store and of `take`.
 pub fn page<T>(
     read: &dyn Read,
     range: &KeyRange,
@@ -79,7 +72,7 @@ pub fn page<T>(
 /// Visits the entries of a range.
 ///
 /// # Errors
-/// Those of the store and of `visit`.
+/// Fails with errors of the store and of `visit`.
 pub fn each(
     read: &dyn Read,
     range: &KeyRange,
@@ -90,10 +83,10 @@ pub fn each(
     })
 }
 
-/// What `read_entry` makes of the first entry of a range.
+/// Returns the result of `read_entry` for the first entry of a range.
 ///
 /// # Errors
-/// Those of the store and of `read_entry`.
+/// Fails with errors of the store and of `read_entry`.
 pub fn first<T>(
     read: &dyn Read,
     range: &KeyRange,
@@ -107,11 +100,11 @@ pub fn first<T>(
     Ok(found)
 }
 
-/// Walks until a piece of work is full: of so many entries, and of the bytes that `visit` counts. Returns the last key then; `None`
-/// at the end of the range.
+/// Walks until a batch is full: by the number of entries or by the bytes that `visit` returns.
+/// Returns the last key then; `None` at the end of the range.
 ///
 /// # Errors
-/// Those of the store and of `visit`.
+/// Fails with errors of the store and of `visit`.
 pub fn piece(
     read: &dyn Read,
     range: &KeyRange,
@@ -131,9 +124,11 @@ pub fn piece(
     Ok(last)
 }
 
-// Segments of a parallel scan: ranges of the hash space, segment k of n being `[k·2^128/n, (k+1)·2^128/n)`.
+// Segments of a parallel scan: ranges of the hash space; segment k of n is `[k·2^128/n,
+// (k+1)·2^128/n)`.
 
-/// The digests of a segment: from the first, up to but not including the second; no second is the end of the hash space.
+/// Returns the first digest of a segment and the first one behind it; `None` is the end of the hash
+/// space.
 #[must_use]
 pub fn segment_digests(segment: Segment) -> (Digest, Option<Digest>) {
     let upper =
@@ -141,15 +136,17 @@ pub fn segment_digests(segment: Segment) -> (Digest, Option<Digest>) {
     (boundary(segment.index, segment.total), upper)
 }
 
-/// Is a digest in the segment?
+/// True if a digest is in the segment.
 #[must_use]
 pub fn segment_contains(segment: Segment, digest: &Digest) -> bool {
     let (lower, upper) = segment_digests(segment);
     lower <= *digest && upper.is_none_or(|upper| *digest < upper)
 }
 
+/// Checks the number of a segment.
+///
 /// # Errors
-/// `SegmentRange` when the segment is not below the total.
+/// Fails with `SegmentRange` if the segment is not below the total.
 pub fn check_segment(segment: Segment) -> Result<(), QueryError> {
     if segment.index < segment.total {
         return Ok(());
@@ -160,7 +157,7 @@ pub fn check_segment(segment: Segment) -> Result<(), QueryError> {
     })
 }
 
-/// `ceil(k·2^128/n)` for k < n, with 2^128 = q·n + r.
+/// Returns `ceil(k·2^128/n)` for k < n, with 2^128 = q·n + r.
 fn boundary(k: u32, n: u32) -> Digest {
     let (k, n) = (u128::from(k), u128::from(n.max(1)));
     let (q, r) = (u128::MAX / n, u128::MAX % n + 1);

@@ -1,14 +1,14 @@
 //! A cache of the catalog's entries.
 //!
-//! Other processes may change the catalog. Each change raises the generation, which every reader takes from its own snapshot,
-//! so a cached entry is used exactly while it is right.
+//! Other processes may change the catalog. Each change raises the generation; a reader takes the
+//! generation from its own snapshot and uses a cached entry only if the generations are equal.
 
 use std::collections::HashMap;
 
 use super::{all_tables, entry::TableEntry, generation, read_table};
 use crate::engine::prelude::*;
 
-/// Entries of one generation; `None` for a name that has no table.
+/// The entries of one generation; `None` for a name without a table.
 #[derive(Debug, Default)]
 pub struct CatalogCache(Mutex<Cached>);
 
@@ -16,24 +16,24 @@ pub struct CatalogCache(Mutex<Cached>);
 struct Cached {
     generation: u64,
     tables: HashMap<TableName, Option<Arc<TableEntry>>>,
-    /// A commit at which the generation was this one; `None` before any was seen.
+    /// A commit at which the catalog had this generation; `None` at first.
     commit: Option<u64>,
 }
 
-/// Names without a table are remembered too, but not without bound.
+/// The greatest number of cached names. Names without a table are cached too, so the number needs a
+/// bound.
 const CACHED_NAMES_MAX: usize = 10_000;
 
 impl CatalogCache {
-    /// A table's entry as the view has it. The view must be of a commit, not of an open transaction that changed the catalog.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a table's entry as of the view. The view must be of a commit, not of an open
+    /// transaction that changed the catalog.
     pub fn table(
         &self,
         read: &dyn Read,
         name: &TableName,
     ) -> Result<Option<Arc<TableEntry>>, StoreError> {
-        // From the snapshot that is read, not from the newest: an older one has a catalog of its own, and reads past the cache.
+        // From the snapshot of the reader, not from the newest: an older snapshot has an older
+        // catalog, and bypasses the cache.
         let generation = generation(read)?;
         {
             let mut cached = self.0.lock();
@@ -49,7 +49,8 @@ impl CatalogCache {
                 return Ok(entry.clone());
             }
         }
-        // Read without the lock, which is everybody's. The cache may be of another generation by now.
+        // Read without the lock, which all readers share. The cache may be of another generation by
+        // now.
         let entry = read_table(read, name)?;
         let mut cached = self.0.lock();
         if cached.generation == generation {
@@ -58,10 +59,8 @@ impl CatalogCache {
         Ok(entry)
     }
 
-    /// As [`Self::table`], of a view of `commit`: nothing is read while the cache is known to be right there.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a table's entry as [`Self::table`] does, for a view of `commit`; reads nothing while
+    /// the cache is known to be right at that commit.
     pub fn table_of(
         &self,
         read: &dyn Read,
@@ -76,10 +75,10 @@ impl CatalogCache {
         Ok(entry)
     }
 
-    /// A table's entry when the cache is known to be right at `commit`.
+    /// Returns a table's entry if the cache is known to be right at `commit`.
     #[must_use]
     pub fn table_at(&self, commit: u64, name: &TableName) -> Option<Option<Arc<TableEntry>>> {
-        // No snapshot is taken for this: a commit id is a word in shared memory.
+        // No snapshot is taken here: a commit id is a word in shared memory.
         let cached = self.0.lock();
         if cached.commit != Some(commit) {
             return None;
@@ -87,19 +86,21 @@ impl CatalogCache {
         cached.tables.get(name).cloned()
     }
 
-    /// Says that a commit of this process did not change the catalog.
+    /// Records that a commit of this process did not change the catalog.
     pub fn unchanged_by(&self, commit: u64) {
         let mut cached = self.0.lock();
+        // Only the next commit: between two commits of this process another one may have changed
+        // the catalog.
         if cached.commit.is_some_and(|before| before + 1 == commit) {
             cached.commit = Some(commit);
         }
     }
 
-    /// Notes that the cache is right at `commit`, whose catalog `read` shows, if it is.
+    /// Records that the cache is right at `commit`, if the catalog in `read` has its generation.
     fn seen_at(&self, read: &dyn Read, commit: u64) -> Result<(), StoreError> {
         let generation = generation(read)?;
         let mut cached = self.0.lock();
-        // A view of before takes nothing back.
+        // A view of an earlier commit changes nothing.
         if cached.generation == generation && cached.commit.is_none_or(|before| before < commit) {
             cached.commit = Some(commit);
         }
@@ -107,9 +108,9 @@ impl CatalogCache {
     }
 }
 
-// The names of the tables that something is true of, remembered until the catalog changes.
+// The names of the tables with some property, cached until the catalog changes.
 
-/// Tables for which `wanted` holds, of one generation of the catalog.
+/// The tables that satisfy `wanted`, of one generation of the catalog.
 #[derive(Debug)]
 pub struct Watched {
     wanted: fn(&TableEntry) -> bool,
@@ -125,10 +126,7 @@ impl Watched {
         }
     }
 
-    /// Their names in a view.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the names of the tables in a view.
     pub fn names(
         &self,
         read: &dyn Read,
@@ -140,16 +138,19 @@ impl Watched {
         {
             return Ok(names.clone());
         }
-        let mut all = all_tables(read)?;
-        // A damaged entry is for `check` to tell.
-        all.retain(|name| {
-            catalog
-                .table(read, name)
-                .ok()
-                .flatten()
-                .is_some_and(|entry| (self.wanted)(&entry))
-        });
-        *self.known.lock() = Some((generation, all.clone()));
-        Ok(all)
+        let mut wanted = Vec::new();
+        for name in all_tables(read)? {
+            match catalog.table(read, &name) {
+                Ok(Some(entry)) if (self.wanted)(&entry) => wanted.push(name),
+                Ok(_) => {}
+                // The others are still watched; `check` reports the damage.
+                Err(error) if error.is_corrupt() => {
+                    log::error!("table {name} gets no background work: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        *self.known.lock() = Some((generation, wanted.clone()));
+        Ok(wanted)
     }
 }

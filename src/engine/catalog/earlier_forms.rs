@@ -1,6 +1,7 @@
-//! A catalog entry as earlier versions stored it, brought to today's members.
+//! The conversion of catalog entries of earlier versions to the members of today.
 //!
-//! Version 1 had arrays where today's form has objects, which reading takes for the same, and beside that:
+//! Version 1 had arrays where the form of today has objects, which deserialize alike; it also
+//! differs in:
 //! ```text
 //! "indexes":[{…,"source":5,"projection":"ALL" or names}]   an index's source with its definition
 //! "opaque":{"Tags":"[…]","GlobalSecondaryIndexes":"{…}"}   settings as JSON texts of CreateTable's members, of indexes by name
@@ -17,7 +18,7 @@ use crate::codec::{
 };
 use crate::model::schema::{TableSettings, ThroughputSettings};
 
-/// `None` when it is no entry of version 1.
+/// Converts an entry of version 1; returns `None` if it is not one.
 pub(super) fn of_version_1(mut entry: Value) -> Option<Value> {
     let members = entry.as_object_mut()?;
     let texts = members.remove("opaque")?;
@@ -69,12 +70,12 @@ pub(super) fn of_version_1(mut entry: Value) -> Option<Value> {
     Some(entry)
 }
 
-/// What a version that kept members of requests means by them is what a request means.
+/// Parses settings that version 1 kept as members of requests, as the request is parsed.
 fn settings(kept: &Value, read: impl Fn(Members<'_>) -> Option<Value>) -> Option<Value> {
     Members::of(Document::of(kept).root()).and_then(read)
 }
 
-/// The index's source.
+/// Converts an index in place and returns its source.
 fn index_of_version_1(index: &mut Map<String, Value>) -> Option<Value> {
     if let Some(projection @ Value::Array(_)) = index.get_mut("projection") {
         *projection = json!({ "INCLUDE": projection.take() });
@@ -83,7 +84,8 @@ fn index_of_version_1(index: &mut Map<String, Value>) -> Option<Value> {
 }
 
 fn time_to_live(of: &mut Map<String, Value>) {
-    if let (Some(id @ Value::Number(_)), Some(is_built)) = (of.remove("list"), of.get("built")) {
+    let list = of.remove("list").filter(|id| !id.is_null());
+    if let (Some(id), Some(is_built)) = (list, of.get("built")) {
         of.insert("list".to_owned(), json!([id, is_built]));
     }
 }
@@ -91,13 +93,11 @@ fn time_to_live(of: &mut Map<String, Value>) {
 fn control(of: &mut Map<String, Value>) {
     if let Some(Value::Array(restored)) = of.get_mut("restored") {
         let failure = restored.split_off(restored.len().min(4));
-        restored.push(
-            if failure.iter().all(Value::is_string) && failure.len() == 2 {
-                failure.into()
-            } else {
-                Value::Null
-            },
-        );
+        restored.push(if failure.iter().all(Value::is_null) {
+            Value::Null
+        } else {
+            failure.into()
+        });
     }
     for query in of
         .get_mut("queries")
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// With all that version 1 knew.
+    /// Returns an entry with every member of version 1.
     fn with_past() -> TableEntry {
         let mut entry = example();
         let leaving = entry.schema.indexes[0].clone();
@@ -323,7 +323,7 @@ mod tests {
         entry
     }
 
-    /// As a program of version 1 wrote [`with_past`].
+    /// The form of [`with_past`] as a program of version 1 wrote it.
     const FIRST: &str = concat!(
         r#"{"v":1,"name":"abc","table_id":"id","created_ms":17,"status":"ACTIVE","source":4,"#,
         r#""key":{"partition":["pk","S"],"sort":["sk","N"]},"billing_mode":"PROVISIONED","throughput":[1,2],"#,

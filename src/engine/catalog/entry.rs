@@ -1,5 +1,5 @@
-//! A table as the store knows it, as plain data. What a feature does with its part is the feature's: `streams`, `time_to_live`,
-//! `index_life`, `index_lag`.
+//! The catalog entry of a table, as plain data. The logic of each feature is in its module:
+//! `streams`, `time_to_live`, `index_life`, `index_lag`.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +15,30 @@ use crate::model::{
     schema::ProvisionedThroughput,
 };
 
-/// A table as the store knows it.
+/// The catalog entry of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableEntry {
     #[serde(flatten)]
     pub schema: Arc<TableSchema>,
     pub source: SourceId,
-    /// One per index of the schema, in its order.
+    /// One for each index of the schema, in its order.
     pub index_sources: Vec<SourceId>,
     pub status: TableStatus,
-    /// UUID text.
+    /// The UUID as text.
     pub table_id: String,
     /// Milliseconds since the epoch.
     pub created_ms: u64,
-    /// `None` when it never had one.
+    /// `None` if the table never had a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<TableStream>,
-    /// `None` when it was never enabled.
+    /// `None` if it was never enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_live: Option<TimeToLive>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub control: TableControl,
     #[serde(default, skip_serializing_if = "is_default")]
     pub index_life: IndexLife,
-    /// When CREATING or DELETING ends, milliseconds since the epoch, if it ends by itself.
+    /// The end of CREATING or DELETING, in milliseconds since the epoch, if it ends after a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_ends_ms: Option<u64>,
 }
@@ -56,12 +56,28 @@ impl Stored for TableEntry {
     }
 
     fn is_consistent(&self) -> bool {
+        let has_index = |name: &str| {
+            let mut indexes = self.schema.indexes.iter();
+            indexes.any(|index| index.name.as_str() == name)
+        };
+        let mut building = self.index_life.building.iter();
         self.index_sources.len() == self.schema.indexes.len()
+            && self.schema.indexes.iter().all(is_consistent_index)
+            && self.index_life.made.keys().all(|name| has_index(name))
+            && building.all(|building| has_index(building.index.as_str()))
+    }
+}
+
+/// True if an index has the key attributes of its kind: a local index one of each role.
+fn is_consistent_index(index: &IndexSchema) -> bool {
+    match index.kind {
+        IndexKind::Local => index.partition.len() == 1 && index.sort.len() == 1,
+        IndexKind::Global => !index.partition.is_empty(),
     }
 }
 
 impl TableEntry {
-    /// The indexes with their sources, in the schema's order.
+    /// Returns the indexes with their sources, in the schema's order.
     pub fn indexes(&self) -> impl Iterator<Item = (&IndexSchema, SourceId)> {
         self.schema
             .indexes
@@ -69,44 +85,45 @@ impl TableEntry {
             .zip(self.index_sources.iter().copied())
     }
 
-    /// The index of that name with its source.
+    /// Returns the index of that name with its source.
     #[must_use]
     pub fn index(&self, name: &IndexName) -> Option<(&IndexSchema, SourceId)> {
         self.indexes().find(|(index, _)| index.name == *name)
     }
 
-    /// The stream that takes this table's changes.
+    /// Returns the stream that gets this table's changes.
     #[must_use]
     pub fn enabled_stream(&self) -> Option<&TableStream> {
         self.stream.as_ref().filter(|stream| stream.is_enabled)
     }
 
-    /// The list of expiries, while time to live is enabled.
+    /// Returns the list of expiries, while time to live is enabled.
     #[must_use]
     pub fn expiry_list(&self) -> Option<ExpiryList> {
         self.time_to_live.as_ref()?.list
     }
 
-    /// Are the base items grouped into collections of their own? In a table without sort key each item is its own collection and
-    /// nothing is stored beside it.
+    /// True if the base items are grouped into stored collections. In a table without sort key each
+    /// item is its own collection, and nothing is stored beside it.
     #[must_use]
     pub fn has_collections(&self) -> bool {
         self.schema.key.sort.is_some()
     }
 
-    /// Does a local index keep the collections of this table together?
+    /// True if the table has a local index, which keeps its collections together.
     #[must_use]
     pub fn has_local_index(&self) -> bool {
         self.schema.indexes_of(IndexKind::Local).next().is_some()
     }
 
-    /// The table's own source when this is one of its local indexes, whose entries lie with the base items; `None` for all else.
+    /// Returns the table's own source if `source` is one of its local indexes, with entries in
+    /// the partitions of the base items; otherwise `None`.
     #[must_use]
     pub fn base_of_local_index(&self, source: SourceId) -> Option<SourceId> {
         (self.index_of(source)?.kind == IndexKind::Local).then_some(self.source)
     }
 
-    /// The index that has this source.
+    /// Returns the index that has this source.
     #[must_use]
     pub fn index_of(&self, source: SourceId) -> Option<&IndexSchema> {
         self.indexes()
@@ -114,26 +131,27 @@ impl TableEntry {
             .map(|(index, _)| index)
     }
 
-    /// The sources of the indexes of one kind.
+    /// Returns the sources of the indexes of one kind.
     pub fn sources_of(&self, kind: IndexKind) -> impl Iterator<Item = SourceId> + '_ {
         self.indexes()
             .filter(move |(index, _)| index.kind == kind)
             .map(|(_, source)| source)
     }
 
-    /// The source of the table, and those of its indexes.
+    /// Returns the sources of the table and its indexes.
     pub fn all_sources(&self) -> impl Iterator<Item = SourceId> + '_ {
         std::iter::once(self.source).chain(self.index_sources.iter().copied())
     }
 
-    /// Units a second that the table or one of its global indexes was given; `None` on demand.
+    /// Returns the provisioned units per second of the table or one of its global indexes; `None`
+    /// on demand.
     #[must_use]
     pub fn throughput_of(&self, source: SourceId) -> Option<ProvisionedThroughput> {
         self.index_of(source)
             .map_or(self.schema.throughput, |index| index.throughput)
     }
 
-    /// Is there anything to be done in the background for the table's state or its indexes?
+    /// True if the table's state or its indexes need work in the background.
     #[must_use]
     pub fn has_background_work(&self) -> bool {
         self.status_ends_ms.is_some()
@@ -142,7 +160,7 @@ impl TableEntry {
     }
 }
 
-/// The stream of a table, as its catalog entry knows it: the newest, also when it is disabled.
+/// The newest stream of a table in its catalog entry, even if it is disabled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableStream {
     pub id: SourceId,
@@ -152,27 +170,27 @@ pub struct TableStream {
     pub is_enabled: bool,
 }
 
-/// A table's time to live, as its catalog entry knows it.
+/// The time to live of a table in its catalog entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeToLive {
-    /// The attribute, also of one that was disabled.
+    /// The attribute, also while time to live is disabled.
     pub attribute: String,
-    /// `None` when it is disabled.
+    /// `None` while it is disabled.
     pub list: Option<ExpiryList>,
-    /// When it was enabled or disabled, milliseconds since the epoch.
+    /// The time of the last enabling or disabling, in milliseconds since the epoch.
     pub changed_ms: u64,
 }
 
-/// The expiries of a table. Every enabling makes a new list; the old one is purged.
+/// The expiries of a table. Each enabling makes a new list; the old one is purged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpiryList {
     pub id: SourceId,
-    /// Every item of the table that has an expiry is on it.
+    /// True if every item of the table that has an expiry is on the list.
     pub is_built: bool,
 }
 
 impl TimeToLive {
-    /// The state at a time. Both changes take `transition_ms` at least.
+    /// Returns the status at a time. Both changes take at least `transition_ms`.
     #[must_use]
     pub fn status(&self, now_ms: u64, transition_ms: u64) -> TimeToLiveStatus {
         let is_changing = now_ms < self.changed_ms.saturating_add(transition_ms);
@@ -185,18 +203,18 @@ impl TimeToLive {
     }
 }
 
-// What a table's catalog entry knows of indexes that are not simply there: being made, being removed, lagging. Plain data; the phases
-// follow each other in `index_life`, what lags is applied by `index_lag`.
+// The part of a catalog entry for indexes that are being made, being removed, or lagging. Plain
+// data; the phases follow each other in `index_life`, pending writes are applied by `index_lag`.
 
-/// What a table's catalog entry knows of indexes that are not simply there.
+/// The indexes of a table that are being made, being removed, or lagging.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IndexLife {
     /// The index being made. It is in the table's schema.
     pub building: Option<Building>,
-    /// The index being removed. It is in the table's schema no more.
+    /// The index being removed. It is no longer in the table's schema.
     pub leaving: Option<Leaving>,
-    /// By name, the indexes of the schema that UpdateTable made or is making.
+    /// The indexes of the schema that UpdateTable made or is making, by name.
     pub made: BTreeMap<String, Made>,
     /// `None` while global indexes show every write, see `index_lag`.
     pub lag: Option<Lag>,
@@ -207,15 +225,16 @@ pub struct IndexLife {
 pub struct Building {
     pub index: IndexName,
     pub phase: Phase,
-    /// Its throughput was changed meanwhile: it shows as UPDATING until it is active.
+    /// True if its throughput was changed meanwhile: it shows as UPDATING until it is active.
     #[serde(rename = "updated")]
     pub is_updated: bool,
 }
 
+/// The phase of an index being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Resources are allocated until then at least, milliseconds since the epoch.
+    /// Resources are allocated until then at least, in milliseconds since the epoch.
     Allocation {
         until_ms: u64,
     },
@@ -231,17 +250,17 @@ pub struct Leaving {
     pub violations: Option<SourceId>,
 }
 
-/// What an index made by UpdateTable has beside its definition.
+/// The state of an index made by UpdateTable, beside its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// The list of items that are kept out of it.
     pub violations: SourceId,
-    /// Writes up to this version were in it when it became active.
+    /// The last version that was in the index when it became active.
     pub since: Version,
 }
 
 impl IndexLife {
-    /// Is it the index that is being made?
+    /// True if the index is the one being made.
     #[must_use]
     pub fn is_building(&self, index: &IndexName) -> bool {
         self.building
@@ -249,14 +268,14 @@ impl IndexLife {
             .is_some_and(|building| building.index == *index)
     }
 
-    /// The name of the index being made or removed.
+    /// Returns the name of the index being made or removed.
     #[must_use]
     pub fn busy(&self) -> Option<&IndexName> {
         let building = self.building.as_ref().map(|building| &building.index);
         building.or_else(|| self.leaving.as_ref().map(|leaving| &leaving.index.name))
     }
 
-    /// Sources beside those of the schema's indexes.
+    /// Returns the sources beside those of the schema's indexes.
     pub fn sources(&self) -> impl Iterator<Item = SourceId> + '_ {
         let leaving = self
             .leaving
@@ -265,7 +284,8 @@ impl IndexLife {
         leaving.chain(self.made.values().map(|made| made.violations))
     }
 
-    /// The table's status; making or removing an index is an update of it but for the backfill.
+    /// Returns the table's status: making or removing an index is an update of the table, except
+    /// during the backfill.
     #[must_use]
     pub fn table_status(&self, stored: TableStatus) -> TableStatus {
         let is_allocating = self
@@ -278,7 +298,7 @@ impl IndexLife {
         }
     }
 
-    /// The status of an index of the schema and its `Backfilling` member.
+    /// Returns the status of an index of the schema and its `Backfilling` member.
     #[must_use]
     pub fn index_status(
         &self,
@@ -299,17 +319,18 @@ impl IndexLife {
         }
     }
 
-    /// Does an index of the schema show writes late, when any does? Not while it is made: nobody can read it then.
+    /// True if an index of the schema shows writes late when global indexes lag. An index being
+    /// made is never late: it cannot be read.
     #[must_use]
     pub fn is_late(&self, index: &IndexSchema) -> bool {
         index.kind == IndexKind::Global && !self.is_building(&index.name)
     }
 }
 
-/// A table whose global indexes may lag.
+/// The lag of the global indexes of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lag {
-    /// Nothing is applied until it is resumed.
+    /// True while no pending write is applied.
     #[serde(rename = "paused")]
     pub is_paused: bool,
 }

@@ -1,6 +1,8 @@
-//! The catalog: every table's definition and state as plain data, the stored form, and a cache.
+//! The catalog: the definition and state of every table as plain data, the stored form, and a
+//! cache.
 
 pub mod cache;
+pub mod damage;
 mod earlier_forms;
 pub mod entry;
 
@@ -11,22 +13,16 @@ use super::{
 
 pub use entry::{ExpiryList, IndexLife, TableEntry, TableStream, TimeToLive};
 
-// Tables as they lie in the store: entries by name, the generation, source ids.
+// The catalog in the store: entries by name, the generation, source ids.
 
-/// The generation in a view.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the generation of the catalog in a view.
 pub fn generation(read: &dyn Read) -> Result<u64, StoreError> {
     Ok(StoreKey::Meta(Meta::CatalogGeneration)
         .read(read, "catalog generation")?
         .unwrap_or(0))
 }
 
-/// Raises the generation.
-///
-/// # Errors
-/// Those of the store.
+/// Increments the generation.
 pub fn raise_generation(batch: &mut dyn Write) -> Result<(), StoreError> {
     let next = generation(batch.as_read())? + 1;
     batch.put(
@@ -35,10 +31,7 @@ pub fn raise_generation(batch: &mut dyn Write) -> Result<(), StoreError> {
     )
 }
 
-/// Reads a table's entry from a view, past any cache.
-///
-/// # Errors
-/// Those of the store.
+/// Reads a table's entry from a view, bypassing the cache.
 pub fn read_table(
     read: &dyn Read,
     name: &TableName,
@@ -50,9 +43,6 @@ pub fn read_table(
 }
 
 /// Writes a table's entry; the caller raises the generation.
-///
-/// # Errors
-/// Those of the store.
 pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), StoreError> {
     batch.put(
         &StoreKey::Table(entry.schema.name.as_str()).encode(),
@@ -60,32 +50,29 @@ pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), Stor
     )
 }
 
-/// Takes a new source id.
-///
-/// # Errors
-/// Those of the store.
+/// Allocates a source id.
 pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
     take_sources(batch, 1)?
         .pop()
         .ok_or(StoreError::Corrupt("source ids are used up"))
 }
 
-/// The source id to give next; those below were given.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the next source id; lower ids are allocated.
 pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
-    Ok(StoreKey::Meta(Meta::NextSource)
-        .read(read, "next source id")?
-        .unwrap_or(SourceId(1)))
+    match StoreKey::Meta(Meta::NextSource).read(read, "next source id")? {
+        Some(next) => Ok(next),
+        // Ids that are given must not be given again.
+        None if walks::has_any(read, &Space::Table.all())? => {
+            Err(StoreError::Corrupt("tables without the next source id"))
+        }
+        None => Ok(SourceId(1)),
+    }
 }
 
-/// Takes `count` new source ids.
-///
-/// # Errors
-/// Those of the store.
+/// Allocates `count` source ids.
 pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>, StoreError> {
-    // Never given twice, even when what had it is gone: its entries may still be on their way out (`purge`).
+    // An id is never used again, even after its source is dropped: entries of the source may still
+    // be in the store (`purge`).
     let SourceId(first) = next_source(batch.as_read())?;
     let exhausted = || StoreError::Corrupt("source ids are used up");
     let next = u32::try_from(count)
@@ -99,31 +86,29 @@ pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>
     Ok((first..next).map(SourceId).collect())
 }
 
-/// The names of all tables, in byte order.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the names of all tables, in byte order.
 pub fn all_tables(read: &dyn Read) -> Result<Vec<TableName>, StoreError> {
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
-        names.extend(keys::table_of(key).and_then(|name| TableName::new(name).ok()));
+        let name = keys::table_of(key).and_then(|name| TableName::new(name).ok());
+        names.push(name.ok_or(StoreError::Corrupt("the name of a catalog entry"))?);
         Ok(())
     })?;
     Ok(names)
 }
 
-/// The table for an operation on tables, whatever its status.
+/// Returns the table for an operation on tables, whatever its status.
 ///
 /// # Errors
-/// `TableNotFound`.
+/// Fails with `TableNotFound` if there is none.
 pub fn known(entry: Option<Arc<TableEntry>>, name: &TableName) -> Result<Arc<TableEntry>, Error> {
     entry.ok_or_else(|| Error::TableNotFound(name.as_str().to_owned()))
 }
 
-/// The table for a data operation.
+/// Returns the table for a data operation.
 ///
 /// # Errors
-/// `ResourceNotFound` when it is not there or not active.
+/// Fails with `ResourceNotFound` if it does not exist or is not active.
 pub fn active(entry: Option<Arc<TableEntry>>) -> Result<Arc<TableEntry>, Error> {
     match entry {
         Some(entry) if matches!(entry.status, TableStatus::Active | TableStatus::Updating) => {

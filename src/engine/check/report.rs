@@ -153,7 +153,7 @@ impl<'p> Place<'p> {
 
 /// True for bytes that cannot be read, as opposed to a failure of the store.
 pub fn is_damage(error: &StoreError) -> bool {
-    matches!(error, StoreError::Corrupt(_) | StoreError::Format(_))
+    error.is_corrupt() || matches!(error, StoreError::Format(_))
 }
 
 /// A collector of differences.

@@ -1,4 +1,5 @@
-//! A step of a backfill: the entries of some items. Where throttling is simulated, as many as the index has write units for.
+//! A step of an index backfill: it writes the index entries of some items. Where throttling is
+//! simulated, it writes as many as the index has write units for.
 
 use super::violations;
 use crate::engine::{
@@ -15,13 +16,10 @@ use crate::engine::{
 };
 use crate::model::api::IndexProgress;
 
-/// Bytes of records looked at in one step: other writers are not to wait.
+/// Bytes of records read in one step, so that other writers do not wait.
 const BYTES_PER_STEP: usize = 512 * 1024;
 
-/// Ends the allocation of resources: the backfill may begin.
-///
-/// # Errors
-/// Those of the store.
+/// Ends the allocation of resources and begins the backfill.
 pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
     let Some(table) = transaction.table(name)? else {
         return Ok(());
@@ -31,6 +29,7 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
         .index_life
         .building
         .as_mut()
+        // Another process may have begun the backfill already.
         .filter(|it| matches!(it.phase, Phase::Allocation { .. }))
     else {
         return Ok(());
@@ -40,26 +39,26 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
         return Err(unknown());
     };
     let mut progress = Progress::default();
-    // An estimate: items come and go while it lasts.
+    // An estimate: items may be written and deleted during the backfill.
     progress.counts.total = source_counters(transaction.read(), table.source)?.entries;
     progress.write(transaction.batch, source)?;
     transaction.replace_table(&new)
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Debug)]
 pub struct BackfillStep {
     pub next: NextStep,
-    /// Of the index.
+    /// The meter of the index.
     pub meter: Arc<SourceMeter>,
-    /// Write units of the entries that it wrote.
+    /// Write units of the entries that the step wrote.
     pub units: f64,
-    /// How far the backfill is: 100 when the index is active.
+    /// Progress of the backfill in percent: 100 when the index is active.
     pub percent: u64,
 }
 
 impl BackfillStep {
-    /// Counts it, when it is committed.
+    /// Counts the step in the meter, after its commit.
     pub fn count(&self, now_ms: u64) {
         self.meter.count_backfill(
             now_ms,
@@ -70,10 +69,8 @@ impl BackfillStep {
     }
 }
 
-/// Writes the entries of some items; `None` when there is no backfill. The step after the last item makes the index active.
-///
-/// # Errors
-/// Those of the store.
+/// Writes the entries of some items; returns `None` if there is no backfill. The step after the
+/// last item makes the index active.
 pub fn step(
     transaction: &mut Transaction<'_>,
     name: &TableName,
@@ -115,11 +112,14 @@ pub fn step(
     } else {
         NextStep::Nothing
     };
+    // The items are read in the transaction that writes their entries, so no entry is older than
+    // its item.
     for found in &batch.items {
         if let Some(wait_ms) = target.add(transaction, found, &mut progress)? {
             next = NextStep::Later(wait_ms);
             break;
         }
+        // After each item, so that a throttled step is resumed behind the last entry written.
         progress.counts.done = done + found.number;
         progress.place.clone_from(&found.place);
     }
@@ -129,9 +129,12 @@ pub fn step(
         (NextStep::Again | NextStep::Nothing, None)
     );
     match (next, batch.last) {
+        // Throttled before the first item: the stored progress is still right, and nothing is
+        // written.
         (NextStep::Later(_), _) if progress.counts.done == done => {}
         (NextStep::Later(_), _) => progress.write(transaction.batch, source)?,
         (_, Some(place)) => {
+            // Damaged items at the end of the batch are passed too.
             progress.counts.done = done + batch.looked_at;
             progress.place = place;
             progress.write(transaction.batch, source)?;
@@ -155,7 +158,7 @@ fn unknown() -> StoreError {
     StoreError::Corrupt("an index under construction")
 }
 
-/// The index whose backfill goes on.
+/// Returns the index that is in its backfill.
 fn in_backfill(table: &TableEntry) -> Option<&IndexName> {
     match &table.index_life.building {
         Some(Building {
@@ -167,9 +170,9 @@ fn in_backfill(table: &TableEntry) -> Option<&IndexName> {
     }
 }
 
-/// An item of the table.
+/// An item of the table to be indexed.
 struct Found {
-    /// Items looked at in this step, with this one.
+    /// Number of items read in this step, including this one.
     number: u64,
     place: Vec<u8>,
     item: Item,
@@ -181,7 +184,7 @@ struct Found {
 struct Batch {
     items: Vec<Found>,
     looked_at: u64,
-    /// Place of the last item looked at, when there may be more.
+    /// Place of the last item read, if there may be more.
     last: Option<Vec<u8>>,
 }
 
@@ -200,14 +203,18 @@ impl Batch {
         let last = walks::piece(read, &range, (items_max, BYTES_PER_STEP), |key, value| {
             let place = keys::place_in_source(key).to_vec();
             batch.looked_at += 1;
-            // A damaged item has no entry; `check` tells of it.
-            if let Ok((item, stamp)) = parse(value) {
-                batch.items.push(Found {
+            match parse(value) {
+                Ok((item, stamp)) => batch.items.push(Found {
                     number: batch.looked_at,
                     place,
                     item,
                     stamp,
-                });
+                }),
+                // A damaged item gets no entry; `check` reports it.
+                Err(error) if error.is_corrupt() => {
+                    log::error!("no index entry is made: {}", locate(read, key, error));
+                }
+                Err(error) => return Err(error),
             }
             Ok(value.len())
         })?;
@@ -228,17 +235,17 @@ fn parse(bytes: &[u8]) -> Result<(Item, Stamp<'static>), StoreError> {
     ))
 }
 
-/// Where entries go.
+/// The index that the entries are written to.
 struct Target<'t> {
     table: &'t TableEntry,
     view: IndexView<'t>,
-    /// Of those kept out.
+    /// The list of violations.
     list: SourceId,
 }
 
 impl Target<'_> {
-    /// Writes the entry of an item, unless a write did already; or puts it on the list of those kept out. When the index has no write
-    /// units left for it, the milliseconds to wait.
+    /// Writes the entry of an item unless a write did so before, or adds the item to the list of
+    /// violations. Returns the milliseconds to wait if the index has no write units left.
     fn add(
         &self,
         transaction: &mut Transaction<'_>,
@@ -251,10 +258,11 @@ impl Target<'_> {
             }
             return Ok(None);
         };
-        // By a write that came first: it may have another version, and is right.
+        // Written by a change that came first: its version may differ, and it is the right one.
         if transaction.batch.get(&entry.address.encode())?.is_some() {
             return Ok(None);
         }
+        // After the lookup: an entry that exists consumes nothing.
         let wait_ms = self.take_units(transaction, &entry)?;
         if wait_ms.is_some() {
             return Ok(wait_ms);
@@ -273,6 +281,8 @@ impl Target<'_> {
         Ok(None)
     }
 
+    /// Reserves write units for a backfilled entry; returns the delay in milliseconds if the index
+    /// has none left.
     fn take_units(
         &self,
         transaction: &Transaction<'_>,
@@ -282,13 +292,14 @@ impl Target<'_> {
         transaction.shared.take_for_backfill(
             read,
             self.table,
-            (self.view.source, &place),
+            self.view.source,
+            &place,
             write_units(entry.bytes),
         )
     }
 }
 
-/// Write units are whole numbers.
+/// Converts write units, which are whole numbers.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(units: f64) -> u64 {
     units as u64
@@ -303,7 +314,8 @@ fn finish(
     table: &Arc<TableEntry>,
     source: SourceId,
 ) -> Result<(), StoreError> {
-    // Until now every write changed the index at once, whether or not others lag. Those before are not to be applied to it again.
+    // Until now every write changed this index at once, even while other indexes lag. Pending
+    // writes of before must not be applied to it again.
     let since: Version = transaction.next_version()? - 1;
     transaction
         .batch
@@ -318,9 +330,9 @@ fn finish(
     transaction.change_table(table, finish).map(drop)
 }
 
-// How far the backfill of an index is, as stored beside the index:
+// The progress of a backfill, as stored beside the index:
 // ```text
-// done u64 · total u64 · written u64 · write units u64 · place of the last item looked at, empty before the first
+// done u64 · total u64 · written u64 · write units u64 · place of the last item read, empty before the first
 // ```
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -331,25 +343,19 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of an index; `None` unless it is in its backfill.
-    ///
-    /// # Errors
-    /// `Corrupt`; those of the store.
+    /// Reads the progress of an index; `None` unless it is in its backfill.
     pub fn read(read: &dyn Read, index: SourceId) -> Result<Option<Self>, StoreError> {
         read.get(&StoreKey::Backfill(index).encode())?
             .map(Self::decode)
             .transpose()
     }
 
-    /// Stores it.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Stores the progress.
     pub fn write(&self, batch: &mut dyn Write, index: SourceId) -> Result<(), StoreError> {
         batch.put(&StoreKey::Backfill(index).encode(), &self.encode())
     }
 
-    /// Has the backfill passed the item at a place?
+    /// True if the backfill has passed the item at `place`.
     #[must_use]
     pub fn has_passed(&self, place: &[u8]) -> bool {
         place <= self.place.as_slice()

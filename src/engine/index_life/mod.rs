@@ -1,22 +1,28 @@
-//! The life of a global index that UpdateTable makes or drops while its table is in use (docs/dynamodb.md 9.6).
+//! The life cycle of a global index that UpdateTable makes or drops while its table is in use
+//! (docs/dynamodb.md 9.6).
 //!
 //! ```text
 //! (absent) -> Allocation -> Backfill -> active -> leaving -> (absent)
 //!                               \-------------------/
 //! ```
-//! The catalog entry of the table says the phase; a table has one index at most that is not simply there. Difficulties, and what
-//! solves each:
+//! The catalog entry of the table holds the phase; a table has at most one index that is being made
+//! or removed. Difficulties and their answers:
 //!
-//! - **Writes go on.** From the commit that defines the index every change of an item maintains it too ([`tracked`]). An item that
-//!   the backfill has not reached yet has no entry; whether the old one has is looked up, not guessed from how far the backfill is.
-//! - **An entry must not be older than its item.** A step of the backfill ([`backfill`]) reads the items in the write transaction that
-//!   writes their entries, and leaves alone what is there.
-//! - **Writers must not wait.** Steps are short; the worker (`background::indexes`) submits the next when the last is durable, so that every
-//!   waiting write gets into the transactions between.
-//! - **The process may end at any moment, and several may be at it.** How far the backfill is ([`progress`]) is written with each
-//!   step; whoever comes next goes on from there, and decides inside the transaction what is to be done.
-//! - **Items with values that cannot be its key** are passed over and put on a list ([`violations`]) that later writes keep true.
-//! - **A leaving index** is out of the schema at once; its entries are removed behind it ([`removal`]).
+//! - **Writes continue.** From the commit that defines the index, every change of an item maintains
+//!   it too ([`tracked`]). An item that the backfill has not reached has no entry yet; the old
+//!   entry is looked up, not inferred from the progress of the backfill.
+//! - **An entry must not be older than its item.** A step of the backfill ([`backfill`]) reads the
+//!   items in the write transaction that writes their entries, and leaves existing entries alone.
+//! - **Writers must not wait.** Steps are short; the worker (`background::indexes`) submits the
+//!   next step when the last one is durable, so that waiting writes get into the transactions
+//!   between.
+//! - **The process may end at any moment, and several processes may work on one index.** The
+//!   progress of the backfill ([`backfill::Progress`]) is written with each step; the next process
+//!   continues from there, and decides inside the transaction which step is due.
+//! - **Items with values that cannot be its key** are skipped and put on a list ([`violations`])
+//!   that later writes keep up to date.
+//! - **A leaving index** is out of the schema at once; its entries are removed afterwards
+//!   ([`removal_step`]).
 
 pub mod backfill;
 pub mod violations;
@@ -35,10 +41,8 @@ use crate::model::{
     error::{InUseError, LimitError},
 };
 
-/// What a change of an item does in an index that is being made, which may not have the entry of the old item yet.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the change of an item in an index that is being made, which may not have the entry of
+/// the old item yet.
 pub fn tracked<'i>(
     read: &dyn Read,
     view: &IndexView<'_>,
@@ -47,7 +51,8 @@ pub fn tracked<'i>(
     new: Option<&'i Item>,
 ) -> Result<Transition<'i>, StoreError> {
     let entry = old.and_then(|item| view.entry_with_key(item, key));
-    // Looked up: how far the backfill is says nothing of an item that was written meanwhile.
+    // The entry is looked up: the progress of the backfill does not tell about an item that was
+    // written meanwhile.
     let is_there = match entry {
         Some(entry) => read.get(&entry.address.encode())?.is_some(),
         None => false,
@@ -55,9 +60,10 @@ pub fn tracked<'i>(
     Ok(Transition::of(view, key, old.filter(|_| is_there), new))
 }
 
-// Which requests are refused while an index of the table is being made or removed: the matrix of docs/dynamodb.md 9.6.
+// The requests that are refused while an index of the table is being made or removed: the matrix of
+// docs/dynamodb.md 9.6.
 
-/// What a table's indexes are busy with.
+/// The index work in progress of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Busy<'t> {
     Allocation(&'t IndexName),
@@ -84,10 +90,10 @@ impl<'t> Busy<'t> {
     }
 }
 
-/// Deleting a table waits for its indexes.
+/// Refuses to delete a table while one of its indexes is being made or removed.
 ///
 /// # Errors
-/// `IndexesBusy`.
+/// Fails with `IndexesBusy` if there is such an index.
 pub fn check_table_deletion(life: &IndexLife) -> Result<(), InUseError> {
     match life.busy() {
         Some(_) => Err(InUseError::IndexesBusy),
@@ -95,10 +101,11 @@ pub fn check_table_deletion(life: &IndexLife) -> Result<(), InUseError> {
     }
 }
 
-/// Checks an UpdateTable request. That the indexes it names are there is for the caller; an index being removed counts as there.
+/// Checks an UpdateTable request. The caller checks that the indexes it names exist; an index being
+/// removed counts as existing.
 ///
 /// # Errors
-/// `InUse`, `Limit`.
+/// Fails with `InUse` or `Limit`, by the present phase of the index.
 pub fn check_update(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
     let Some(busy) = Busy::of(&table.index_life) else {
         return Ok(());
@@ -148,6 +155,7 @@ fn check_index_updates(
                     }
                     .into());
                 }
+                // An index can be dropped during its backfill.
                 Busy::Backfill(_) => {}
             }
         }
@@ -208,12 +216,10 @@ fn check_table_changes(
     Ok(())
 }
 
-// The end of an index: a step of its removal, which takes some of its entries; and that of one that cannot be made.
+// The end of an index: a step of its removal, and the removal of one that cannot be made.
 
-/// Removes some of a leaving index; whether there may be more to do. After the last of it the index is gone.
-///
-/// # Errors
-/// Those of the store.
+/// Removes some entries of a leaving index; returns true if there may be more. After the last entry
+/// the index is gone.
 pub fn removal_step(
     transaction: &mut Transaction<'_>,
     name: &TableName,
@@ -236,11 +242,10 @@ pub fn removal_step(
     Ok(false)
 }
 
-/// Drops the index that a table is making, as UpdateTable does, because there is no room for it: what it has of entries is removed.
-///
-/// # Errors
-/// Those of the store.
+/// Drops the index that a table is making, as UpdateTable does, because the disk is full; the
+/// entries written so far are removed.
 pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
+    // On the full disk this change may use the space reserved for removals.
     transaction.removes();
     let Some(table) = transaction.table(name)? else {
         return Ok(());
@@ -254,9 +259,6 @@ pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<()
 }
 
 /// Takes an index out of `new`; its entries are removed in the background.
-///
-/// # Errors
-/// Those of the store.
 pub fn begin_removal(
     transaction: &mut Transaction<'_>,
     new: &mut TableEntry,
@@ -264,12 +266,14 @@ pub fn begin_removal(
 ) -> Result<(), StoreError> {
     let schema = Arc::make_mut(&mut new.schema);
     let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else {
+        debug_assert!(false, "the request was checked against the table");
         return Ok(());
     };
     let index = schema.indexes.remove(at);
     let source: SourceId = new.index_sources.remove(at);
     new.control.indexes.remove(name.as_str());
     let life = &mut new.index_life;
+    // The entries of an unfinished index are removed like those of a complete one.
     if life.is_building(name) {
         life.building = None;
         transaction

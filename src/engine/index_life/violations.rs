@@ -1,26 +1,28 @@
-//! Items that are kept out of an index by a value that cannot be its key: of another type, empty, too large (docs/requirements.md M-19).
+//! Items that are kept out of an index by a value that cannot be its key: of another type, empty,
+//! too large (docs/requirements.md M-19).
 //!
-//! Only an index that UpdateTable made can have them, in items that were there before it; writes of such values are refused from
-//! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.
+//! Only an index that UpdateTable made can have violations, in items older than the index; writes
+//! of such values are refused from its definition on. The places of these items are on a list of
+//! the index; the reason is read from the item.
 
 use crate::engine::{
-    base::{counters::CounterDelta, item_key::key_bytes},
+    base::{
+        counters::CounterDelta,
+        item_key::{self, key_bytes},
+    },
     catalog::IndexLife,
     index::{IndexView, KeyFault},
     runtime::prelude::*,
 };
 use crate::model::api::tables::{Absence, AbsenceReason, KeyViolation};
 
-/// Does a value keep an item out of an index? One that lacks a key attribute is not kept out.
+/// True if a value keeps an item out of the index. A missing key attribute is no violation.
 #[must_use]
 pub fn keeps_out(index: &IndexSchema, item: &Item) -> bool {
     KeyFault::of(index, item).is_some()
 }
 
-/// Brings the lists of a table's indexes up to date with a change of the item at a place.
-///
-/// # Errors
-/// Those of the store.
+/// Updates the violation lists of a table's indexes after a change of the item at `place`.
 pub fn maintain(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -39,7 +41,7 @@ pub fn maintain(
     Ok(())
 }
 
-/// The indexes that have a list.
+/// Returns the indexes that have a violation list, with the list.
 fn lists<'t>(
     life: &'t IndexLife,
     table: &'t TableEntry,
@@ -51,15 +53,13 @@ fn lists<'t>(
 }
 
 /// Puts an item on a list.
-///
-/// # Errors
-/// Those of the store.
 pub fn add(
     transaction: &mut Transaction<'_>,
     list: SourceId,
     place: &[u8],
 ) -> Result<(), StoreError> {
     let key = StoreKey::Violation(list, place).encode();
+    // A write may list an item before the backfill does: it is counted once.
     if transaction.batch.get(&key)?.is_some() {
         return Ok(());
     }
@@ -94,15 +94,13 @@ fn remove(
     Ok(())
 }
 
-// Which items have no entry in an index, and why: the table's items held against the index as it is.
+// The items without an entry in an index and the reason: the items of the table compared with the
+// index.
 
-/// Told each of them in the order of the table.
+/// A callback for each absent item, in the order of the table.
 pub type Visit<'v> = dyn FnMut(Absence) -> ControlFlow<()> + 'v;
 
-/// The items on an index's list of violations.
-///
-/// # Errors
-/// Those of the store.
+/// Visits the items on an index's list of violations.
 pub fn listed(
     view: &View<'_>,
     table: &TableEntry,
@@ -121,24 +119,34 @@ pub fn listed(
             let Some(bytes) = view.read().get(&place)? else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let item = Record::parse(bytes)?.to_item()?;
-            Ok(
-                match (item.key(&table.schema.key), violation(index, &item)) {
-                    (Some(key), Some(violation)) => visit(Absence {
-                        key,
-                        reason: AbsenceReason::Refused(violation),
-                    }),
-                    _ => ControlFlow::Continue(()),
-                },
-            )
+            let (item, key) = item_of(view.read(), table, &place, bytes)?;
+            Ok(match violation(index, &item) {
+                Some(violation) => visit(Absence {
+                    key,
+                    reason: AbsenceReason::Refused(violation),
+                }),
+                None => ControlFlow::Continue(()),
+            })
         },
     )
 }
 
-/// Every item that has no entry.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the item of a stored record, and its primary key.
+fn item_of(
+    read: &dyn Read,
+    table: &TableEntry,
+    key: &[u8],
+    bytes: &[u8],
+) -> Result<(Item, Key), StoreError> {
+    let parse = || {
+        let item = Record::parse(bytes)?.to_item()?;
+        let key = item_key::key_of_stored(&table.schema.key, &item)?;
+        Ok((item, key))
+    };
+    parse().map_err(|error| locate(read, key, error))
+}
+
+/// Visits every item that has no entry.
 pub fn missing(
     view: &View<'_>,
     table: &TableEntry,
@@ -149,11 +157,8 @@ pub fn missing(
         view.read(),
         &Space::Entry.of(table.source),
         Direction::Forward,
-        |_, bytes| {
-            let item = Record::parse(bytes)?.to_item()?;
-            let Some(key) = item.key(&table.schema.key) else {
-                return Ok(ControlFlow::Continue(()));
-            };
+        |key, bytes| {
+            let (item, key) = item_of(view.read(), table, key, bytes)?;
             let reason = match index.entry_with_key(&item, &key) {
                 Some(entry) if view.entry(&entry.address)?.is_some() => {
                     return Ok(ControlFlow::Continue(()));
@@ -166,7 +171,7 @@ pub fn missing(
     )
 }
 
-/// Why an item can have no entry.
+/// Returns the reason why an item can have no entry.
 fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
     match violation(index, item) {
         Some(violation) => AbsenceReason::Refused(violation),
@@ -179,7 +184,7 @@ fn reason(index: &IndexSchema, item: &Item) -> AbsenceReason {
     }
 }
 
-/// The first value that cannot be a key of an index.
+/// Returns the first value that cannot be a key of the index.
 #[must_use]
 pub fn violation(index: &IndexSchema, item: &Item) -> Option<KeyViolation> {
     let KeyFault {

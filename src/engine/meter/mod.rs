@@ -1,15 +1,19 @@
-//! What operations consumed, who asked for it, and how it ended: counted in memory as they end.
+//! The meters: the capacity that operations consumed, by source and key, and the outcome of
+//! operations, counted in memory as they end.
 //!
-//! Two hooks feed it. Below the operations, where the bytes of each item are known, [`Charges`] remember capacity by source and place; above
-//! them, in `database::local::operations`, `Timer` counts outcome and latency by table and operation.
+//! Two hooks feed them. Below the operations, where the bytes of each item are known, [`Charges`]
+//! record capacity by source and place; above them, in `database::local::operations`, `Timer`
+//! counts outcome and latency by table and operation.
 //!
-//! What it costs: a request writes nothing. A read copies its place, takes a shared lock on the map of sources and a lock of its own source, twice,
-//! and adds to some 20 numbers there; a place among 8 counters is looked for by its digest. Single items cost as much again, and a
-//! digest of their place, but only while contributor insights are enabled. A write remembers its charges in its job and
+//! The cost: a request writes nothing. A read copies its place, takes a shared lock on the map of
+//! sources and a lock of its own source, twice, and adds to some 20 numbers there; a place is
+//! looked up among 8 counters by its digest. Single items cost as much again, and a digest of their
+//! place, but only while contributor insights are enabled. A write keeps its charges in its job and
 //! counts them after the commit, a durable write. The machine's clock is read four times.
 //!
-//! What is counted goes to the store every ten seconds (see [`stored`] and `background::counting`), so that it lasts, and is told with
-//! what other processes counted on the same data directory. What is counted between is lost when the process is killed.
+//! Counts are flushed to the store every ten seconds (see [`stored`] and `background::counting`),
+//! so that they are durable and are reported with the counts of other processes on the same data
+//! directory. Counts since the last flush are lost when the process is killed.
 
 pub mod pyramid;
 pub mod stored;
@@ -41,42 +45,44 @@ use top_keys::{Gauge, ItemCounter, LastMinute, TopKeys};
 
 pub use sums::Outcome;
 
-/// The meters of everything.
+/// The meters of all sources and tables.
 #[derive(Debug, Default)]
 pub struct Meter {
-    // Ordered, as the partitions below: of small numbers, asked for with each item, the place is found sooner than their hash.
+    // Ordered maps, as for the partitions below: the keys are small numbers, looked up for each
+    // item, and a tree finds one sooner than a hash.
     sources: RwLock<BTreeMap<SourceId, Arc<SourceMeter>>>,
     tables: RwLock<HashMap<TableName, Arc<Mutex<SumSlots>>>>,
     user_errors: Mutex<u64>,
-    /// Held while what was counted goes to the store: a reader sees it in one of the two places.
+    /// Locked while counts are flushed to the store: a reader sees them in exactly one of the two
+    /// places.
     storing: RwLock<()>,
 }
 
-/// What was counted and is to be stored.
+/// The counts taken for a flush.
 #[derive(Debug, Default)]
 pub struct Taken {
     pub sources: Vec<TakenOfSource>,
     pub user_errors: u64,
 }
 
-/// What was counted of a table's base or index.
+/// The counts of a table's base or index.
 #[derive(Debug)]
 pub struct TakenOfSource {
     pub table: TableName,
-    /// `None` for what is counted of the table by its name.
+    /// `None` for the counts of a table by its name.
     pub source: Option<SourceId>,
     pub sums: History,
     pub heat: Pyramid<HeatRecord>,
 }
 
-/// How long a reader waits for counts that are being stored.
+/// The longest time a reader waits for a flush.
 const STORING_WAIT: Duration = Duration::from_secs(2);
 
 impl Meter {
-    /// The meter of a table's base or index, made when it is asked for first.
+    /// Returns the meter of a table's base or index, and creates it on first use.
     ///
     /// # Errors
-    /// Those of the store, when its partitions are read.
+    /// Fails with errors of the store when its partitions are read.
     pub fn source(
         &self,
         read: &dyn Read,
@@ -86,12 +92,13 @@ impl Meter {
         if let Some(meter) = self.sources.read().get(&source) {
             return Ok(Arc::clone(meter));
         }
-        // Entries of a local index lie in the partitions of the base items.
+        // Entries of a local index are in the partitions of the base items.
         let meter = match table.base_of_local_index(source) {
             Some(base) => SourceMeter::beside(self.source(read, table, base)?),
             None => SourceMeter::new(&table.schema.name, partitions::load(read, table, source)?),
         };
-        // Outside the lock: it reads the store. Of two that are made at the same time the first stays, and nothing was counted in the other.
+        // Outside the lock, because it reads the store. If two threads create it, the first stays,
+        // and nothing was counted in the other.
         meter.count_items(account::counts_items(read, table, source)?);
         Ok(Arc::clone(
             self.sources
@@ -101,13 +108,13 @@ impl Meter {
         ))
     }
 
-    /// The meter of a source that something was counted of.
+    /// Returns the meter of a source with counts.
     #[must_use]
     pub fn known_source(&self, source: SourceId) -> Option<Arc<SourceMeter>> {
         self.sources.read().get(&source).map(Arc::clone)
     }
 
-    /// What is counted of a table by its name.
+    /// Returns the counts of a table by its name.
     #[must_use]
     pub fn table(&self, name: &TableName) -> Arc<Mutex<SumSlots>> {
         if let Some(meter) = self.tables.read().get(name) {
@@ -126,18 +133,20 @@ impl Meter {
         *self.user_errors.lock()
     }
 
-    /// Nothing goes to the store while this is held. A reader that waits in vain, because the writer waits for it, goes on without.
+    /// Locks out flushes while the guard is held. Returns `None` after a wait in vain, when the
+    /// flush itself waits for the reader.
     #[must_use]
     pub fn reading(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.storing.try_read_for(STORING_WAIT)
     }
 
-    /// Keeps readers waiting.
+    /// Locks out readers during a flush.
     pub fn storing(&self) -> RwLockWriteGuard<'_, ()> {
         self.storing.write()
     }
 
-    /// Takes what is to be stored: whiles that are over, and at the end those of now.
+    /// Takes the counts to flush: those of intervals that are over, and at the end those of the
+    /// present one.
     #[must_use]
     pub fn take(&self, now_ms: u64, is_end: bool) -> Taken {
         let sources = self
@@ -167,7 +176,7 @@ impl Meter {
         }
     }
 
-    /// Gives back what could not be stored.
+    /// Gives back counts that could not be stored.
     pub fn give_back(&self, taken: &Taken) {
         *self.user_errors.lock() += taken.user_errors;
         for of in &taken.sources {
@@ -182,7 +191,7 @@ impl Meter {
         }
     }
 
-    /// Was anything asked for in the last minute?
+    /// True if any source had a request in the last minute.
     #[must_use]
     pub fn is_warm(&self, now_ms: u64) -> bool {
         self.sources
@@ -191,17 +200,17 @@ impl Meter {
             .any(|source| source.is_warm(now_ms))
     }
 
-    /// Forgets sources that no table has any more.
+    /// Removes sources that belong to no table any more.
     pub fn keep_only(&self, is_live: impl Fn(SourceId) -> bool) {
         self.sources.write().retain(|source, _| is_live(*source));
     }
 }
 
-/// What was asked of a table's base or index.
+/// The load of a table's base or index.
 #[derive(Debug)]
 pub struct SourceMeter {
     table: TableName,
-    /// Whose partitions its entries lie in, when not its own.
+    /// The meter with the partitions of its entries, if they are not its own.
     base: Option<Arc<SourceMeter>>,
     counts: Mutex<Counts>,
 }
@@ -209,19 +218,19 @@ pub struct SourceMeter {
 #[derive(Debug)]
 struct Counts {
     sums: SumSlots,
-    /// When something was asked for last, milliseconds since the epoch.
+    /// The time of the last request, in milliseconds since the epoch.
     asked_ms: u64,
     keys: TopKeys,
     /// Single items by their place; only while contributor insights are enabled.
     items: Option<TopKeys<Box<[u8]>>>,
     map: Arc<PartitionMap>,
-    /// By the number of the partition.
+    /// The load by the number of the partition.
     warm: BTreeMap<u32, Warm>,
-    /// The slots before; that of now is in `heat` and `keys`.
+    /// The closed slots; the open one is in `warm` and `keys`.
     slots: Slots<HeatRecord>,
 }
 
-/// What was asked of one partition.
+/// The load of one partition.
 #[derive(Debug, Default)]
 struct Warm {
     last_minute: LastMinute,
@@ -229,7 +238,7 @@ struct Warm {
     samples: Samples,
 }
 
-/// What a page read.
+/// The reads of a page.
 #[derive(Debug, Clone, Copy)]
 pub enum PageReads {
     Query(Reads),
@@ -270,7 +279,7 @@ impl SourceMeter {
         }
     }
 
-    /// From here on single items are counted, or forgotten.
+    /// Switches the count of single items on or off; off removes the counts.
     pub fn count_items(&self, is_on: bool) {
         let mut counts = self.counts.lock();
         counts.items = if is_on {
@@ -280,25 +289,26 @@ impl SourceMeter {
         };
     }
 
-    /// Counts what one request took of the one item at a place.
+    /// Counts the load of a request on the item at a place.
     pub fn count_item(&self, place: &[u8], now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
         counts.count_item(place, now_ms, load);
         counts.count_usage(now_ms, load);
-        self.heat(counts, (place, place), now_ms, load);
+        self.heat(counts, place, place, now_ms, load);
     }
 
-    /// Counts what a page took, on its way from one place to another.
-    pub fn count_page(&self, places: (&[u8], &[u8]), now_ms: u64, load: &Load, reads: &PageReads) {
+    /// Counts the load of a page between two places.
+    pub fn count_page(&self, from: &[u8], to: &[u8], now_ms: u64, load: &Load, reads: &PageReads) {
         let mut counts = self.counts.lock();
         counts.count_usage(now_ms, load);
         if counts.count_reads(now_ms, reads) == 1 {
-            counts.count_item(places.0, now_ms, load);
+            counts.count_item(from, now_ms, load);
         }
-        self.heat(counts, places, now_ms, load);
+        self.heat(counts, from, to, now_ms, load);
     }
 
-    /// Counts what a step of the index's backfill took, whether it had to end for want of units, and how far the backfill is then.
+    /// Counts a step of the index's backfill: its units, whether it was throttled, and the progress
+    /// of the backfill in percent.
     pub fn count_backfill(&self, now_ms: u64, units: f64, is_throttled: bool, percent: u64) {
         let mut counts = self.counts.lock();
         let usage = &mut counts.sums.now(now_ms).usage;
@@ -309,24 +319,26 @@ impl SourceMeter {
         usage.online_percent = Some(percent);
     }
 
-    /// With the lock of its own, which it lets go before it takes that of the base.
+    /// Counts the load of partitions. Releases the meter's own lock before it takes that of the
+    /// base.
     fn heat(
         &self,
         mut counts: MutexGuard<'_, Counts>,
-        places: (&[u8], &[u8]),
+        from: &[u8],
+        to: &[u8],
         now_ms: u64,
         load: &Load,
     ) {
         match &self.base {
-            None => counts.heat(places, now_ms, load),
+            None => counts.heat(from, to, now_ms, load),
             Some(base) => {
                 drop(counts);
-                base.counts.lock().heat(places, now_ms, load);
+                base.counts.lock().heat(from, to, now_ms, load);
             }
         }
     }
 
-    /// The partitions its entries lie in.
+    /// Returns the partitions of its entries.
     #[must_use]
     pub fn map(&self) -> Arc<PartitionMap> {
         self.base
@@ -334,7 +346,7 @@ impl SourceMeter {
             .map_or_else(|| Arc::clone(&self.counts.lock().map), |base| base.map())
     }
 
-    /// Other partitions, after a split.
+    /// Sets the partitions after a split.
     pub fn set_map(&self, map: Arc<PartitionMap>) {
         self.counts.lock().map = map;
     }
@@ -359,26 +371,26 @@ impl SourceMeter {
         counts.slots.give_back(&taken.heat);
     }
 
-    /// What was counted and is not stored yet.
+    /// Returns the sums that are not stored yet.
     #[must_use]
     pub fn sums(&self) -> History {
         self.counts.lock().sums.history()
     }
 
-    /// What was asked of partitions and keys and is not stored yet.
+    /// Returns the load of partitions and keys that is not stored yet.
     #[must_use]
     pub fn heat_records(&self) -> Pyramid<HeatRecord> {
         let counts = self.counts.lock();
         counts.slots.all(&counts.open_slot())
     }
 
-    /// Was anything asked for in the last minute?
+    /// True if the source had a request in the last minute.
     #[must_use]
     pub fn is_warm(&self, now_ms: u64) -> bool {
         now_ms.saturating_sub(self.counts.lock().asked_ms) < 60_000
     }
 
-    /// The load of a partition over the last minute, by its number.
+    /// Returns the load of a partition over the last minute, by its number.
     #[must_use]
     pub fn last_minute(&self, id: u32, now_ms: u64) -> Load {
         self.counts
@@ -389,7 +401,7 @@ impl SourceMeter {
             .unwrap_or_default()
     }
 
-    /// Places of a partition, by its number, that were asked for lately.
+    /// Returns samples of the recent load of a partition, by its number.
     #[must_use]
     pub fn samples(&self, id: u32, now_ms: u64) -> Vec<Sampled> {
         self.counts
@@ -400,7 +412,8 @@ impl SourceMeter {
             .unwrap_or_default()
     }
 
-    /// The counted single items with their places, the hottest by all their load first; `None` while they are not counted.
+    /// Returns the counted single items with their places, the hottest by their total load first;
+    /// `None` while they are not counted.
     #[must_use]
     pub fn top_items(&self, count: usize) -> Option<Vec<ItemCounter>> {
         self.counts
@@ -425,7 +438,7 @@ impl Counts {
         usage.write_throttles += load.write_throttles;
     }
 
-    /// How many items were evaluated.
+    /// Counts reads and returns the number of evaluated items.
     fn count_reads(&mut self, now_ms: u64, reads: &PageReads) -> u64 {
         let usage = &mut self.sums.now(now_ms).usage;
         let (sum, reads) = match reads {
@@ -437,7 +450,8 @@ impl Counts {
         reads.evaluated
     }
 
-    /// A place without order is a whole collection.
+    /// Counts a load on a single item. A place without order is a whole collection and is not
+    /// counted.
     fn count_item(&mut self, place: &[u8], now_ms: u64, load: &Load) {
         if let Some(items) = self
             .items
@@ -448,10 +462,11 @@ impl Counts {
         }
     }
 
-    /// A page asks each partition on its way for as much; a scan asks for no key in particular.
-    fn heat(&mut self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    /// Counts a load on partitions and keys. A page loads each partition in its range alike; a scan
+    /// loads no key in particular.
+    fn heat(&mut self, from: &[u8], to: &[u8], now_ms: u64, load: &Load) {
         self.turn(now_ms);
-        let partitions = self.map.between((from, to));
+        let partitions = self.map.between(from, to);
         let parts = partitions.len() as f64;
         let share = Load {
             read: load.read / parts,
@@ -462,7 +477,7 @@ impl Counts {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
             let warm = self.warm.entry(partition.id).or_default();
-            warm.samples.count((first, last), now_ms, &share);
+            warm.samples.count(first, last, now_ms, &share);
             warm.last_minute.add(now_ms, &share);
             warm.slot.add(now_ms, &share);
         }
@@ -473,7 +488,7 @@ impl Counts {
         }
     }
 
-    /// What the slot now has.
+    /// Returns the record of the open slot.
     fn open_slot(&self) -> HeatRecord {
         HeatRecord {
             partitions: self
@@ -489,7 +504,7 @@ impl Counts {
         }
     }
 
-    /// Closes the slot when its time is over.
+    /// Closes the slot if its time is over.
     fn turn(&mut self, now_ms: u64) {
         if self.slots.is_over(now_ms) {
             self.close(now_ms);
@@ -508,14 +523,14 @@ impl Counts {
     }
 }
 
-/// The digest of the collection that a place is in.
+/// Returns the digest of the collection of a place.
 fn collection_of(place: &[u8]) -> Option<&Digest> {
     place.first_chunk()
 }
 
-// What a write consumes, remembered until it is committed.
+// The charges of a write, kept until it is committed.
 
-/// Units that a write consumed at a place.
+/// The units that a write consumed at a place.
 #[derive(Debug)]
 pub struct Charge {
     pub meter: Arc<SourceMeter>,
@@ -523,22 +538,23 @@ pub struct Charge {
     pub units: f64,
 }
 
-/// What one job of the writer thread consumes; counted when it is committed.
+/// The capacity that one job of the writer thread consumes; counted when it is committed.
 #[derive(Debug, Default)]
 pub struct Charges {
-    /// Nothing is counted: the engine's own work, imports and restores consume none.
+    /// True if nothing is counted: the engine's own work, imports and restores consume nothing.
     pub is_off: bool,
-    /// Room in the global indexes was found for all of it before.
+    /// True if the capacity of the global indexes was checked for the whole job before.
     pub is_admitted: bool,
-    /// In a transaction a table's units count twice.
+    /// The factor of a table's units: 2 in a transaction.
     pub table_factor: Option<f64>,
     pub list: Vec<Charge>,
-    /// Items that were looked at, with the units that a failed condition on them costs.
+    /// Items read before the decision, with the units that a failed condition on them costs.
     pub looked_at: Vec<Charge>,
 }
 
 impl Charges {
-    /// Counts what was consumed. A failed condition costs as much as a write of the items as they were (docs/dynamodb.md 10.1).
+    /// Counts the consumed units. A failed condition costs as much as a write of the existing items
+    /// (docs/dynamodb.md 10.1).
     pub fn count(&self, now_ms: u64, error: Option<&Error>) {
         let has_failed = matches!(
             error,
@@ -560,7 +576,7 @@ impl Charges {
         }
     }
 
-    /// How many times units of a table count.
+    /// Returns the factor of a table's units.
     #[must_use]
     pub fn factor(&self) -> f64 {
         self.table_factor.unwrap_or(1.0)

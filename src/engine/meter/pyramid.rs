@@ -1,5 +1,6 @@
-//! Records by time, the finer the newer they are: tens of seconds for two minutes, minutes for three hours, hours for a day. What is
-//! older is added to the next coarser one, and at last forgotten, so that there is never more of it than of one day.
+//! Records by time, finer the newer they are: tens of seconds for two minutes, minutes for three
+//! hours, hours for a day. Older records are added to the next coarser one, and at last dropped, so
+//! that there is never more than one day of them.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +9,19 @@ use super::top_keys::SLOT_MS;
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
-/// What can be added up.
+/// A record that can be added up.
 pub trait Merge: Clone + Default {
-    /// Adds another.
+    /// Adds another record.
     fn merge(&mut self, other: &Self);
 
-    /// Makes it as small as it may be at most.
+    /// Shrinks the record to its size limit.
     fn trim(&mut self);
 
-    /// Is there nothing in it?
+    /// True if the record is empty.
     fn is_none(&self) -> bool;
 }
 
-/// How long a record is.
+/// The length of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Ten seconds.
@@ -30,7 +31,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The finest first.
+    /// All levels, the finest first.
     pub const ALL: [Self; 3] = [Self::Slot, Self::Minute, Self::Hour];
 
     fn ms(self) -> u64 {
@@ -41,7 +42,7 @@ impl Level {
         }
     }
 
-    /// The place above, that a record is rolled up into, if there is one.
+    /// Returns the record at the level above that a record is rolled up into, if there is one.
     #[must_use]
     pub fn above(self, start: u64) -> Option<Place> {
         self.next().map(|above| (above, above.start(start)))
@@ -55,13 +56,14 @@ impl Level {
         }
     }
 
-    /// The start of the record that a time is in.
+    /// Returns the start of the record that contains a time.
     #[must_use]
     pub fn start(self, ms: u64) -> u64 {
         ms / self.ms() * self.ms()
     }
 
-    /// What begins before is rolled up, whole records of the level above at a time; or forgotten.
+    /// Returns the time before which records are rolled up, in whole records of the level above, or
+    /// dropped.
     #[must_use]
     pub fn due_before(self, now_ms: u64) -> u64 {
         match self {
@@ -72,10 +74,10 @@ impl Level {
     }
 }
 
-/// Level and start of a record, milliseconds since the epoch.
+/// The level of a record and its start in milliseconds since the epoch.
 pub type Place = (Level, u64);
 
-/// See the module.
+/// The records of all levels.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pyramid<R>(pub BTreeMap<Place, R>);
 
@@ -87,7 +89,8 @@ impl<R: Merge> Pyramid<R> {
         found.trim();
     }
 
-    /// The places whose records are due: to be added to the level above, or to be forgotten.
+    /// Returns the places of records that are due: to be added to the level above, or to be
+    /// dropped.
     fn due(&self, level: Level, now_ms: u64) -> Vec<Place> {
         self.0
             .range((level, 0)..(level, level.due_before(now_ms)))
@@ -95,7 +98,7 @@ impl<R: Merge> Pyramid<R> {
             .collect()
     }
 
-    /// Adds what is due to the level above, or forgets it; the places that are empty now.
+    /// Adds due records to the level above, or drops them; returns the places that are empty now.
     pub fn roll(&mut self, now_ms: u64) -> Vec<Place> {
         let mut emptied = Vec::new();
         for level in Level::ALL {
@@ -109,7 +112,7 @@ impl<R: Merge> Pyramid<R> {
         emptied
     }
 
-    /// The sum of what begins at a time or later.
+    /// Returns the sum of the records that begin at a time or later.
     #[must_use]
     pub fn since(&self, from_ms: u64) -> R {
         let mut sum = R::default();
@@ -121,23 +124,23 @@ impl<R: Merge> Pyramid<R> {
     }
 }
 
-/// A record that is counted in now, and those before it.
+/// The open record and those before it.
 #[derive(Debug, Default)]
 pub struct Slots<R> {
-    /// Start of the slot now, milliseconds since the epoch.
+    /// The start of the open slot, in milliseconds since the epoch.
     slot: u64,
     pub open: R,
     closed: Pyramid<R>,
 }
 
 impl<R: Merge> Slots<R> {
-    /// Is the time of the slot over? A clock that goes back counts in the newest.
+    /// True if the time of the slot is over. A clock that goes back counts in the newest slot.
     #[must_use]
     pub fn is_over(&self, now_ms: u64) -> bool {
         Level::Slot.start(now_ms) > self.slot
     }
 
-    /// Begins the slot of a time.
+    /// Closes the open slot and opens that of a time.
     pub fn close(&mut self, now_ms: u64) {
         let open = std::mem::take(&mut self.open);
         if !open.is_none() {
@@ -147,12 +150,12 @@ impl<R: Merge> Slots<R> {
         self.slot = Level::Slot.start(now_ms);
     }
 
-    /// Takes the records before.
+    /// Takes the closed records.
     pub fn take(&mut self) -> Pyramid<R> {
         std::mem::take(&mut self.closed)
     }
 
-    /// Gives back what was taken.
+    /// Gives back records that were taken.
     pub fn give_back(&mut self, taken: &Pyramid<R>) {
         taken
             .0
@@ -160,7 +163,7 @@ impl<R: Merge> Slots<R> {
             .for_each(|(place, record)| self.closed.add(*place, record));
     }
 
-    /// All records, and one that is open.
+    /// Returns all closed records together with an open one.
     #[must_use]
     pub fn all(&self, open: &R) -> Pyramid<R> {
         let mut all = self.closed.clone();

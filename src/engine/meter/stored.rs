@@ -1,8 +1,8 @@
-//! What was counted, in the store: by source, and by time as a pyramid, so that a day takes bounded space. Whoever counted adds its part, so
-//! the records are those of all processes.
+//! The stored counts: by source, and by time as a pyramid, so that a day takes bounded space. Each
+//! process adds its part, so the records are the sums of all processes.
 //!
-//! A source has two kinds of records: sums, which metrics are made of, and the heat of partitions and keys. Beside the sums by time is
-//! their total, at level 0.
+//! A source has two kinds of records: sums, from which metrics are made, and the heat of partitions
+//! and keys. Beside the sums by time is their total, at level 0.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::model::layout::{Busiest, Load, WindowLoad};
 /// The level of the total.
 const TOTAL: u8 = 0;
 
-/// A kind of record.
+/// A kind of stored record.
 pub trait Kept: Merge + Stored {
     const KIND: u8;
 }
@@ -48,10 +48,10 @@ fn key_of<R: Kept>(source: SourceId, (level, start): Place) -> Vec<u8> {
     StoreKey::Counted(source, R::KIND, tag(level), start).encode()
 }
 
-/// The records of a source that begin at a time or later.
+/// Reads the records of a source that begin at a time or later.
 ///
 /// # Errors
-/// Those of the store; `Format` when a newer version wrote one.
+/// Fails with `Format` if a newer version wrote one; also errors of the store.
 pub fn since<R: Kept>(
     read: &dyn Read,
     source: SourceId,
@@ -69,10 +69,10 @@ pub fn since<R: Kept>(
     Ok(found)
 }
 
-/// All that was counted of a source, and the total.
+/// Reads all sums of a source, by time and in total.
 ///
 /// # Errors
-/// Those of the store; `Format` when a newer version wrote a part.
+/// Fails with `Format` if a newer version wrote a part; also errors of the store.
 pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError> {
     let total = get(
         read,
@@ -92,31 +92,36 @@ fn collect<R: Kept>(
     found: &mut Pyramid<R>,
 ) -> Result<(), StoreError> {
     walks::each(read, range, |key, bytes| {
-        if let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) {
-            found.0.insert((level, start), lenient(decode(bytes))?);
-        }
+        let Some(StoreKey::Counted(.., start)) = StoreKey::parse(key) else {
+            log::warn!("counts under the key {} are left out", hex(key));
+            return Ok(());
+        };
+        found.0.insert((level, start), lenient(key, decode(bytes))?);
         Ok(())
     })
 }
 
-/// A damaged record is as none: `check` tells of it, and the next that is written there takes its place.
-fn lenient<R: Default>(decoded: Result<R, StoreError>) -> Result<R, StoreError> {
-    match decoded {
-        Err(StoreError::Corrupt(_)) => Ok(R::default()),
-        decoded => decoded,
-    }
+/// Treats a damaged record as an empty one: `check` reports it, and the next write replaces it.
+fn lenient<R: Default>(key: &[u8], decoded: Result<R, StoreError>) -> Result<R, StoreError> {
+    decoded.or_else(|error| {
+        if !error.is_corrupt() {
+            return Err(error);
+        }
+        log::warn!("counts under the key {} are left out: {error}", hex(key));
+        Ok(R::default())
+    })
 }
 
 fn get<R: Kept>(read: &dyn Read, key: &[u8]) -> Result<Option<R>, StoreError> {
     read.get(key)?
-        .map(|bytes| lenient(decode(bytes)))
+        .map(|bytes| lenient(key, decode(bytes)))
         .transpose()
 }
 
-/// Adds what was counted of a source, and rolls up or forgets what is older.
+/// Adds counts to a source, and rolls up or drops older ones.
 ///
 /// # Errors
-/// Those of the store; `Format` when a newer version wrote a record.
+/// Fails with `Format` if a newer version wrote a record; also errors of the store.
 pub fn add<R: Kept>(
     batch: &mut dyn Write,
     source: SourceId,
@@ -151,7 +156,7 @@ pub fn add<R: Kept>(
     Ok(())
 }
 
-/// The records of a source that are to be rolled up.
+/// Reads the records of a source that are to be rolled up.
 fn due<R: Kept>(read: &dyn Read, source: SourceId, now_ms: u64) -> Result<Pyramid<R>, StoreError> {
     let mut found = Pyramid::default();
     for level in Level::ALL {
@@ -161,10 +166,11 @@ fn due<R: Kept>(read: &dyn Read, source: SourceId, now_ms: u64) -> Result<Pyrami
     Ok(found)
 }
 
-/// Adds to the total of a source; `since_ms` is when the counting began, if there is none yet.
+/// Adds to the total of a source; `since_ms` is the begin of the counting, if there is no total
+/// yet.
 ///
 /// # Errors
-/// Those of the store; `Format` when a newer version wrote it.
+/// Fails with `Format` if a newer version wrote it; also errors of the store.
 pub fn add_total(
     batch: &mut dyn Write,
     source: SourceId,
@@ -178,24 +184,20 @@ pub fn add_total(
     batch.put(&key, &encode(&total)?)
 }
 
-/// Refused requests that are stored.
-///
-/// # Errors
-/// Those of the store.
+/// Reads the stored number of refused requests.
 pub fn user_errors(read: &dyn Read) -> Result<u64, StoreError> {
-    let bytes = read.get(&StoreKey::Meta(Meta::UserErrors).encode())?;
-    Ok(bytes
-        .and_then(|bytes| bytes.try_into().ok())
-        .map_or(0, u64::from_be_bytes))
+    let key = StoreKey::Meta(Meta::UserErrors);
+    let stored = key.read(read, "the number of refused requests");
+    Ok(lenient(&key.encode(), stored)?.unwrap_or(0))
 }
 
-/// Is a key one of an hour that is over for more than a day, or of a finer record as old?
+/// True if a record began more than a day ago, by whole hours.
 #[must_use]
 pub fn is_over(level: u8, start: u64, now_ms: u64) -> bool {
     level != TOTAL && start < Level::Hour.due_before(now_ms)
 }
 
-/// Is that a record as it is written here?
+/// True if the key and value are a record of this form.
 #[must_use]
 pub fn is_readable(key: &[u8], value: &[u8]) -> bool {
     match StoreKey::parse(key) {
@@ -215,18 +217,18 @@ impl Stored for HeatRecord {
     const WHAT: &'static str = "heat";
 }
 
-// What was asked of a source over a while, by partition and by key, in bounded space.
+// The load of a source over an interval, by partition and by key, in bounded space.
 
-/// Keys that a record tells of; what others were asked for is in the sums of their partitions.
+/// The number of keys in a record; the load of other keys is in the sums of their partitions.
 pub const KEYS_MAX: usize = 50;
-/// Partitions that a record tells of.
+/// The number of partitions in a record.
 pub const PARTITIONS_MAX: usize = 256;
 
-/// See the module.
+/// The load of a source over an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "HeatForm", into = "HeatForm")]
+#[serde(try_from = "HeatForm", into = "HeatForm")]
 pub struct HeatRecord {
-    /// By the number of the partition.
+    /// The load by the number of the partition.
     pub partitions: BTreeMap<u32, WindowLoad>,
     pub keys: BTreeMap<Digest, WindowLoad>,
 }
@@ -252,11 +254,11 @@ fn add_all<K: Ord + Copy>(to: &mut BTreeMap<K, WindowLoad>, from: &BTreeMap<K, W
         .for_each(|(name, load)| to.entry(*name).or_default().merge(load));
 }
 
-/// The hottest first: by units, then by requests that were throttled.
+/// Returns the hottest first: by units, then by throttled requests.
 pub fn hottest<K: Ord + Copy>(loads: &BTreeMap<K, WindowLoad>) -> Vec<(K, WindowLoad)> {
     let mut loads: Vec<(K, WindowLoad)> = loads.iter().map(|(name, load)| (*name, *load)).collect();
     let rank = |heat: &WindowLoad| (heat.load.weight(), heat.load.throttles());
-    // Of equals the first by name: the sort is stable.
+    // The sort is stable: equals stay in the order of their names.
     loads.sort_by(|(_, a), (_, b)| {
         rank(b)
             .0
@@ -272,7 +274,8 @@ fn keep_hottest<K: Ord + Copy>(loads: &mut BTreeMap<K, WindowLoad>, count: usize
     }
 }
 
-/// [`HeatRecord`] in the store: rows of a partition's number, or the digest of a key in hexadecimal digits, and its load.
+/// The stored form of [`HeatRecord`]: rows of a partition's number, or a key's digest in
+/// hexadecimal digits, and its load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeatForm {
@@ -280,11 +283,11 @@ pub struct HeatForm {
     keys: Vec<(String, Row)>,
 }
 
-/// Read and write units, throttled reads and writes; the busiest second and the same of it.
+/// Read and write units, throttled reads and writes; the busiest second and the same four of it.
 type Row = (f64, f64, u64, u64, u64, f64, f64, u64, u64);
 
 fn row(heat: &WindowLoad) -> Row {
-    // Shares of a scan have many digits, of which a thousandth of a unit is enough.
+    // Shares of a scan have many digits; a thousandth of a unit is precise enough.
     let short = |units: f64| (units * 1e3).round() / 1e3;
     let (load, Busiest { second, load: top }) = (&heat.load, &heat.busiest);
     let (reads, writes) = (load.read_throttles, load.write_throttles);
@@ -347,17 +350,26 @@ impl From<HeatRecord> for HeatForm {
     }
 }
 
-impl From<HeatForm> for HeatRecord {
-    fn from(form: HeatForm) -> Self {
-        let key = |(text, row): (String, Row)| Some((digest_of(&text)?, heat(row)));
-        Self {
+impl TryFrom<HeatForm> for HeatRecord {
+    type Error = &'static str;
+
+    fn try_from(form: HeatForm) -> Result<Self, Self::Error> {
+        let key = |(text, row): (String, Row)| {
+            let digest = digest_of(&text).ok_or("the digest of a key")?;
+            Ok((digest, heat(row)))
+        };
+        Ok(Self {
             partitions: form
                 .partitions
                 .into_iter()
                 .map(|(id, row)| (id, heat(row)))
                 .collect(),
-            keys: form.keys.into_iter().filter_map(key).collect(),
-        }
+            keys: form
+                .keys
+                .into_iter()
+                .map(key)
+                .collect::<Result<_, Self::Error>>()?,
+        })
     }
 }
 

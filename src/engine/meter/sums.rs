@@ -1,4 +1,5 @@
-//! What was counted over a while: of a table's base or index what was asked of it, of a table by its name how operations ended.
+//! The sums over an interval: of a table's base or index its load, of a table by its name the
+//! outcome of operations.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +10,21 @@ use crate::model::{
     layout::{MeteredOperation, Series, TableCounts, Usage, Window},
 };
 
-/// Minutes that are told: three hours, as long as CloudWatch keeps its finest points.
+/// The number of minutes reported: three hours, as long as CloudWatch keeps its finest points.
 pub const MINUTES_MAX: u64 = 180;
 
 const MINUTE_MS: u64 = 60_000;
 
-/// See the module.
+/// The sums over an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sums {
-    /// In a total: when the counting began, milliseconds since the epoch.
+    /// The begin of the counting, in milliseconds since the epoch; only in a total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_ms: Option<u64>,
     #[serde(skip_serializing_if = "is_default")]
     pub usage: Usage,
-    /// With a table's base.
+    /// The outcome of operations; only with a table's base.
     #[serde(skip_serializing_if = "has_no_counts")]
     pub counts: Option<Box<TableCounts>>,
 }
@@ -33,7 +34,7 @@ fn has_no_counts(counts: &Option<Box<TableCounts>>) -> bool {
 }
 
 impl Sums {
-    /// The counts, made when there are none.
+    /// Returns the counts, and creates them on first use.
     pub fn counts_mut(&mut self) -> &mut TableCounts {
         self.counts.get_or_insert_default()
     }
@@ -55,7 +56,7 @@ impl Merge for Sums {
     }
 }
 
-/// Sums by time, and all of them.
+/// The sums by time, and their total.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     pub by_time: Pyramid<Sums>,
@@ -63,7 +64,7 @@ pub struct History {
 }
 
 impl History {
-    /// Adds what was counted elsewhere.
+    /// Adds counts from elsewhere.
     pub fn merge(&mut self, other: &Self) {
         other
             .by_time
@@ -73,7 +74,7 @@ impl History {
         self.total.merge(&other.total);
     }
 
-    /// The total, and each of the last minutes in which something was counted.
+    /// Returns the total, and each of the last minutes with counts.
     pub fn series<T>(&self, now_ms: u64, of: impl Fn(&Sums) -> T) -> Series<T> {
         let oldest = (now_ms / MINUTE_MS + 1).saturating_sub(MINUTES_MAX);
         let mut minutes = BTreeMap::<u64, Sums>::new();
@@ -91,23 +92,23 @@ impl History {
         }
     }
 
-    /// What was counted in a window.
+    /// Returns the sums of a window.
     #[must_use]
     pub fn within(&self, window: Window, now_ms: u64) -> Sums {
         self.by_time.since(window.span(now_ms).from_ms)
     }
 }
 
-/// Counts sums; what was counted and is not stored yet.
+/// The sums that are not stored yet.
 #[derive(Debug, Default)]
 pub struct SumSlots {
     slots: Slots<Sums>,
-    /// Of the closed slots.
+    /// The total of the closed slots.
     total: Sums,
 }
 
 impl SumSlots {
-    /// The sums now.
+    /// Returns the sums of the open slot.
     pub fn now(&mut self, now_ms: u64) -> &mut Sums {
         if self.slots.is_over(now_ms) {
             self.close(now_ms);
@@ -115,12 +116,12 @@ impl SumSlots {
         &mut self.slots.open
     }
 
-    /// How operations end now.
+    /// Returns the outcome counts of the open slot.
     pub fn counts(&mut self, now_ms: u64) -> &mut TableCounts {
         self.now(now_ms).counts_mut()
     }
 
-    /// All of it, with the slot now.
+    /// Returns all sums, with the open slot.
     #[must_use]
     pub fn history(&self) -> History {
         let mut total = self.total.clone();
@@ -131,7 +132,7 @@ impl SumSlots {
         }
     }
 
-    /// Takes what is to be stored: the closed slots; at the end that of now too.
+    /// Takes the sums to flush: the closed slots; at the end the open one too.
     pub fn take(&mut self, now_ms: u64, is_end: bool) -> History {
         if is_end || self.slots.is_over(now_ms) {
             self.close(now_ms);
@@ -142,7 +143,7 @@ impl SumSlots {
         }
     }
 
-    /// Gives back what could not be stored.
+    /// Gives back sums that could not be stored.
     pub fn give_back(&mut self, taken: &History) {
         self.slots.give_back(&taken.by_time);
         self.total.merge(&taken.total);
@@ -154,9 +155,9 @@ impl SumSlots {
     }
 }
 
-// How operations ended and how long they took, by table and operation (docs/dynamodb.md 23.1).
+// Outcome and latency of operations, by table and operation (docs/dynamodb.md 23.1).
 
-/// How an operation ended.
+/// The outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Success,
@@ -167,7 +168,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Exhaustive for what is not a mistake of the request.
+    /// Classifies an error: every error that is not listed is a mistake of the request.
     #[must_use]
     pub fn of(error: &Error) -> Self {
         match error {
@@ -188,7 +189,8 @@ fn is_condition(reason: &CancellationReason) -> bool {
     matches!(reason, CancellationReason::ConditionalCheckFailed { .. })
 }
 
-/// Counts an operation: how it ended, how long it took, and what it gave back if that is counted.
+/// Counts an operation: its outcome, its latency in milliseconds, and the number of returned items
+/// if that is counted.
 pub fn count_operation(
     counts: &mut TableCounts,
     operation: MeteredOperation,

@@ -1,7 +1,9 @@
-//! The most asked for partition keys, or single items, by space-saving counters (Metwally, Agrawal, El Abbadi, 2005): a new key takes the place of
-//! the least one and inherits its count as possible error, so a key that is really hot is never missed.
+//! The most accessed partition keys, or single items, by space-saving counters (Metwally, Agrawal,
+//! El Abbadi, 2005): a new key replaces the least one and inherits its count as possible error, so
+//! a key that is really hot is never missed.
 //!
-//! The counters are in sets of eight by digest, as in a processor's cache: a count touches one set and allocates nothing.
+//! The counters are in sets of eight by digest, as in a processor's cache: a count touches one set
+//! and allocates nothing.
 
 use crate::engine::prelude::*;
 use crate::model::layout::{Busiest, Load, WindowLoad};
@@ -9,31 +11,32 @@ use crate::model::layout::{Busiest, Load, WindowLoad};
 const SETS: usize = 64;
 const WAYS: usize = 8;
 
-/// One key's counter.
+/// The counter of one key.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter<Name = ()> {
     pub digest: Digest,
-    /// What else is remembered of the key.
+    /// The name of the key, if one is kept.
     pub name: Name,
     pub total: Load,
-    /// What the counter had when this key took it: the total of the key may be less than this much too high.
+    /// The count inherited from the replaced key: the key's own total may be lower by up to this
+    /// much.
     inherited: f64,
     pub last_minute: LastMinute,
-    /// Of the slot now, see `super::Slots`.
+    /// The load of the open slot, see `super::Slots`.
     pub slot: Gauge,
 }
 
-/// A single item's counter, with its place.
+/// The counter of a single item, with its place.
 pub type ItemCounter = Counter<Box<[u8]>>;
 
 impl<Name> Counter<Name> {
-    /// What decides who stays.
+    /// Returns the rank that decides which key is replaced.
     fn rank(&self) -> f64 {
         self.inherited + self.total.weight() + counted(self.total.throttles())
     }
 }
 
-/// See the module.
+/// The counters of the hottest keys.
 #[derive(Debug, Default)]
 pub struct TopKeys<Name = ()> {
     /// Empty until the first key is counted, then `SETS * WAYS`.
@@ -48,7 +51,7 @@ impl TopKeys {
 }
 
 impl<Name: Clone> TopKeys<Name> {
-    /// Counts a load on a key; its name is asked for when it gets a counter.
+    /// Counts a load on a key; calls `name` when the key gets a counter.
     pub fn count_named(
         &mut self,
         digest: &Digest,
@@ -59,7 +62,8 @@ impl<Name: Clone> TopKeys<Name> {
         if self.counters.is_empty() {
             self.counters = vec![None; SETS * WAYS];
         }
-        // Not the first bytes: those place keys in partitions, and a hot partition must have more than a few sets.
+        // Not the first bytes: those decide the partition, and the keys of a hot partition must not
+        // share a few sets.
         let first = usize::from(digest[15]) % SETS * WAYS;
         let set = &mut self.counters[first..first + WAYS];
         let counter = match set.iter().position(|counter| {
@@ -91,17 +95,17 @@ impl<Name: Clone> TopKeys<Name> {
         }
     }
 
-    /// All counted keys, in no order.
+    /// Returns all counted keys, in no order.
     pub fn all(&self) -> impl Iterator<Item = &Counter<Name>> {
         self.counters.iter().flatten()
     }
 
-    /// All counted keys, to be changed.
+    /// Returns all counted keys, mutably.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Counter<Name>> {
         self.counters.iter_mut().flatten()
     }
 
-    /// The hottest by all their load first.
+    /// Returns the hottest keys by their total load, the hottest first.
     #[must_use]
     pub fn hottest(&self, count: usize) -> Vec<Counter<Name>> {
         let mut keys: Vec<_> = self.all().cloned().collect();
@@ -116,7 +120,7 @@ impl<Name: Clone> TopKeys<Name> {
     }
 }
 
-/// The place of an empty counter, or of the least.
+/// Returns the position of an empty counter, or of the least.
 fn least<Name>(set: &[Option<Counter<Name>>]) -> usize {
     let rank = |counter: &Option<Counter<Name>>| counter.as_ref().map_or(-1.0, Counter::rank);
     let places = set.iter().enumerate();
@@ -129,16 +133,17 @@ fn counted(events: u64) -> f64 {
     events as f64
 }
 
-// The load of the last 60 seconds, and of a slot of ten. Time is the engine's clock, so that tests can turn it.
+// The load of the last 60 seconds, and of a slot of ten. Time is the engine's clock, so that tests
+// can set it.
 
-/// The finest while that load is kept by.
+/// The length of the finest interval, in milliseconds.
 pub const SLOT_MS: u64 = 10_000;
 const SLOTS: usize = 6;
 
-/// The load of the last 60 seconds: six slots of ten, the one now included.
+/// The load of the last 60 seconds: six slots of ten, including the present one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LastMinute {
-    /// Number of the newest slot since the epoch.
+    /// The number of the newest slot since the epoch.
     newest: u64,
     slots: [Load; SLOTS],
 }
@@ -150,7 +155,7 @@ impl LastMinute {
         self.slots[slot(self.newest)].add(load);
     }
 
-    /// The sum.
+    /// Returns the sum of the last 60 seconds.
     #[must_use]
     pub fn sum(&self, now_ms: u64) -> Load {
         let mut turned = *self;
@@ -176,12 +181,12 @@ impl LastMinute {
     }
 }
 
-/// The load since something was taken last, and in the busiest second of it.
+/// The load since the gauge was reset, and that of its busiest second.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauge {
     load: Load,
     busiest: Busiest,
-    /// The second now, not yet compared.
+    /// The present second, not compared with the busiest yet.
     now: Busiest,
 }
 
@@ -200,7 +205,7 @@ impl Gauge {
         self.load.add(load);
     }
 
-    /// What was counted; `None` when nothing was.
+    /// Returns the load; `None` without any.
     #[must_use]
     pub fn read(&self) -> Option<WindowLoad> {
         let mut busiest = self.busiest;

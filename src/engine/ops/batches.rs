@@ -1,5 +1,6 @@
-//! BatchGetItem and BatchWriteItem (docs/dynamodb.md 14). All items that are read are of one view, which is more than the service promises;
-//! of writes everything is checked before anything is written, and all share one commit.
+//! BatchGetItem and BatchWriteItem (docs/dynamodb.md 14). All items of a read come from one view,
+//! which is more than the service promises. A batch of writes is checked as a whole before anything
+//! is written, and all its writes share one commit.
 
 use std::collections::HashSet;
 
@@ -23,25 +24,27 @@ use crate::model::{
 };
 use crate::store::memory_limit::part_of_limit;
 
-/// What a BatchWriteItem holds in memory with its index entries until it is committed, if memory allows: the rest is left unprocessed.
+/// The memory that the writes of a BatchWriteItem may hold until the commit, in bytes, if the
+/// memory limit allows it: the rest is left unprocessed.
 const HELD_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Of the memory limit that is the most.
+/// A batch may hold at most this part of the memory limit.
 const LIMIT_PARTS: u64 = 16;
 
-/// The part of a batch that is about one table, checked.
+/// The part of a batch for one table, checked.
 struct Part<'r> {
     request: &'r TableKeys,
     table: Arc<TableEntry>,
-    /// One for each of the request's.
+    /// One for each key of the request.
     keys: Vec<Key>,
     projection: Option<ProjectionPaths>,
 }
 
 impl Engine {
-    /// Reads items; `rows` gets each item found with the place of its table in the request.
+    /// Reads items; calls `rows` with each item found and the position of its table in the request.
     ///
     /// # Errors
-    /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key, all before the first row; those of the store.
+    /// Fails with `Expression`, `ResourceNotFound`, `Key`, or with `Query` for a path into a key,
+    /// all before the first row; also errors of the store.
     pub fn batch_get_item(
         &self,
         request: &BatchGetItemRequest,
@@ -76,7 +79,7 @@ impl Engine {
             page.unprocessed_keys.push(unprocessed);
             page.consumed_capacity.push(consumed);
         }
-        // A batch of which nothing could be done has failed.
+        // A batch of which nothing was processed fails.
         match reader.throttled.filter(|_| reader.is_empty) {
             Some(error) => Err(error),
             None => Ok(page),
@@ -84,7 +87,7 @@ impl Engine {
     }
 }
 
-/// Tables first, then keys.
+/// Checks all tables first, then all keys.
 fn parts<'r>(
     view: &View<'_>,
     request: &'r BatchGetItemRequest,
@@ -112,16 +115,17 @@ fn parts<'r>(
 
 struct Reader<'v> {
     view: &'v View<'v>,
-    /// Bytes of items that the answer may still have; `None` once there is no room for another.
+    /// Bytes of items that still fit into the answer; `None` once it is full.
     left: Option<usize>,
-    /// Was nothing read yet?
+    /// True if nothing has been read yet.
     is_empty: bool,
-    /// The first refusal.
+    /// The first throttling error.
     throttled: Option<Error>,
 }
 
 impl Reader<'_> {
-    /// Reads one table's items; the keys of those that do not fit, and what the others consumed.
+    /// Reads the items of one table; returns the keys of those that do not fit, and the capacity
+    /// consumed by the others.
     fn part(
         &mut self,
         part: &Part<'_>,
@@ -165,7 +169,7 @@ impl Reader<'_> {
 }
 
 impl Engine {
-    /// Starts a batch of writes; `done` hears of it after the commit.
+    /// Starts a batch of writes; `done` gets the result after the commit.
     pub fn batch_write_item(
         &self,
         request: BatchWriteItemRequest,
@@ -195,7 +199,7 @@ fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
 
 /// One write, checked.
 struct Planned<'r> {
-    /// Of its table in the request, and of itself in that.
+    /// Position of the table in the request, and of the write in the table's list.
     place: usize,
     at: usize,
     table: Arc<TableEntry>,
@@ -203,7 +207,7 @@ struct Planned<'r> {
     new: Option<&'r Item>,
 }
 
-/// Tables first, then keys, then duplicates.
+/// Checks tables first, then keys, then duplicates.
 fn plan<'r>(
     transaction: &Transaction<'_>,
     request: &'r BatchWriteItemRequest,
@@ -240,7 +244,7 @@ fn plan<'r>(
     }
 }
 
-/// A put of a batch has the texts of a `Key` parameter for its table keys.
+/// Returns the key of a put, with the error texts of a `Key` parameter for the table's keys.
 fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
     let key = item_key::key_of_item(&table.schema.key, item).map_err(|error| match error {
         KeyError::Missing(_) | KeyError::TypeMismatch { .. } => KeyError::SchemaMismatch,
@@ -250,8 +254,9 @@ fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
     Ok(key)
 }
 
-/// Each item is written or refused by itself: a full item collection refuses its own puts, and the batch reports it when the
-/// others are written. What would be too much in memory is left to the next request.
+/// Writes or refuses each item on its own: a full item collection refuses its own puts, and the
+/// batch reports the error after the other writes. Writes beyond the memory limit are left to the
+/// next request.
 fn write(
     transaction: &mut Transaction<'_>,
     request: &BatchWriteItemRequest,
@@ -283,7 +288,7 @@ fn write(
             Err(error) => refused = refused.or(Some(error)),
         }
     }
-    // A batch of which nothing could be done has failed.
+    // A batch of which nothing was processed fails.
     if let Some(error) = refused.or(throttled.filter(|_| is_empty)) {
         return Err(error);
     }
@@ -298,7 +303,7 @@ fn write(
     })
 }
 
-/// Of each collection once.
+/// Returns the metrics of each collection once.
 fn metrics(
     transaction: &Transaction<'_>,
     tables: usize,

@@ -1,6 +1,8 @@
-//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights (docs/dynamodb.md 23.2): a switch that is kept and shown.
-//! The most asked for and most throttled partition keys are always counted (see `engine::meter`); `partitions/hot.tsv` tells them. Single
-//! items, of partition and sort key, are counted while insights are enabled; `partitions/hot-items.tsv` tells them.
+//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights
+//! (docs/dynamodb.md 23.2): a stored switch. The most accessed and most throttled partition keys
+//! are always counted (see `engine::meter`) and shown in `partitions/hot.tsv`. Single items, by
+//! partition and sort key, are counted while insights are enabled and shown in
+//! `partitions/hot-items.tsv`.
 
 use crate::engine::{account, runtime::prelude::*};
 use crate::model::{
@@ -12,19 +14,20 @@ use crate::model::{
 };
 
 impl Engine {
-    /// Switches contributor insights on or off; what was off stays as it was. Told is what that begins.
+    /// Switches contributor insights on or off; a switch that is off already stays unchanged.
+    /// Returns the transition that begins.
     ///
     /// # Errors
-    /// `TableNotFound`, `NotFound` for an index; those of the store.
+    /// `TableNotFound`, `NotFound` for an index; also errors of the store.
     pub fn update_insights(&self, request: UpdateInsightsRequest) -> Result<ToldInsights, Error> {
         let updated = self.write_insights(request)?;
         let view = self.view()?;
         let (table, source) = found(view.table(&updated.target.table)?, &updated.target)?;
-        // One that enables and one that disables at the same time: what was committed last counts.
+        // If another request switches at the same time, the last commit decides.
         let meter = view.meter().source(view.read(), &table, source)?;
         meter.count_items(account::counts_items(view.read(), &table, source)?);
         let status = match (updated.changed_ms, updated.is_enabled) {
-            // Nothing was to be disabled.
+            // There was nothing to disable.
             (None, _) => InsightsStatus::Disabled,
             (_, true) => InsightsStatus::Enabling,
             (_, false) => InsightsStatus::Disabling,
@@ -37,11 +40,8 @@ impl Engine {
             let (table, source) =
                 found(transaction.table(&request.target.table)?, &request.target)?;
             catalog::active(Some(Arc::clone(&table)))?;
-            let before = account::read_insights(
-                transaction.read(),
-                request.target.clone(),
-                (&table, source),
-            )?;
+            let before =
+                account::read_insights(transaction.read(), request.target.clone(), &table, source)?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }
@@ -61,10 +61,10 @@ impl Engine {
         })
     }
 
-    /// What is kept of a table or index, with its rules where they are enabled.
+    /// Returns the settings of a table or index, with its rules if insights are enabled.
     ///
     /// # Errors
-    /// `TableNotFound`, `NotFound` for an index; those of the store.
+    /// `TableNotFound`, `NotFound` for an index; also errors of the store.
     pub fn describe_insights(&self, target: &InsightsTarget) -> Result<ToldInsights, Error> {
         let insights = self.insights(target)?;
         let status = if insights.is_enabled {
@@ -89,14 +89,15 @@ impl Engine {
         Ok(account::read_insights(
             view.read(),
             target.clone(),
-            (&table, source),
+            &table,
+            source,
         )?)
     }
 
-    /// The tables and indexes of which insights are enabled, in byte order; of one table or of all.
+    /// Returns the tables and indexes with insights enabled, in byte order; of one table or of all.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn list_insights(
         &self,
         request: &ListInsightsRequest,
@@ -126,7 +127,7 @@ impl Engine {
     }
 }
 
-/// What all answers tell.
+/// Returns the members that all answers have.
 fn told(insights: Insights, status: InsightsStatus) -> ToldInsights {
     let mode = insights.mode.filter(|_| insights.is_enabled);
     ToldInsights {
@@ -138,7 +139,8 @@ fn told(insights: Insights, status: InsightsStatus) -> ToldInsights {
     }
 }
 
-/// The rules that are kept: of partition keys, and of single items where there is a sort key; accessed and throttled most.
+/// Returns the names of the rules: for partition keys, and for single items if there is a sort key;
+/// for most accessed and most throttled.
 fn rules(insights: &Insights) -> Vec<String> {
     let resource = match &insights.target.index {
         Some(index) => format!("{}-{}", insights.target.table, index),
@@ -157,7 +159,7 @@ fn rules(insights: &Insights) -> Vec<String> {
         .collect()
 }
 
-/// The table, and the source that is meant in it.
+/// Returns the table and the source of the target in it.
 fn found(
     table: Option<Arc<TableEntry>>,
     target: &InsightsTarget,

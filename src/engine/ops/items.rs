@@ -1,6 +1,8 @@
-//! The operations on one item (docs/dynamodb.md 12): one record of one view, or one change in one transaction.
+//! The operations on one item (docs/dynamodb.md 12): one record of one view, or one change in one
+//! transaction.
 //!
-//! What needs no table is checked first; a write then finds its item, holds it against its condition, and only then changes it.
+//! Checks that need no table come first; a write then finds its item, evaluates its condition on
+//! it, and only then changes it.
 
 use crate::engine::{
     base::{item_key, read_units},
@@ -25,10 +27,11 @@ use crate::model::{
 };
 
 impl Engine {
-    /// GetItem (docs/dynamodb.md 12.1): one record of one view, projected.
+    /// Runs GetItem (docs/dynamodb.md 12.1): reads one record of one view, projected.
     ///
     /// # Errors
-    /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
+    /// Fails with `Expression`, `ResourceNotFound`, `Key`, or with `Query` for a path into a key;
+    /// also errors of the store.
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
         request.key.check_nesting()?;
         let projection = {
@@ -60,10 +63,10 @@ impl Engine {
     }
 }
 
-/// The projection of a read by key.
+/// Parses the projection of a read by key.
 ///
 /// # Errors
-/// `Expression`, `Legacy`.
+/// Fails with `Expression` or `Legacy` if it cannot be parsed.
 pub(super) fn parse_projection(
     asked: RequestedProjection<'_>,
     given: &Placeholders,
@@ -80,8 +83,8 @@ pub(super) fn parse_projection(
 }
 
 impl Engine {
-    /// PutItem (docs/dynamodb.md 12.2): the item takes the place of what has its key, if the condition holds for that. `done` hears of it after
-    /// the commit.
+    /// Starts a PutItem (docs/dynamodb.md 12.2): the item replaces the one with its key, if the
+    /// condition holds for that. `done` gets the result after the commit.
     pub fn put_item(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
         self.shared.submit_checked(
             check_put(&request),
@@ -90,10 +93,10 @@ impl Engine {
         );
     }
 
-    /// Every check of a put against the last commit, without writing.
+    /// Runs every check of a put against the last commit, without writing.
     ///
     /// # Errors
-    /// The error a write would get.
+    /// Fails with the error that the write would get.
     pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
         let (plan, action) = (check_put(request)?, Action::Put(&request.item));
         let view = self.view()?;
@@ -105,13 +108,14 @@ impl Engine {
             view.read(),
             self.shared.options.collection_bytes_max,
             &stored,
-            (growth, growth),
+            growth,
+            growth,
         )
         .map(drop)
     }
 }
 
-/// What needs no table.
+/// Runs the checks that need no table.
 fn check_put(request: &PutItemRequest) -> Result<Plan, Error> {
     request.item.check_limits()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
@@ -143,7 +147,7 @@ fn put(
     })
 }
 
-/// What `ReturnValues` of a put or delete returns.
+/// Returns the attributes that `ReturnValues` of a put or delete asks for.
 fn returned(asked: ReturnValues, stored: &Stored) -> Result<Option<Item>, StoreError> {
     match asked {
         ReturnValues::AllOld => Ok(stored.item()?.cloned()),
@@ -152,8 +156,8 @@ fn returned(asked: ReturnValues, stored: &Stored) -> Result<Option<Item>, StoreE
 }
 
 impl Engine {
-    /// UpdateItem (docs/dynamodb.md 12.3): an update is applied to what has the key, or to the key alone, if the condition holds for it. `done`
-    /// hears of it after the commit.
+    /// Starts an UpdateItem (docs/dynamodb.md 12.3): the update applies to the item with the key,
+    /// or to the key alone, if the condition holds for it. `done` gets the result after the commit.
     pub fn update_item(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         self.shared.submit_checked(
             check_update(&request),
@@ -163,7 +167,7 @@ impl Engine {
     }
 }
 
-/// What needs no table.
+/// Runs the checks that need no table.
 fn check_update(request: &UpdateItemRequest) -> Result<Plan, Error> {
     request.key.check_nesting()?;
     let plan = UpdatePlan::parse(&request.update, &request.condition, &request.placeholders)?;
@@ -200,8 +204,8 @@ fn update(
 }
 
 impl Engine {
-    /// DeleteItem (docs/dynamodb.md 12.4): what has the key goes, if the condition holds for it; that there is nothing is no error. `done` hears
-    /// of it after the commit.
+    /// Starts a DeleteItem (docs/dynamodb.md 12.4): deletes the item with the key if the condition
+    /// holds for it; a missing item is no error. `done` gets the result after the commit.
     pub fn delete_item(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         self.shared.submit_checked(
             check_delete(&request),
@@ -211,7 +215,7 @@ impl Engine {
     }
 }
 
-/// What needs no table.
+/// Runs the checks that need no table.
 fn check_delete(request: &DeleteItemRequest) -> Result<Plan, Error> {
     request.key.check_nesting()?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
@@ -245,8 +249,8 @@ fn delete(
 }
 
 impl Engine {
-    /// Starts the delete of an item whose text is parked in the same transaction; `done` hears of it after the commit. An item that
-    /// is not there parks nothing.
+    /// Starts the delete of an item and puts its text into the trash in the same transaction;
+    /// `done` gets the result after the commit. A missing item puts nothing into the trash.
     pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
         let checked = check_delete(&request.delete);
         let park = move |transaction: &mut Transaction<'_>, plan: &Plan| {
@@ -260,10 +264,10 @@ impl Engine {
         self.shared.submit_checked(checked, park, done);
     }
 
-    /// Carries out a change; was there something to change?
+    /// Applies a change to the trash; returns true if it changed something.
     ///
     /// # Errors
-    /// `ResourceNotFound` without the table; those of the store.
+    /// `ResourceNotFound` without the table; also errors of the store.
     pub fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
         self.shared
             .submit_and_wait(move |transaction| parked::apply(transaction, &change))

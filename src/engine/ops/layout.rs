@@ -1,4 +1,5 @@
-//! What the meters say, with the counters of the store beside it, and what can be told of partitions.
+//! The metrics of tables, from the meters and the counters of the store, and the reports on
+//! partitions.
 
 use std::collections::BinaryHeap;
 
@@ -21,10 +22,7 @@ use crate::model::layout::{
 };
 
 impl Engine {
-    /// The metrics of these tables; those that are not there are left out.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the metrics of these tables; missing tables are left out.
     pub fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
         let _reading = self.shared.meter.reading();
         let view = self.view()?;
@@ -44,12 +42,12 @@ impl Engine {
         Ok(metrics)
     }
 
-    /// Counts a request that was refused before it came to the engine.
+    /// Counts a request that was refused before it reached the engine.
     pub fn count_user_error(&self) {
         self.shared.meter.user_error();
     }
 
-    /// What it was opened with.
+    /// Returns the options that the engine was opened with.
     #[must_use]
     pub fn options(&self) -> &EngineOptions {
         &self.shared.options
@@ -57,9 +55,9 @@ impl Engine {
 }
 
 fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Error> {
-    let mut sources = vec![source_metrics(view, table, (None, table.source))?];
+    let mut sources = vec![source_metrics(view, table, None, table.source)?];
     for (index, source) in table.indexes() {
-        sources.push(source_metrics(view, table, (Some(index), source))?);
+        sources.push(source_metrics(view, table, Some(index), source)?);
     }
     let name = table.schema.name.clone();
     let now_ms = view.now_ms();
@@ -83,7 +81,8 @@ fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Er
 fn source_metrics(
     view: &View<'_>,
     table: &TableEntry,
-    (index, source): (Option<&IndexSchema>, SourceId),
+    index: Option<&IndexSchema>,
+    source: SourceId,
 ) -> Result<SourceMetrics, Error> {
     let counters = view.counters(source)?;
     let now_ms = view.now_ms();
@@ -109,7 +108,8 @@ fn source_metrics(
     })
 }
 
-/// A table or global index whose partitions are asked for. Entries of a local index are in those of its table.
+/// A table or global index with partitions. Entries of a local index lie in the partitions of its
+/// table.
 #[derive(Debug, Clone)]
 pub struct Partitioned {
     pub table: Arc<TableEntry>,
@@ -118,10 +118,10 @@ pub struct Partitioned {
 }
 
 impl Engine {
-    /// The partitions of a table or index.
+    /// Returns the partitions of a table or index.
     ///
     /// # Errors
-    /// `ResourceNotFound`; those of the store.
+    /// Fails with `ResourceNotFound`, or with an error of the store.
     pub fn partitioned(
         &self,
         table: &TableName,
@@ -141,13 +141,13 @@ impl Engine {
         Ok(Partitioned { table, source, map })
     }
 
-    /// A window in time, by the engine's clock.
+    /// Returns a window as a time span, by the engine's clock.
     #[must_use]
     pub fn span(&self, window: Window) -> TimeSpan {
         window.span(self.shared.now_ms())
     }
 
-    /// What was asked of the partitions and keys of a table or global index in a window.
+    /// Returns the load of the partitions and keys of a table or global index in a window.
     fn heat(&self, of: &Partitioned, window: Window) -> Result<HeatRecord, Error> {
         let from_ms = self.span(window).from_ms;
         let _reading = self.shared.meter.reading();
@@ -160,10 +160,7 @@ impl Engine {
         Ok(heat)
     }
 
-    /// Each partition with its load in a window, in the order of the hash space.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns each partition with its load in a window, in hash order.
     pub fn partition_reports(
         &self,
         of: &Partitioned,
@@ -191,10 +188,7 @@ impl Engine {
         Ok(of.map.partitions().iter().enumerate().map(report).collect())
     }
 
-    /// Counts what lies in a partition.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Counts the content of a partition.
     pub fn partition_content(
         &self,
         of: &Partitioned,
@@ -203,10 +197,7 @@ impl Engine {
         content::count(&*self.shared.views(), &of.table, of.source, range)
     }
 
-    /// Would a partition of this content and load be split?
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns whether a partition of this content and load would be split, and why.
     pub fn split_candidate(
         &self,
         of: &Partitioned,
@@ -226,7 +217,7 @@ impl Engine {
         })
     }
 
-    /// By the load of the last minute, whatever window was asked for.
+    /// Decides by the load of the last minute, whatever window was asked for.
     fn hot_candidate(
         &self,
         of: &Partitioned,
@@ -255,10 +246,8 @@ impl Engine {
             .unwrap_or(SplitCandidate::Because(PartitionOrigin::Heat)))
     }
 
-    /// The keys of a table or global index that were asked for most in a window, the hottest first, with their load of the day.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the most accessed keys of a table or global index in a window, the hottest first,
+    /// with their load of the day.
     pub fn hot_keys(
         &self,
         of: &Partitioned,
@@ -278,7 +267,8 @@ impl Engine {
             .collect())
     }
 
-    /// The counted single items of a table or global index with their places, the hottest first; `None` while they are not counted.
+    /// Returns the counted single items of a table or global index with their places, the hottest
+    /// first; `None` while they are not counted.
     #[must_use]
     pub fn hot_items(&self, of: &Partitioned, count: usize) -> Option<Vec<(ItemCounter, Load)>> {
         let now_ms = self.shared.now_ms();
@@ -298,10 +288,8 @@ impl Engine {
         )
     }
 
-    /// The largest item collections, the largest first: bytes with overhead and local index entries, entries, digest.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the largest item collections, the largest first: bytes with overhead and local index
+    /// entries, entries, digest.
     pub fn largest_collections(
         &self,
         of: &Partitioned,
@@ -312,7 +300,7 @@ impl Engine {
             to: None,
         };
         let has_local = of.source == of.table.source && of.table.has_local_index();
-        // The least of those kept is on top.
+        // The heap's top is the smallest of the collections kept.
         let mut kept = BinaryHeap::new();
         content::walk(
             &*self.shared.views(),

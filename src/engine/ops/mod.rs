@@ -1,4 +1,5 @@
-//! The operations, a file each family: shape checks, then the catalog, then keys, then the effect.
+//! The operations, one file for each family: shape checks, then the catalog, then keys, then the
+//! effect.
 
 mod batches;
 mod insights;
@@ -22,7 +23,8 @@ use std::collections::HashSet;
 
 use super::prelude::*;
 
-/// Adds what one part of an operation consumed to its table's entry; entries are in the order of first use.
+/// Adds the capacity consumed by one part of an operation to its table's entry; entries are in the
+/// order of first use.
 fn add_capacity(
     list: &mut Vec<(TableName, ConsumedCapacity)>,
     table: &TableName,
@@ -34,7 +36,7 @@ fn add_capacity(
     }
 }
 
-/// Are these all different items? Of a table and a key each.
+/// True if all items, given by table and key, are distinct.
 fn are_different<'k>(mut items: impl Iterator<Item = (&'k TableEntry, &'k Key)>) -> bool {
     let mut seen = HashSet::new();
     items.all(|(table, key)| seen.insert((table.source, key)))

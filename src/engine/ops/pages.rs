@@ -1,5 +1,5 @@
-//! Query and Scan: the items of one partition key in the order of the sort key, or all of a source in the order of the hash, a page at a time
-//! (docs/dynamodb.md 13).
+//! Query and Scan: the items of one partition key in sort key order, or all items of a source in
+//! hash order, a page at a time (docs/dynamodb.md 13).
 
 use crate::engine::{
     read::{
@@ -19,16 +19,17 @@ use crate::model::{
 };
 
 impl Engine {
-    /// One page, its rows given to `rows` as they are found.
+    /// Runs a Query: reads one page and calls `rows` with each row as it is found.
     ///
     /// # Errors
-    /// `Expression`, `ResourceNotFound`, `Query`, `Key`; those of the store.
+    /// Fails with `Expression`, `ResourceNotFound`, `Query` or `Key`, or with an error of the
+    /// store.
     pub fn query(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         self.read_page(parsed_query(request)?, rows)
     }
 }
 
-/// A request whose own parts are right; no table was looked at.
+/// Parses a request and checks it without any table.
 fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     let asked = RequestedProjection::new(
         request.projection_expression.as_ref(),
@@ -57,7 +58,7 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
     let filter = select::parse_filter(&request.filter, &mut scope)?;
     let projection = asked.paths(&mut scope)?;
     scope.finish()?;
-    // What the key condition means is looked at after all that is only read (docs/dynamodb.md 2.6).
+    // The shape of the key condition is checked after everything is parsed (docs/dynamodb.md 2.6).
     let condition = match (condition, &request.key_conditions) {
         (Some(condition), _) => KeyConditionShape::of_condition(condition)?,
         (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
@@ -84,16 +85,16 @@ fn parsed_query(request: &QueryRequest) -> Result<ReadRequest, Error> {
 }
 
 impl Engine {
-    /// One page, its rows given to `rows` as they are found.
+    /// Runs a Scan: reads one page and calls `rows` with each row as it is found.
     ///
     /// # Errors
-    /// `Expression`, `ResourceNotFound`, `Query`; those of the store.
+    /// Fails with `Expression`, `ResourceNotFound` or `Query`, or with an error of the store.
     pub fn scan(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         self.read_page(parsed_scan(request)?, rows)
     }
 }
 
-/// The checks that need no table.
+/// Runs the checks that need no table.
 fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
     let asked = RequestedProjection::new(
         request.projection_expression.as_ref(),
@@ -136,20 +137,22 @@ fn parsed_scan(request: &ScanRequest) -> Result<ReadRequest, Error> {
 }
 
 impl Engine {
-    /// One page, its rows given to `rows` as they are found.
+    /// Reads one page and calls `rows` with each row as it is found.
     ///
     /// # Errors
-    /// `Expression`, `ResourceNotFound`, `Query`, `Key`; those of the store.
+    /// Fails with `Expression`, `ResourceNotFound`, `Query` or `Key`, or with an error of the
+    /// store.
     pub fn read_page(&self, request: ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let view = self.view()?;
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
         page::read(&view, &plan(source, request)?, rows)
     }
 
-    /// As [`Engine::read_page`], but nothing is consumed: that is in the bill.
+    /// Reads a page as [`Engine::read_page`] does, without consuming capacity: the units are in the
+    /// bill.
     ///
     /// # Errors
-    /// As [`Engine::read_page`], but `Throttled`.
+    /// Fails as [`Engine::read_page`] does, but never with `Throttled`.
     pub fn read_page_on_account(
         &self,
         request: ReadRequest,
@@ -161,7 +164,7 @@ impl Engine {
     }
 }
 
-/// The checks against table and index, in DynamoDB's order (docs/dynamodb.md 13.3).
+/// Runs the checks against table and index, in DynamoDB's order (docs/dynamodb.md 13.3).
 fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
     if request.consistent_read && source.is_index(IndexKind::Global) {
         return Err(QueryError::ConsistentOnGlobal.into());
@@ -190,7 +193,8 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
     let start = start.transpose()?;
     select::check_no_path_into_keys(request.projection.as_ref(), &source.table.schema)?;
     let filter = request.filter.map(Filter::new);
-    // A scan's filter may name keys, and what a scanned index does not have: only a query has a key condition to name them in.
+    // A scan's filter may name keys and attributes that the scanned index does not project: only a
+    // query has a key condition for its keys.
     let filter_of_query = filter.as_ref().filter(|_| condition.is_some());
     filter_of_query.map_or(Ok(()), |filter| filter.check_no_keys(&source))?;
     let selection = select::resolve(&source, request.select, request.projection)?;

@@ -1,7 +1,8 @@
 //! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
 //!
-//! A backup is the table as of the commit of CreateBackup, a restored table that of the chosen moment, to the millisecond; both are
-//! copied in the background, see `engine::jobs`. There is no margin: the latest restorable time is now.
+//! A backup is the table as of the commit of CreateBackup; a restored table is that of the chosen
+//! moment, to the millisecond. Both are copied in the background, see `engine::jobs`. There is no
+//! margin: the latest restorable time is now.
 
 use super::tables::description;
 use crate::codec::calendar;
@@ -29,7 +30,7 @@ use crate::model::{
 };
 
 impl Engine {
-    /// Runs an operation that may leave a job, and starts the job.
+    /// Runs an operation that may add a job, and starts the job.
     pub(super) fn submit_with_job<T: Send + 'static>(
         &self,
         run: impl FnMut(&mut Transaction<'_>) -> Result<(T, Option<u32>), Error> + Send + 'static,
@@ -41,10 +42,10 @@ impl Engine {
     }
 }
 
-/// A table that backups, restores and exports can be of.
+/// Returns a table that can be backed up, restored or exported.
 ///
 /// # Errors
-/// `TableNotFound`, `TableInUse`.
+/// Fails with `TableNotFound`, or with `TableInUse` in another state.
 pub(in crate::engine) fn table_of(
     entry: Option<Arc<TableEntry>>,
     name: &TableName,
@@ -57,13 +58,14 @@ pub(in crate::engine) fn table_of(
     }
 }
 
-// CreateBackup, DescribeBackup, ListBackups, DeleteBackup: copies of a table at a moment; a job makes them (docs/dynamodb.md 20.1).
+// CreateBackup, DescribeBackup, ListBackups, DeleteBackup: copies of a table at a moment, made by a
+// job (docs/dynamodb.md 20.1).
 
 impl Engine {
-    /// Makes a backup of the table as it is now; copied in the background.
+    /// Makes a backup of the table as it is now; the items are copied in the background.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn create_backup(
         &self,
         request: CreateBackupRequest,
@@ -74,10 +76,10 @@ impl Engine {
         })
     }
 
-    /// A backup with the table as it was.
+    /// Returns a backup with the description of its table.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_backup(&self, request: &BackupRequest) -> Result<Backup, Error> {
         let view = self.view()?;
         let record = BackupRecord::known(
@@ -88,10 +90,7 @@ impl Engine {
         Ok(backup(view.read(), &record)?)
     }
 
-    /// A page of backups.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a page of backups.
     pub fn list_backups(&self, request: &ListBackupsRequest) -> Result<ListBackupsResponse, Error> {
         let limit = request
             .limit
@@ -134,10 +133,10 @@ impl Engine {
         })
     }
 
-    /// Removes a backup that nothing works on.
+    /// Deletes a backup that no restore reads.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn delete_backup(&self, request: BackupRequest) -> Result<Backup, Error> {
         let (backup, source) = self
             .shared
@@ -147,11 +146,11 @@ impl Engine {
     }
 }
 
-/// The typed form of a record. The copy takes the number of items from the table that it is of.
+/// Converts a record to the API type. The copy has the item count of its source table.
 fn backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> {
     let mut table = description(read, &record.table, record.created_ms)?;
     let (items, bytes) = match record.is_system {
-        // The counters of the table that it was.
+        // The counters of the deleted table.
         true => source_counters(read, record.source)
             .map(|counters| (counters.entries, counters.bytes))?,
         false => (record.items, record.bytes),
@@ -205,7 +204,8 @@ fn create(
             transaction.shared.options.seed,
             &request.table_name,
             "backup",
-            (now_ms, source),
+            now_ms,
+            source,
         ),
         name: request.backup_name.clone(),
         status: BackupStatus::Creating,
@@ -245,9 +245,10 @@ fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, Sourc
     Ok((backup(transaction.read(), &record)?, record.source))
 }
 
-// UpdateContinuousBackups, DescribeContinuousBackups: the switch, and the window that can be restored (docs/dynamodb.md 20.2).
+// UpdateContinuousBackups, DescribeContinuousBackups: the switch, and the window that can be
+// restored (docs/dynamodb.md 20.2).
 
-/// `RecoveryPeriodInDays` unless another is asked for.
+/// The default of `RecoveryPeriodInDays`.
 const PERIOD_DAYS: u32 = 35;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const SECOND_MS: u64 = 1000;
@@ -256,7 +257,7 @@ impl Engine {
     /// Turns recovery on or off, or changes its period.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn update_continuous_backups(
         &self,
         request: UpdateContinuousBackupsRequest,
@@ -291,10 +292,10 @@ impl Engine {
         })
     }
 
-    /// The window of recovery, if it is on.
+    /// Returns the recovery window, if recovery is on.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_continuous_backups(
         &self,
         request: &DescribeTableRequest,
@@ -306,7 +307,7 @@ impl Engine {
     }
 }
 
-/// The times to which a table can be restored: whole seconds from its start on, up to now.
+/// Returns the times to which a table can be restored: whole seconds from its start up to now.
 fn window(table: &TableEntry, now_ms: u64) -> Option<RecoveryWindow> {
     let recovery = table.control.recovery?;
     let earliest = earliest_ms(recovery, now_ms);
@@ -317,14 +318,15 @@ fn window(table: &TableEntry, now_ms: u64) -> Option<RecoveryWindow> {
     })
 }
 
-/// The first moment of the window, to the millisecond.
+/// Returns the first moment of the window, in milliseconds.
 fn earliest_ms(recovery: PointInTimeRecovery, now_ms: u64) -> u64 {
     recovery
         .since_ms
         .max(now_ms.saturating_sub(recovery.period_days * DAY_MS))
 }
 
-/// The version bound of a time in the table's window, the error being made of the window's ends; of now when there is no time.
+/// Returns the version bound of a time in the table's window, or of now without a time. `outside`
+/// makes the error for a time outside of it, from the ends of the window.
 pub(super) fn bound(
     transaction: &Transaction<'_>,
     table: &TableEntry,

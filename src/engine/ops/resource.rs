@@ -1,4 +1,5 @@
-//! A table or stream as a resource: tags, policies with their revisions, limits (docs/dynamodb.md 18), saved queries. Each change is one of the catalog.
+//! A table or stream as a resource: tags, policies with their revisions, limits (docs/dynamodb.md
+//! 18), saved queries. Each change is one change of the catalog.
 
 use crate::engine::{
     runtime::prelude::*,
@@ -19,10 +20,7 @@ use crate::model::{
 };
 
 impl Engine {
-    /// DescribeLimits: the default quotas.
-    ///
-    /// # Errors
-    /// None.
+    /// Runs DescribeLimits: returns the default quotas.
     pub fn describe_limits(&self, _: &DescribeLimitsRequest) -> Result<Limits, Error> {
         Ok(Limits {
             account_units: ACCOUNT_CAPACITY_UNITS_MAX,
@@ -31,7 +29,7 @@ impl Engine {
     }
 }
 
-/// The resource's table; one that is being created is not there yet.
+/// Returns the resource's table; a table in CREATING counts as missing.
 fn found(
     entry: Option<Arc<TableEntry>>,
     resource: &TableResource,
@@ -42,14 +40,14 @@ fn found(
     }
 }
 
-/// Key and value.
+/// Tags as key and value.
 type Tags = Vec<(String, String)>;
 
 impl Engine {
-    /// Adds tags; those of the same keys get new values.
+    /// Adds tags; an existing key gets the new value.
     ///
     /// # Errors
-    /// `NotFound`; `Schema` for too many; those of the store.
+    /// Fails with `NotFound`, or with `Schema` for too many tags; also errors of the store.
     pub fn tag_resource(&self, request: TagResourceRequest) -> Result<(), Error> {
         self.shared.submit_and_wait(move |transaction| {
             change_tags(transaction, &request.resource, |tags| {
@@ -63,10 +61,10 @@ impl Engine {
         })
     }
 
-    /// Removes tags.
+    /// Removes tags by their keys.
     ///
     /// # Errors
-    /// `NotFound`; those of the store.
+    /// Fails with `NotFound`, or with an error of the store.
     pub fn untag_resource(&self, request: UntagResourceRequest) -> Result<(), Error> {
         self.shared.submit_and_wait(move |transaction| {
             change_tags(transaction, &request.resource, |tags| {
@@ -75,10 +73,10 @@ impl Engine {
         })
     }
 
-    /// All tags, in the order in which they came.
+    /// Returns all tags, in the order in which they were added.
     ///
     /// # Errors
-    /// `NotFound`; those of the store.
+    /// Fails with `NotFound`, or with an error of the store.
     pub fn list_tags(&self, request: &ListTagsRequest) -> Result<ListTagsResponse, Error> {
         let entry = self.table(&request.resource.table_name)?;
         Ok(ListTagsResponse {
@@ -111,10 +109,11 @@ fn change_tags(
 }
 
 impl Engine {
-    /// Keeps a policy; its revision id, which the same text again keeps.
+    /// Stores a policy and returns its revision id; the same text keeps the old revision.
     ///
     /// # Errors
-    /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
+    /// Fails with `NotFound`, or with `Recovery` if the revision is not the expected one; also
+    /// errors of the store.
     pub fn put_policy(&self, request: PutPolicyRequest) -> Result<PutPolicyResponse, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let resource = &request.resource;
@@ -145,10 +144,10 @@ impl Engine {
         })
     }
 
-    /// The policy.
+    /// Returns the policy.
     ///
     /// # Errors
-    /// `NotFound`; `Recovery` when there is none; those of the store.
+    /// Fails with `NotFound`, or with `Recovery` if there is none; also errors of the store.
     pub fn get_policy(&self, request: &PolicyRequest) -> Result<ResourcePolicy, Error> {
         let (view, resource) = (self.view()?, &request.resource);
         let (_, StreamPolicy { text, revision }) =
@@ -160,10 +159,11 @@ impl Engine {
         })
     }
 
-    /// Removes the policy, if there is one; the revision id that it had.
+    /// Removes the policy, if there is one, and returns its revision id.
     ///
     /// # Errors
-    /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
+    /// Fails with `NotFound`, or with `Recovery` if the revision is not the expected one; also
+    /// errors of the store.
     pub fn delete_policy(
         &self,
         request: DeletePolicyRequest,
@@ -194,8 +194,9 @@ impl Engine {
     }
 }
 
-/// The policy of a table or stream, with the number of the last one: the time it was put, later than any before it. The table, when it
-/// is that of a table. One that is being created is not there yet.
+/// Reads the policy of a table or stream with its revision: the time at which it was put, always
+/// later than the one before. Also returns the table if the policy is a table's. A table in
+/// CREATING counts as missing.
 fn kept(
     read: &dyn Read,
     table: Option<Arc<TableEntry>>,
@@ -216,7 +217,7 @@ fn kept(
     Ok((Some(table), StreamPolicy { text, revision }))
 }
 
-/// Keeps a policy where [`kept`] found the one before it.
+/// Stores a policy where [`kept`] found the previous one.
 fn keep(
     transaction: &mut Transaction<'_>,
     resource: &TableResource,
@@ -238,10 +239,10 @@ fn keep(
         .try_for_each(|stream| streams::put_policy(transaction.batch, stream, &policy))
 }
 
-/// The expectation that there is no policy yet.
+/// The value of `ExpectedRevisionId` that expects no policy.
 const NO_POLICY: &str = "NO_POLICY";
 
-/// Holds the expectation of a request to the policy that is there.
+/// Compares the expected revision of a request with the stored policy.
 fn expect(
     policy: &StreamPolicy,
     expected: Option<&str>,
@@ -268,13 +269,11 @@ fn expect(
     }
 }
 
-// Saved queries: kept in the table's catalog entry, so that they are as durable as the table and go with it.
+// Saved queries: stored in the table's catalog entry, so that they are as durable as the table and
+// are deleted with it.
 
 impl Engine {
-    /// The saved queries of a table; none when there is no table.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the saved queries of a table; none without a table.
     pub fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
         Ok(self
             .table(table)?
@@ -285,7 +284,7 @@ impl Engine {
     /// Changes the saved queries of a table.
     ///
     /// # Errors
-    /// `ResourceNotFound`; those of the store.
+    /// Fails with `ResourceNotFound`, or with an error of the store.
     pub fn change_saved_queries(
         &self,
         table: &TableName,
@@ -307,14 +306,16 @@ impl Engine {
     }
 }
 
-// Operations of features that nobody ever used here (docs/dynamodb.md 21): the tables they name must exist, all else is empty or missing.
+// Operations of features that are never used here (docs/dynamodb.md 21): the tables they name must
+// exist, all else is empty or missing.
 
 impl Engine {
-    /// Holds what a request names against the catalog; the answer itself is empty.
+    /// Checks the names in a request against the catalog; the answer itself is empty.
     ///
     /// # Errors
-    /// `NotSupported` of what would begin to use a feature; `Recovery`, `NotFound`, `TableNotFound`, `UpdateTable` of what is not
-    /// there; those of the store.
+    /// Fails with `NotSupported` for a request that would begin to use a feature, with `Recovery`,
+    /// `NotFound`, `TableNotFound` or `UpdateTable` for a missing resource; also errors of the
+    /// store.
     pub fn never_used(&self, request: &NeverUsedRequest) -> Result<(), Error> {
         match request {
             NeverUsedRequest::Begin(what) => Err(Error::NotSupported(what)),

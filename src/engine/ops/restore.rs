@@ -1,4 +1,5 @@
-//! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table, filled in the background.
+//! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table,
+//! filled in the background.
 
 use super::{
     recovery::{bound, table_of},
@@ -28,14 +29,14 @@ use crate::model::{
     schema::{BillingMode, KeyType, OnDemandThroughput},
 };
 
-/// The table that a restore makes, and the job that fills it.
+/// The response of a restore, and the job that fills the table.
 type Restored = (RestoreResponse, Option<u32>);
 
 impl Engine {
-    /// Makes a table of a backup's items.
+    /// Creates a table with the items of a backup.
     ///
     /// # Errors
-    /// `Recovery`, `Schema`; those of the store.
+    /// Fails with `Recovery` or `Schema`, or with an error of the store.
     pub fn restore_from_backup(
         &self,
         request: RestoreFromBackupRequest,
@@ -43,10 +44,10 @@ impl Engine {
         self.submit_with_job(move |transaction| from_backup(transaction, &request))
     }
 
-    /// Makes a table of another's items at a moment of its window.
+    /// Creates a table with the items of another at a moment of its window.
     ///
     /// # Errors
-    /// `Recovery`, `Schema`; those of the store.
+    /// Fails with `Recovery` or `Schema`, or with an error of the store.
     pub fn restore_to_point_in_time(
         &self,
         request: RestoreToPointInTimeRequest,
@@ -67,17 +68,15 @@ fn from_backup(
     let schema = target_schema(
         transaction,
         &record.table,
-        (&request.target, &request.overrides),
+        &request.target,
+        &request.overrides,
     )?;
-    let of = (
-        Some(arn.clone()),
-        arn::table(&record.table.schema.name),
-        record.created_ms,
-    );
     restore(
         transaction,
         schema,
-        of,
+        Some(arn.clone()),
+        arn::table(&record.table.schema.name),
+        record.created_ms,
         CopySource::Backup {
             arn: arn.clone(),
             source: record.source,
@@ -93,16 +92,13 @@ fn to_point_in_time(
     let now_ms = transaction.now_ms();
     let outside = |earliest, latest| RecoveryError::RestoreTime { earliest, latest };
     let bound = bound(transaction, &table, request.time_ms, outside)?;
-    let schema = target_schema(transaction, &table, (&request.target, &request.overrides))?;
-    let of = (
-        None,
-        arn::table(&request.source),
-        request.time_ms.unwrap_or(now_ms),
-    );
+    let schema = target_schema(transaction, &table, &request.target, &request.overrides)?;
     restore(
         transaction,
         schema,
-        of,
+        None,
+        arn::table(&request.source),
+        request.time_ms.unwrap_or(now_ms),
         CopySource::Table {
             name: request.source.clone(),
             source: table.source,
@@ -111,11 +107,12 @@ fn to_point_in_time(
     )
 }
 
-/// The definition of a table that is not there yet.
+/// Returns the definition of the new table, which must not exist yet.
 fn target_schema(
     transaction: &Transaction<'_>,
     source: &TableEntry,
-    (target, overrides): (&TableName, &RestoreOverrides),
+    target: &TableName,
+    overrides: &RestoreOverrides,
 ) -> Result<TableSchema, Error> {
     let schema = overridden(&source.schema, target, overrides)?;
     check_built(&schema)?;
@@ -125,11 +122,14 @@ fn target_schema(
     }
 }
 
-/// Makes the table, with the backup's ARN, the table's and the moment that it is of.
+/// Creates the table, with the backup's ARN, the source table's ARN and the moment that it
+/// restores.
 fn restore(
     transaction: &mut Transaction<'_>,
     schema: TableSchema,
-    (source_backup_arn, source_table_arn, restore_ms): (Option<String>, String, u64),
+    source_backup_arn: Option<String>,
+    source_table_arn: String,
+    restore_ms: u64,
     from: CopySource,
 ) -> Result<Restored, Error> {
     let to = CopyTarget::Table {
@@ -150,10 +150,10 @@ fn restore(
     Ok((RestoreResponse { table_description }, Some(job)))
 }
 
-/// The source's definition under another name, with what is asked for instead.
+/// Returns the source's definition under another name, with the overrides of the request.
 ///
 /// # Errors
-/// `OverrideIndex` for an index that the source does not have.
+/// Fails with `OverrideIndex` for an index that the source does not have.
 fn overridden(
     source: &TableSchema,
     target: &TableName,
@@ -179,7 +179,7 @@ fn overridden(
         .encryption
         .as_ref()
         .map(|encryption| encryption.enabled.then(|| encryption.clone()));
-    // Tags, stream and policy stay behind.
+    // Tags, stream and policy are not copied.
     let settings = TableSettings {
         encryption: encryption.unwrap_or_else(|| source.settings.encryption.clone()),
         table_class: source.settings.table_class,
@@ -199,7 +199,7 @@ fn overridden(
     })
 }
 
-/// The source's indexes of a kind, or those asked for.
+/// Returns the source's indexes of a kind, or those asked for.
 fn indexes(
     source: &TableSchema,
     kind: IndexKind,
@@ -223,7 +223,7 @@ fn indexes(
     asked.iter().map(find).collect()
 }
 
-/// Has an index the keys and the projection that are asked for?
+/// True if an index has the keys and the projection asked for.
 fn is_of(known: &IndexSchema, asked: &IndexDefinition) -> bool {
     let partition = known
         .partition

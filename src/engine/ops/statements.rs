@@ -1,5 +1,6 @@
-//! Statements of PartiQL (docs/dynamodb.md 19): one, read or written as the operation that it stands for; several, each of which succeeds or
-//! fails by itself, writes sharing one commit; or all together, as of one moment or as TransactWriteItems is (docs/dynamodb.md 15).
+//! The PartiQL statements (docs/dynamodb.md 19): one, run as the operation that it stands for;
+//! several, each of which succeeds or fails on its own, with the writes in one commit; or all
+//! together, as of one moment or as TransactWriteItems runs (docs/dynamodb.md 15).
 
 use super::transactions::{self, Part, Reasons};
 use crate::engine::{
@@ -26,7 +27,7 @@ use crate::model::{
 };
 
 impl Engine {
-    /// Runs a SELECT and tells `done` of it at once, or starts a write and tells after the commit.
+    /// Runs a SELECT and calls `done` at once, or starts a write and calls it after the commit.
     pub fn execute_statement(
         &self,
         request: ExecuteStatementRequest,
@@ -101,7 +102,7 @@ fn write(
 const BATCH: &str = "BatchExecuteStatement";
 
 impl Engine {
-    /// Reads and tells `done` at once, or starts the writes and tells after their commit.
+    /// Runs reads and calls `done` at once, or starts the writes and calls it after their commit.
     pub fn batch_execute_statement(
         &self,
         request: BatchExecuteStatementRequest,
@@ -151,7 +152,7 @@ impl Engine {
             planned.push(match statement {
                 Ok(Statement::Select(statement)) => fails_alone(plan(&statement))?
                     .map(|plan| ((statement, asked.consistent_read), plan)),
-                // Only statements that could not be read are left.
+                // Only statements that could not be parsed are left.
                 Ok(Statement::Write(_)) => Err(StatementError::MixedBatch.into()),
                 Err(error) => Err(error),
             });
@@ -186,7 +187,7 @@ fn read_alone(statement: &BatchStatement) -> Result<Statement, Error> {
     }
 }
 
-/// What fails one statement; the store's failures fail them all.
+/// Splits the outcome: errors of the store fail the whole batch, others only the statement.
 fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     match outcome {
         Err(error @ Error::Store(_)) => Err(error),
@@ -194,13 +195,13 @@ fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> 
     }
 }
 
-/// A statement of a batch that can be run, and the item that it is about.
+/// A statement of a batch that can be run, and its item.
 type Planned<S> = (S, (Arc<TableEntry>, Key));
 
-/// What a statement of a batch came to, and what it consumed.
+/// The outcome of a statement of a batch, and its consumed capacity.
 type Ran = (Result<Option<Item>, Error>, Option<ConsumedCapacity>);
 
-/// Runs those statements of a batch that can be, each about another item.
+/// Runs the valid statements of a batch, each on a different item.
 fn run_batch<S>(
     planned: Vec<Result<Planned<S>, Error>>,
     mut run: impl FnMut(S, &Arc<TableEntry>, Key) -> Result<Ran, Error>,
@@ -218,7 +219,7 @@ fn run_batch<S>(
         consumed_capacity: Vec::new(),
     };
     for plan in planned {
-        // A statement that was rejected before it ran names no table.
+        // A statement that was refused before it ran names no table.
         let (table_name, outcome) = match plan {
             Err(error) => (None, Err(error)),
             Ok((statement, (table, key))) => {
@@ -238,7 +239,7 @@ fn run_batch<S>(
     Ok(response)
 }
 
-/// Everything is planned before anything is written.
+/// Plans all writes before anything is written, then runs them.
 fn write_batch(
     transaction: &mut Transaction<'_>,
     request: &BatchExecuteStatementRequest,
@@ -276,7 +277,7 @@ fn plan_write(
 const TRANSACTION: &str = "ExecuteTransaction";
 
 impl Engine {
-    /// Reads and tells `done` at once, or starts the writes and tells after their commit.
+    /// Runs reads and calls `done` at once, or starts the writes and calls it after their commit.
     pub fn execute_transaction(
         &self,
         request: ExecuteTransactionRequest,
@@ -347,7 +348,7 @@ impl Engine {
     }
 }
 
-/// All of one kind.
+/// The statements of a transaction, all of one kind.
 enum Statements {
     Reads(Vec<Select>),
     Writes(Vec<Write>),
@@ -396,7 +397,7 @@ fn write_all(
         }
         match plan_part(statement, &table, asked.return_old_on_condition_failure) {
             Ok(prepared) => planned.push(prepared),
-            // That is no statement of a transaction at all.
+            // Such a statement cannot be part of a transaction.
             Err(error @ Error::Statement(StatementError::ExistsKey)) => {
                 return Err(StatementError::in_transaction(place, error));
             }
@@ -422,7 +423,7 @@ fn write_all(
     })
 }
 
-/// A statement that can be a part of a transaction.
+/// Prepares a statement as a part of a transaction.
 fn plan_part(statement: &Write, table: &TableEntry, return_old: bool) -> Result<Prepared, Error> {
     let prepared =
         write_statement::prepare(statement, table, return_old).map_err(|error| match error {
@@ -435,7 +436,8 @@ fn plan_part(statement: &Write, table: &TableEntry, return_old: bool) -> Result<
     Ok(prepared)
 }
 
-/// An INSERT fails because there is such an item, not because of a condition.
+/// Converts the error to the texts of statements: an INSERT fails because the item exists, not
+/// because of a condition.
 fn in_words_of_statements(error: Error, planned: &[Prepared]) -> Error {
     let Error::TransactionCanceled(Cancellation(reasons)) = error else {
         return error;

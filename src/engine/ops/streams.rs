@@ -1,5 +1,6 @@
-//! DynamoDB Streams (docs/dynamodb.md 17): streams by name, those that are disabled and still readable too; each with one shard from its beginning
-//! to its end, and the records behind the place of an iterator, which is good for 15 minutes.
+//! DynamoDB Streams (docs/dynamodb.md 17): streams by name, also disabled ones that can still be
+//! read; each with one shard from its beginning to its end, and the records after the position of
+//! an iterator, which is valid for 15 minutes.
 
 use crate::engine::{
     runtime::prelude::*,
@@ -18,10 +19,7 @@ use crate::model::{
 };
 
 impl Engine {
-    /// A page of streams, those of deleted tables too.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a page of streams, also of deleted tables.
     pub fn list_streams(&self, request: &ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
         let limit = request
             .limit
@@ -30,7 +28,10 @@ impl Engine {
         let view = self.view()?;
         let (streams, has_more) = match range(request) {
             Some(range) => walks::page(view.read(), &range, limit, |key, _| {
-                Ok(keys::stream_of(key))
+                let stream = keys::stream_of(key);
+                Ok(Some(
+                    stream.ok_or(StoreError::Corrupt("the key of a stream"))?,
+                ))
             })?,
             None => (Vec::new(), false),
         };
@@ -42,7 +43,7 @@ impl Engine {
     }
 }
 
-/// `None` when the start is behind the table's streams.
+/// Returns the range to list; `None` if the start is behind the table's streams.
 fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
     let range = match &request.table_name {
         Some(table) => keys::streams_of(table.as_str()),
@@ -60,10 +61,11 @@ fn range(request: &ListStreamsRequest) -> Option<KeyRange> {
 }
 
 impl Engine {
-    /// A stream's state and shards.
+    /// Returns a stream's status and shards.
     ///
     /// # Errors
-    /// [`StreamError`](crate::model::error::StreamError) for an unknown stream or shard; those of the store.
+    /// Fails with a [`StreamError`](crate::model::error::StreamError) for an unknown stream or
+    /// shard; also errors of the store.
     pub fn describe_stream(
         &self,
         request: &DescribeStreamRequest,
@@ -72,7 +74,8 @@ impl Engine {
         if let Some(shard) = &request.children_of {
             streams::check_shard(&definition, shard)?;
         }
-        // After the only shard there is none, nor after one that is not there; and it has no children.
+        // There is only one shard: none comes after it or after an unknown one, and it has no
+        // children.
         let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
         Ok(DescribeStreamResponse {
             stream: request.stream.clone(),
@@ -120,10 +123,11 @@ fn shard(definition: &Definition) -> Shard {
 }
 
 impl Engine {
-    /// A place in a shard to read from.
+    /// Returns an iterator at a position in a shard.
     ///
     /// # Errors
-    /// [`StreamError`]; those of the store.
+    /// Fails with a [`StreamError`] for a position that the shard does not have; also errors of the
+    /// store.
     pub fn get_shard_iterator(
         &self,
         request: &GetShardIteratorRequest,
@@ -151,7 +155,7 @@ impl Engine {
     }
 }
 
-/// A sequence number that the shard still has, or could have had.
+/// Returns the version of a sequence number that the shard still has, or could have had.
 fn known(
     definition: &Definition,
     sequence: SequenceNumber,
@@ -167,7 +171,8 @@ fn known(
     Ok(version)
 }
 
-/// The sequence number of the first record of a time or later, found by halving; records are in the order of their time.
+/// Returns the sequence number of the first record of a time or later. A binary search; records are
+/// in the order of their time.
 fn first_since(
     read: &dyn Read,
     definition: &Definition,
@@ -186,16 +191,16 @@ fn first_since(
 }
 
 impl Engine {
-    /// The next records of a shard.
+    /// Returns the next records of a shard.
     ///
     /// # Errors
-    /// [`StreamError`]; those of the store.
+    /// Fails with a [`StreamError`] for an invalid or expired iterator; also errors of the store.
     pub fn get_records(&self, request: &GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
         let now_ms = self.shared.now_ms();
         let iterator = ShardIterator::decode(&request.shard_iterator, now_ms)?;
         let view = self.view()?;
         let definition = streams::known(view.read(), &iterator.stream)?;
-        // 0 is TRIM_HORIZON: wherever the stream begins now.
+        // 0 is TRIM_HORIZON: the present begin of the stream.
         if iterator.position != 0 && iterator.position <= definition.trimmed {
             return Err(StreamError::Trimmed.into());
         }
@@ -215,7 +220,8 @@ impl Engine {
         let position = match page.records.last() {
             Some(last) if has_more => Some(last.sequence_number.version() + 1),
             _ if definition.closed.is_some() => None,
-            // Behind every version of this view, though the last record may be far before: what comes next has a later one.
+            // After every version of this view, though the last record may be far before: later
+            // records have a later version.
             _ => Some(streams::behind(view.read())?.max(iterator.position)),
         };
         let records = page.records;
@@ -243,7 +249,7 @@ struct Page<'p> {
 }
 
 impl Page<'_> {
-    /// Reads until the page is full; whether there are more records.
+    /// Reads until the page is full; returns true if there are more records.
     fn read(&mut self, read: &dyn Read, position: Version) -> Result<bool, StoreError> {
         let mut has_more = false;
         try_walk(
@@ -251,9 +257,8 @@ impl Page<'_> {
             &keys::stream_records_from(self.definition.id, position),
             Direction::Forward,
             |key, value| {
-                let Some(version) = keys::version_of(key) else {
-                    return Ok(ControlFlow::Continue(()));
-                };
+                let version = keys::version_of(key)
+                    .ok_or(StoreError::Corrupt("the key of a stream record"))?;
                 has_more = !self.add(version, value)?;
                 Ok(if has_more {
                     ControlFlow::Break(())
@@ -265,7 +270,7 @@ impl Page<'_> {
         Ok(has_more)
     }
 
-    /// Adds a record if there is room for it.
+    /// Adds a record if it fits; returns true if it does.
     fn add(&mut self, version: Version, bytes: &[u8]) -> Result<bool, StoreError> {
         let stored = StoredRecord::parse(bytes)?;
         let size_bytes = stored.size_bytes()?;

@@ -1,5 +1,6 @@
-//! CreateTable, DescribeTable, ListTables and DeleteTable (docs/dynamodb.md 11). A definition that passes its checks becomes an entry of the
-//! catalog; a table is gone with the commit unless that is to take a while, and its entries are removed behind it, a few at once.
+//! CreateTable, DescribeTable, ListTables and DeleteTable (docs/dynamodb.md 11). A definition that
+//! passes its checks becomes an entry of the catalog. A table is deleted with the commit unless a
+//! delay is configured; its entries are removed afterwards, in batches.
 
 use crate::codec::digest;
 use crate::engine::{
@@ -22,10 +23,12 @@ use crate::model::{
 };
 
 impl Engine {
-    /// Creates a table. The answer says CREATING, as DynamoDB's does; the table is active at once unless that is to take a while.
+    /// Creates a table. The answer says CREATING, as DynamoDB's does; without a configured delay
+    /// the table is active at once.
     ///
     /// # Errors
-    /// `Schema` for a bad definition, `TableAlreadyExists`; those of the store.
+    /// Fails with `Schema` for a bad definition, or with `TableAlreadyExists`; also errors of the
+    /// store.
     pub fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         let schema = Arc::new(build_new_schema(request)?);
         let response = self
@@ -62,10 +65,7 @@ fn create(
     Ok(CreateTableResponse { table_description })
 }
 
-/// Adds a table whose name is free.
-///
-/// # Errors
-/// Those of the store.
+/// Adds a table; the name must be free.
 pub(in crate::engine) fn add_table(
     transaction: &mut Transaction<'_>,
     schema: &Arc<TableSchema>,
@@ -97,7 +97,7 @@ pub(in crate::engine) fn add_table(
     Ok(entry)
 }
 
-/// A UUID of version 4 form, made of the seed and of what is the table's own.
+/// Returns a UUID of version 4 form, derived from the seed, the source id and the time.
 fn table_id(shared: &Shared, source: SourceId, created_ms: u64) -> String {
     let mut seed = shared.options.seed.to_be_bytes().to_vec();
     seed.extend_from_slice(&source.0.to_be_bytes());
@@ -117,10 +117,10 @@ fn table_id(shared: &Shared, source: SourceId, created_ms: u64) -> String {
 }
 
 impl Engine {
-    /// A table's definition, state and counters.
+    /// Returns a table's definition, status and counters.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn describe_table(
         &self,
         request: &DescribeTableRequest,
@@ -131,10 +131,8 @@ impl Engine {
         }
     }
 
-    /// As [`Self::describe_table`]; `None` when there is no such table.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Describes a table as [`Self::describe_table`] does; returns `None` if there is no such
+    /// table.
     pub fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         let view = self.view()?;
         match view.table(table)? {
@@ -148,10 +146,7 @@ impl Engine {
     }
 }
 
-/// The description of a table as a view has it, at a moment.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the description of a table in a view, as of a moment.
 pub fn description(
     read: &dyn Read,
     entry: &TableEntry,
@@ -167,7 +162,7 @@ pub fn description(
             Some(made) => source_counters(read, made.violations)?.entries,
             None => 0,
         };
-        // While resources are being allocated all is still to be done.
+        // While resources are being allocated, everything is still to be done.
         let allocated = IndexProgress {
             total: counters.entries,
             ..IndexProgress::default()
@@ -208,7 +203,7 @@ pub fn description(
     })
 }
 
-/// An index that is there, or is going.
+/// Returns the description of an index that exists or is being removed.
 fn index_description(status: TableStatus, counters: SourceCounters) -> IndexDescription {
     IndexDescription {
         status,
@@ -222,10 +217,7 @@ fn index_description(status: TableStatus, counters: SourceCounters) -> IndexDesc
 }
 
 impl Engine {
-    /// A page of table names.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a page of table names.
     pub fn list_tables(&self, request: &ListTablesRequest) -> Result<ListTablesResponse, Error> {
         let limit = request
             .limit
@@ -233,7 +225,9 @@ impl Engine {
             .clamp(1, LIST_TABLES_MAX) as usize;
         let range = keys::tables_after(request.exclusive_start_table_name.as_deref());
         let (table_names, has_more) = walks::page(self.view()?.read(), &range, limit, |key, _| {
-            Ok(keys::table_of(key).map(str::to_owned))
+            let name = keys::table_of(key);
+            let name = name.ok_or(StoreError::Corrupt("the name of a catalog entry"))?;
+            Ok(Some(name.to_owned()))
         })?;
         let last_evaluated_table_name = table_names.last().filter(|_| has_more).cloned();
         Ok(ListTablesResponse {
@@ -244,10 +238,11 @@ impl Engine {
 }
 
 impl Engine {
-    /// Removes a table; who asks may be let wait for observers so long.
+    /// Deletes a table; `wait` is the caller's policy of waiting for observers.
     ///
     /// # Errors
-    /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`, `InUse`; those of the store.
+    /// Fails with `TableNotFound`, `TableBeingDeleted`, `DeletionProtected` or `InUse`, or with an
+    /// error of the store.
     pub fn delete_table(
         &self,
         request: DeleteTableRequest,
@@ -264,7 +259,7 @@ impl Engine {
     }
 }
 
-/// With what is to be removed behind it, unless the table is to take a while.
+/// Deletes a table; returns the sources to purge, unless a delay is configured.
 fn delete(
     transaction: &mut Transaction<'_>,
     request: &DeleteTableRequest,

@@ -1,4 +1,5 @@
-//! UpdateTimeToLive and DescribeTimeToLive: the switch; what expires is for `time_to_live` (docs/dynamodb.md 16).
+//! UpdateTimeToLive and DescribeTimeToLive: the switch; the expiry itself is in `time_to_live`
+//! (docs/dynamodb.md 16).
 
 use crate::engine::{
     catalog::{ExpiryList, TimeToLive},
@@ -18,7 +19,7 @@ impl Engine {
     /// Enables or disables a table's time to live.
     ///
     /// # Errors
-    /// `TableNotFound`, [`TimeToLiveError`]; those of the store.
+    /// Fails with `TableNotFound` or a [`TimeToLiveError`]; also errors of the store.
     pub fn update_time_to_live(
         &self,
         request: UpdateTimeToLiveRequest,
@@ -34,10 +35,10 @@ impl Engine {
         Ok(UpdateTimeToLiveResponse { specification })
     }
 
-    /// The state of a table's time to live.
+    /// Returns the status of a table's time to live.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn describe_time_to_live(
         &self,
         request: &DescribeTimeToLiveRequest,
@@ -59,11 +60,11 @@ impl Engine {
         })
     }
 
-    /// The items of a table whose time is over first: milliseconds since the epoch and key, at most `count`. None when time to
-    /// live is disabled.
+    /// Returns the items of a table that expire first: milliseconds since the epoch and key, at
+    /// most `count`. None if time to live is disabled.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn expiring(&self, name: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
         let view = self.view()?;
         let table = catalog::known(view.table(name)?, name)?;
@@ -71,15 +72,14 @@ impl Engine {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        for (ms, place) in listed(view.read(), list.id, (0, u64::MAX), count)? {
-            found
-                .extend(item_that_expires(view.read(), &table, (ms, &place))?.map(|key| (ms, key)));
+        for (ms, place) in listed(view.read(), list.id, 0, u64::MAX, count)? {
+            found.extend(item_that_expires(view.read(), &table, ms, &place)?.map(|key| (ms, key)));
         }
         Ok(found)
     }
 }
 
-/// The list that was dropped.
+/// Applies the change; returns the list that it dropped.
 fn update(
     transaction: &mut Transaction<'_>,
     request: &UpdateTimeToLiveRequest,
@@ -90,7 +90,8 @@ fn update(
     check(
         table.time_to_live.as_ref(),
         &request.specification,
-        (now_ms, options.ttl_interval_ms),
+        now_ms,
+        options.ttl_interval_ms,
     )?;
 
     let dropped = table.expiry_list().map(|list| list.id);
@@ -119,7 +120,8 @@ fn update(
 fn check(
     current: Option<&TimeToLive>,
     asked: &TimeToLiveSpecification,
-    (now_ms, interval_ms): (u64, u64),
+    now_ms: u64,
+    interval_ms: u64,
 ) -> Result<(), TimeToLiveError> {
     let enabled = current.filter(|time_to_live| time_to_live.list.is_some());
     match enabled {

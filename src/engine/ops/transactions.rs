@@ -1,5 +1,6 @@
-//! TransactWriteItems (docs/dynamodb.md 15.1): everything is decided on the state before, then all is written or nothing.
-//! TransactGetItems (docs/dynamodb.md 15.2): one view, so the items are of one moment.
+//! TransactWriteItems (docs/dynamodb.md 15.1): everything is decided on the state before, then all
+//! is written or nothing. TransactGetItems (docs/dynamodb.md 15.2): one view, so the items are of
+//! one moment.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +31,7 @@ use crate::model::{
 };
 
 impl Engine {
-    /// Starts a transaction; `done` hears of it after the commit.
+    /// Starts a transaction; `done` gets the result after the commit.
     pub fn transact_write_items(
         &self,
         request: TransactWriteItemsRequest,
@@ -71,7 +72,7 @@ fn action_of(write: &TransactWrite) -> Action<'_> {
     }
 }
 
-/// What needs no table, action by action.
+/// Runs the checks that need no table, action by action.
 fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Plan>, Error> {
     let mut plans = Vec::with_capacity(request.transact_items.len());
     for write in &request.transact_items {
@@ -85,7 +86,7 @@ fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Plan>, Error> 
     Ok(plans)
 }
 
-/// What all items and keys may have together.
+/// Checks the size limit of all items and keys together.
 pub(super) fn check_size<'r>(
     actions: impl Iterator<Item = Action<'r>>,
 ) -> Result<(), TransactionError> {
@@ -125,7 +126,7 @@ pub(super) struct Part<'r> {
     pub plan: &'r Plan,
 }
 
-/// Carries out all of it or nothing; with the client's token and the digest of what came with it.
+/// Runs all actions or none; `token` is the client's token and the digest of its request.
 pub(super) fn run(
     transaction: &mut Transaction<'_>,
     parts: &[Part<'_>],
@@ -133,7 +134,8 @@ pub(super) fn run(
     with_metrics: bool,
 ) -> Result<TransactWriteItemsResponse, Error> {
     let now_ms = transaction.now_ms();
-    // Before anything else is looked at: what was carried out is answered the same though tables and items have changed since.
+    // Before anything else is checked: the answer to a used token is the same, even if tables and
+    // items have changed since.
     if let Some((token, digest)) = token
         && let Some(remembered) = tokens::find(transaction.read(), token, now_ms)?
     {
@@ -153,7 +155,7 @@ pub(super) fn run(
     check_collections(transaction, &planned)?;
     check_indexes(transaction, &planned)?;
 
-    // Everything was decided on the state before, and nothing can refuse any more.
+    // Everything is decided on the state before, and nothing can refuse any more.
     let consumed_capacity = apply(transaction, &planned)?;
     if let Some((token, digest)) = token {
         let remembered = Remembered::at(now_ms, *digest, units_of_replay(&planned)?);
@@ -171,7 +173,7 @@ pub(super) fn run(
     })
 }
 
-/// Answers a token that was used.
+/// Answers a used token.
 fn replay(
     parts: &[Part<'_>],
     digest: &Digest,
@@ -186,6 +188,9 @@ fn replay(
             names.push(table);
         }
     }
+    if remembered.read_units.len() != names.len() {
+        return Err(StoreError::Corrupt("client request token").into());
+    }
     let units = remembered
         .read_units
         .iter()
@@ -198,14 +203,14 @@ fn replay(
     })
 }
 
-/// One action, decided.
+/// One decided action.
 struct Planned<'r> {
     stored: Stored,
     outcome: Outcome<'r>,
 }
 
-/// Decides every action on the state before. All conditions that fail are reported, or else the first action that cannot be
-/// carried out alone.
+/// Decides every action on the state before. Reports all conditions that fail, or else the first
+/// action that is invalid on its own.
 fn plan<'r>(
     transaction: &mut Transaction<'_>,
     parts: &[Part<'r>],
@@ -222,7 +227,7 @@ fn plan<'r>(
         match part.plan.decide(part.action, &stored) {
             Ok(outcome) => planned.push(Planned { stored, outcome }),
             Err(failed @ Error::ConditionalCheckFailed { .. }) => {
-                drop(reasons.take::<()>(place, Err(failed))?)
+                reasons.take::<()>(place, Err(failed))?;
             }
             Err(error) if concerns_whole_transaction(&error) => return Err(error),
             Err(error) => return Err(Cancellation::invalid(parts.len(), place, error).into()),
@@ -232,7 +237,8 @@ fn plan<'r>(
     Ok(planned)
 }
 
-/// The limits of item collections, held as the writes will grow them one after the other, so that none is refused later.
+/// Checks the limits of item collections, with the growth of the writes summed in order, so that no
+/// write is refused later.
 fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
     let limit = transaction.shared.options.collection_bytes_max;
     let mut sums: HashMap<_, i64> = HashMap::new();
@@ -245,13 +251,13 @@ fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> 
         *sum += growth;
         reasons.take(
             place,
-            write::check_growth(transaction.read(), limit, stored, (growth, *sum)),
+            write::check_growth(transaction.read(), limit, stored, growth, *sum),
         )?;
     }
     reasons.finish()
 }
 
-/// Every global index has room for its part, so that none refuses later.
+/// Checks that every global index has capacity for its part, so that none refuses later.
 fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
     let mut reasons = Reasons::of(planned.len());
     for (place, Planned { stored, outcome }) in changes(planned) {
@@ -264,7 +270,7 @@ fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> 
     reasons.finish()
 }
 
-/// The actions that do more than look, with their places.
+/// Returns the actions that write, with their positions.
 fn changes<'p, 'r>(planned: &'p [Planned<'r>]) -> impl Iterator<Item = (usize, &'p Planned<'r>)> {
     planned
         .iter()
@@ -272,7 +278,7 @@ fn changes<'p, 'r>(planned: &'p [Planned<'r>]) -> impl Iterator<Item = (usize, &
         .filter(|(_, write)| !matches!(write.outcome, Outcome::Kept))
 }
 
-/// Writes all of it; what it consumed by table.
+/// Writes all actions; returns the consumed capacity by table.
 fn apply(
     transaction: &mut Transaction<'_>,
     planned: &[Planned<'_>],
@@ -293,7 +299,8 @@ fn apply(
     Ok(consumed)
 }
 
-/// What the same token consumes when it comes again (docs/dynamodb.md 10.1): reads of the larger image of each item.
+/// Returns the units that a replay of the same token consumes (docs/dynamodb.md 10.1): reads of the
+/// larger image of each item.
 fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
     let mut consumed = Vec::new();
     for Planned { stored, outcome } in planned {
@@ -311,7 +318,7 @@ fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
         .collect())
 }
 
-/// Of each collection once.
+/// Returns the metrics of each collection once.
 fn metrics(
     transaction: &Transaction<'_>,
     planned: &[Planned<'_>],
@@ -332,7 +339,7 @@ fn metrics(
     Ok(by_table)
 }
 
-/// The digest of these actions.
+/// Returns the digest of these actions.
 pub fn digest_of(actions: &[TransactWrite]) -> Digest {
     let mut out = Vec::new();
     for write in actions {
@@ -383,7 +390,7 @@ fn digest_item(what: &[u8], item: &Item, out: &mut Vec<u8>) {
     part_of_item(item, out);
 }
 
-/// One read, checked.
+/// One checked read.
 struct PlannedRead {
     table: Arc<TableEntry>,
     key: Key,
@@ -394,8 +401,8 @@ impl Engine {
     /// Reads items of one moment.
     ///
     /// # Errors
-    /// `Expression`, `ResourceNotFound`, `Transaction`; `TransactionCanceled` for a key that does not fit its table; those of
-    /// the store.
+    /// Fails with `Expression`, `ResourceNotFound` or `Transaction`, or with `TransactionCanceled`
+    /// for a key that does not fit its table; also errors of the store.
     pub fn transact_get_items(
         &self,
         request: &TransactGetItemsRequest,
@@ -442,7 +449,7 @@ impl Engine {
     }
 }
 
-/// Cancels a transaction of which some reads have no capacity left.
+/// Cancels a transaction if some reads have no capacity left.
 fn check_capacity(view: &View<'_>, planned: &[PlannedRead]) -> Result<(), Error> {
     let mut reasons = Reasons::of(planned.len());
     for (place, read) in planned.iter().enumerate() {
@@ -457,7 +464,8 @@ fn check_capacity(view: &View<'_>, planned: &[PlannedRead]) -> Result<(), Error>
     reasons.finish()
 }
 
-/// Tables, empty keys and repeated items are objections to the whole; other bad keys to their own read.
+/// Plans the reads. Missing tables, empty keys and repeated items fail the whole transaction; other
+/// bad keys are reasons of their own read.
 fn plan_reads(
     view: &View<'_>,
     request: &TransactGetItemsRequest,
@@ -492,7 +500,7 @@ fn check_get(
     Ok(key)
 }
 
-/// The item as it is returned: an empty selection is as no item.
+/// Returns the item of the answer; an empty selection counts as no item.
 fn returned_item(record: Record<'_>, read: &PlannedRead) -> Result<Option<Item>, StoreError> {
     let item = record.to_item()?;
     Ok(match &read.projection {
@@ -501,9 +509,9 @@ fn returned_item(record: Record<'_>, read: &PlannedRead) -> Result<Option<Item>,
     })
 }
 
-// Why single actions cancel their transaction (docs/dynamodb.md 15.1).
+// The reasons for which single actions cancel their transaction (docs/dynamodb.md 15.1).
 
-/// A reason for each action, as far as one has any.
+/// The reasons by action; `None` for an action without one.
 pub struct Reasons(Vec<CancellationReason>);
 
 impl Reasons {
@@ -511,10 +519,10 @@ impl Reasons {
         Self(vec![CancellationReason::None; actions])
     }
 
-    /// Takes what an action comes to; `None` where it fails for a reason of its own.
+    /// Takes the outcome of an action; returns `None` if it fails for a reason of its own.
     ///
     /// # Errors
-    /// What is an objection to the whole.
+    /// Fails with an error that concerns the whole transaction.
     pub fn take<T>(&mut self, place: usize, outcome: Result<T, Error>) -> Result<Option<T>, Error> {
         let reason = match outcome {
             Ok(value) => return Ok(Some(value)),
@@ -531,10 +539,10 @@ impl Reasons {
         Ok(None)
     }
 
-    /// Takes an action that cannot be carried out whatever is there.
+    /// Records the reason of an action that is invalid in any state of its item.
     ///
     /// # Errors
-    /// What is an objection to the whole.
+    /// Fails with an error that concerns the whole transaction.
     pub fn invalid(&mut self, place: usize, error: Error) -> Result<(), Error> {
         if concerns_whole_transaction(&error) {
             return Err(error);
@@ -544,13 +552,15 @@ impl Reasons {
     }
 
     fn put(&mut self, place: usize, reason: CancellationReason) {
-        if let Some(slot) = self.0.get_mut(place) {
-            *slot = reason;
-        }
+        // A reason that is lost would let the transaction be written without its action.
+        assert!(place < self.0.len(), "an action of the transaction");
+        self.0[place] = reason;
     }
 
+    /// Ends the collection of reasons.
+    ///
     /// # Errors
-    /// `TransactionCanceled`, if there is any reason.
+    /// Fails with `TransactionCanceled` if there is any reason.
     pub fn finish(self) -> Result<(), Error> {
         if self
             .0
@@ -564,10 +574,11 @@ impl Reasons {
     }
 }
 
-/// The keys_of_all of all actions, each with its table; they are of different items.
+/// Returns the keys of all actions, each given with its table; they must be of different items.
 ///
 /// # Errors
-/// An error that concerns the whole transaction; `SeveralOperations` on one item; a cancellation by the first key that is not legal.
+/// Fails with an error that concerns the whole transaction, with `SeveralOperations` on one item,
+/// or with a cancellation by the first invalid key.
 pub fn keys_of_all<'t>(
     actions: usize,
     checked: impl Iterator<Item = (&'t TableEntry, Result<Key, Error>)>,
@@ -589,7 +600,8 @@ pub fn keys_of_all<'t>(
     }
 }
 
-/// True for an error that is the answer for the whole transaction, and no reason of one action.
+/// True for an error that is the answer for the whole transaction, and not the reason of one
+/// action.
 pub fn concerns_whole_transaction(error: &Error) -> bool {
     matches!(
         error,

@@ -1,8 +1,10 @@
-//! ExportTableToPointInTime and ImportTable with their descriptions and lists (docs/dynamodb.md 20.3, 20.4).
+//! ExportTableToPointInTime and ImportTable with their descriptions and lists (docs/dynamodb.md
+//! 20.3, 20.4).
 //!
-//! A bucket is a directory in the directory of buckets, its keys are paths in it. An export's items are first copied as of its
-//! time (see `engine::jobs`), then written by a thread; an import is read by a thread and put in pieces. Both begin again after a
-//! restart: an export writes the same files, an import puts the same items.
+//! A bucket is a directory in the directory of buckets, its keys are paths in it. An export's items
+//! are first copied as of its time (see `engine::jobs`), then written by a thread; an import is
+//! read by a thread and put in batches. Both begin again after a restart: an export writes the same
+//! files, an import puts the same items.
 
 use serde_json::Value;
 
@@ -29,14 +31,14 @@ use crate::model::{
     error::RecoveryError,
 };
 
-/// `MaxResults` and `PageSize`, and what they are without.
+/// The limit and the default of `MaxResults` and `PageSize`.
 const PAGE_MAX: u32 = 25;
 
 impl Engine {
-    /// An export as it is.
+    /// Returns an export.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_export(&self, request: &DescribeExportRequest) -> Result<Export, Error> {
         Ok(ExportRecord::known(
             self.view()?.read(),
@@ -46,10 +48,10 @@ impl Engine {
         .export)
     }
 
-    /// An import as it is.
+    /// Returns an import.
     ///
     /// # Errors
-    /// `Recovery`; those of the store.
+    /// Fails with `Recovery`, or with an error of the store.
     pub fn describe_import(&self, request: &DescribeImportRequest) -> Result<Import, Error> {
         Ok(ImportRecord::known(
             self.view()?.read(),
@@ -59,10 +61,7 @@ impl Engine {
         .import)
     }
 
-    /// A page of exports.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a page of exports.
     pub fn list_exports(
         &self,
         request: &ListTransfersRequest,
@@ -72,10 +71,7 @@ impl Engine {
         })
     }
 
-    /// A page of imports.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a page of imports.
     pub fn list_imports(
         &self,
         request: &ListTransfersRequest,
@@ -85,7 +81,7 @@ impl Engine {
         })
     }
 
-    /// A page of records; `transfer` makes the description of one, with its ARN.
+    /// Returns a page of records; `transfer` makes the description of one, with its ARN.
     fn list_transfers<R: AccountRecord, T>(
         &self,
         request: &ListTransfersRequest,
@@ -109,19 +105,21 @@ impl Engine {
     }
 }
 
-/// The record whose request, of which `echo` is the text, had the same client token; or none.
+/// Finds the record of a request with the same client token; `echo` returns the text of a record's
+/// request.
 fn with_token<R: AccountRecord>(
     transaction: &Transaction<'_>,
     token: &str,
     echo: impl Fn(&R) -> &str,
 ) -> Result<Option<R>, StoreError> {
     let has_token = |record: &R| {
-        let request: Value = serde_json::from_str(echo(record)).unwrap_or_default();
-        request.get("ClientToken").and_then(Value::as_str) == Some(token)
+        let request: Value = serde_json::from_str(echo(record))
+            .map_err(|_| StoreError::Corrupt("the request of an export or import"))?;
+        Ok(request.get("ClientToken").and_then(Value::as_str) == Some(token))
     };
     let mut found = None;
     R::page(transaction.read(), None, 0, |record| {
-        found = Some(record).filter(has_token);
+        found = has_token(&record)?.then_some(record);
         Ok(found.is_some().then_some(()))
     })?;
     Ok(found)
@@ -130,14 +128,15 @@ fn with_token<R: AccountRecord>(
 const MINUTE_MS: u64 = 60 * 1000;
 /// The shortest window of an incremental export (API reference, ExportTableToPointInTime).
 const WINDOW_MIN_MS: u64 = 15 * MINUTE_MS;
-/// The longest one.
+/// The longest window of an incremental export.
 const WINDOW_MAX_MS: u64 = 24 * 60 * MINUTE_MS;
 
 impl Engine {
-    /// Exports a table as of a moment of its recovery window, or what changed in a part of that window; written in the background.
+    /// Exports a table as of a moment of its recovery window, or the changes in a part of that
+    /// window; written in the background.
     ///
     /// # Errors
-    /// `NotSupported`, `Recovery`; those of the store.
+    /// Fails with `NotSupported` or `Recovery`, or with an error of the store.
     pub fn export_table(&self, request: ExportRequest) -> Result<Export, Error> {
         if request.format == ExportFormat::Ion {
             return Err(Error::NotSupported(ION));
@@ -149,7 +148,7 @@ impl Engine {
     }
 }
 
-/// The table to be exported; what is missing is told by its ARN.
+/// Returns the table to export; the error of a missing table names its ARN.
 fn known(
     entry: Option<Arc<TableEntry>>,
     request: &ExportRequest,
@@ -204,7 +203,8 @@ fn start_export(
             transaction.shared.options.seed,
             &request.table_name,
             "export",
-            (now_ms, source),
+            now_ms,
+            source,
         ),
         table_id: table.table_id.clone(),
         status: TransferStatus::InProgress,
@@ -251,7 +251,7 @@ fn start_export(
     Ok((export, Some(job)))
 }
 
-/// The version bound of a time; of now when there is no time.
+/// Returns the version bound of a time, or of now without a time.
 fn bound_within(
     transaction: &Transaction<'_>,
     table: &TableEntry,
@@ -262,7 +262,7 @@ fn bound_within(
     })
 }
 
-/// The window asked for.
+/// Returns the requested window.
 fn window(
     table: &TableEntry,
     asked: WindowRequest,
@@ -292,7 +292,8 @@ fn window(
     })
 }
 
-/// The last version before the window, and its last: it begins with its first millisecond and ends before its last.
+/// Returns the last version before the window, and its last: it begins with its first millisecond
+/// and ends before its last.
 fn window_bounds(
     transaction: &Transaction<'_>,
     table: &TableEntry,
@@ -308,7 +309,8 @@ impl Engine {
     /// Creates a table and imports into it in the background.
     ///
     /// # Errors
-    /// `NotSupported`, `Schema`, `TableAlreadyExists`, `Recovery`; those of the store.
+    /// Fails with `NotSupported`, `Schema`, `TableAlreadyExists` or `Recovery`, or with an error of
+    /// the store.
     pub fn import_table(&self, request: ImportRequest) -> Result<Import, Error> {
         if request.format == InputFormat::Ion {
             return Err(Error::NotSupported(ION));
@@ -355,7 +357,8 @@ fn start_import(
             transaction.shared.options.seed,
             &schema.name,
             "import",
-            (now_ms, id),
+            now_ms,
+            id,
         ),
         table_id: table.table_id,
         status: TransferStatus::InProgress,

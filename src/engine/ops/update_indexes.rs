@@ -1,9 +1,10 @@
-//! UpdateTable's creation and deletion of a global index (docs/dynamodb.md 9.6, 11.3): the definition and its checks. The rest of its life is
-//! `index_life`.
+//! UpdateTable's creation and deletion of a global index (docs/dynamodb.md 9.6, 11.3): the
+//! definition and its checks. The rest of its life cycle is in `index_life`.
 
 use super::update_throughput;
 use crate::engine::{
     base::{
+        item_key,
         table_definition::{build_global_index, check_projected, check_units},
         write_units,
     },
@@ -23,7 +24,8 @@ use crate::model::{
     schema::{BillingMode, KeyAttribute},
 };
 
-/// Checks that every index named is a global index of the table, or is to be created. One that is being removed still counts.
+/// Checks that every named index is a global index of the table, or is to be created. An index that
+/// is being removed still counts.
 pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
     for update in request.index_updates.iter().flatten() {
         if let Some(creation) = &update.create {
@@ -54,7 +56,7 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
             Some(IndexKind::Local) => {
                 return Err(UpdateTableError::LocalIndex { action, index }.into());
             }
-            // The service looks for no index to give it more than any can have.
+            // The service reports excessive units before it looks for the index.
             None if units.is_some_and(|units| check_units(units).is_err()) => {
                 return Err(UpdateTableError::ActionBlocked.into());
             }
@@ -70,7 +72,7 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
     Ok(())
 }
 
-/// The checks of a creation that need no table.
+/// Runs the checks of a creation that need no table.
 pub(super) fn check_creation(
     creation: &IndexDefinition,
     request: &UpdateTableRequest,
@@ -103,7 +105,7 @@ pub(super) fn create(
         return Err(StoreError::Corrupt("source ids are used up").into());
     };
     new.index_sources.push(source);
-    // Set when it becomes active.
+    // `since` is set when the index becomes active.
     new.index_life.made.insert(
         name.to_owned(),
         Made {
@@ -174,7 +176,7 @@ fn check_against_table(
     Ok(())
 }
 
-/// Every key attribute of the table and its indexes with its role.
+/// Returns every key attribute of the table and its indexes with its role.
 fn typed(table: &TableSchema) -> impl Iterator<Item = (&KeyAttribute, &'static str)> {
     let own = key_roles(
         std::slice::from_ref(&table.key.partition),
@@ -198,7 +200,7 @@ fn key_roles<'a>(
         .chain(sort.iter().map(|attribute| (attribute, "RANGE")))
 }
 
-/// `pk:S:HASH`.
+/// Returns an attribute as text, such as `pk:S:HASH`.
 fn element(attribute: &KeyAttribute, role: &str) -> String {
     format!(
         "{}:{}:{role}",
@@ -207,18 +209,19 @@ fn element(attribute: &KeyAttribute, role: &str) -> String {
     )
 }
 
-// What making an index would come to: the table's items held against its definition. It consumes nothing.
+// The forecast of a new index: the table's items compared with its definition. It consumes no
+// capacity.
 
-/// Bytes of items, with their overhead, that are looked at: a second or two.
+/// The bytes of items, with their overhead, that a forecast reads: a second or two.
 const LOOKED_AT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// Violations that are told one by one.
+/// The number of violations that are listed.
 const EXAMPLES_MAX: usize = 10;
 
 impl Engine {
-    /// What making this index of the request would come to now.
+    /// Returns the forecast for this index of the request.
     ///
     /// # Errors
-    /// `Schema`, `ResourceNotFound`; those of the store.
+    /// Fails with `Schema` or `ResourceNotFound`, or with an error of the store.
     pub fn forecast_index(
         &self,
         request: &UpdateTableRequest,
@@ -251,10 +254,12 @@ impl Engine {
             view.read(),
             &Space::Entry.of(table.source),
             Direction::Forward,
-            |_, value| {
-                let record = Record::parse(value)?;
+            |key, value| {
+                let record =
+                    Record::parse(value).map_err(|error| locate(view.read(), key, error))?;
                 bytes += u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
-                look_at(&record, &target, &mut forecast)?;
+                look_at(&record, &target, &mut forecast)
+                    .map_err(|error| locate(view.read(), key, error))?;
                 Ok(if bytes < LOOKED_AT_BYTES_MAX {
                     ControlFlow::Continue(())
                 } else {
@@ -266,7 +271,7 @@ impl Engine {
     }
 }
 
-/// Adds an item. Only what decides and counts is decoded.
+/// Adds an item to the forecast. Decodes only the attributes that it needs.
 fn look_at(
     record: &Record<'_>,
     target: &IndexView<'_>,
@@ -290,9 +295,7 @@ fn look_at(
             target.index.projects(target.table, name)
         }
     })?;
-    let Some(key) = item.key(target.table) else {
-        return Ok(());
-    };
+    let key = item_key::key_of_stored(target.table, &item)?;
     if let Some(entry) = target.entry_with_key(&item, &key) {
         let bytes = if is_whole { item_bytes } else { entry.bytes };
         forecast.entries += 1;

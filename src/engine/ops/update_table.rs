@@ -1,6 +1,8 @@
-//! UpdateTable: all that a request changes is checked together and changed in one transaction, or nothing is (docs/dynamodb.md 11.3).
+//! UpdateTable: all changes of a request are checked together and applied in one transaction, or
+//! none is (docs/dynamodb.md 11.3).
 //!
-//! The answer shows the old throughput with status UPDATING, as DynamoDB's does; the change is in effect at once.
+//! The answer shows the old throughput with status UPDATING, as DynamoDB's does; the change is in
+//! effect at once.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +27,8 @@ impl Engine {
     /// Changes a table's settings, all of them or none.
     ///
     /// # Errors
-    /// `UpdateTable`, `Schema`, `Limit`, `TableNotFound`, `NotFound`, `InUse`, `NotSupported`; those of the store.
+    /// Fails with `UpdateTable`, `Schema`, `Limit`, `TableNotFound`, `NotFound`, `InUse` or
+    /// `NotSupported`, or with an error of the store.
     pub fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
         check_request(&request)?;
         let with_indexes = request.index_updates.iter().flatten().any(is_online);
@@ -39,7 +42,7 @@ impl Engine {
     }
 }
 
-/// The checks that need no table.
+/// Runs the checks that need no table.
 fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     let has_others = request.throughput.is_some()
         || request.billing_mode.is_some()
@@ -90,12 +93,12 @@ fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Does it create or delete an index?
+/// True if the update creates or deletes an index.
 fn is_online(update: &IndexUpdate) -> bool {
     update.create.is_some() || update.delete.is_some()
 }
 
-/// Which members may stand together.
+/// Checks which members may be given together.
 fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
     let updates = request.index_updates.as_deref().unwrap_or_default();
     let alone = [
@@ -147,7 +150,8 @@ fn update(
 ) -> Result<UpdateTableResponse, Error> {
     let old = transaction.known_table(&request.table_name)?;
     check_against(&old, request)?;
-    // A table with less to it, or without its protection, is how room is made on a full disk.
+    // A change that only removes, or lifts the deletion protection, is a way to free space on a
+    // full disk.
     if request.index_creations().next().is_none() {
         transaction.removes();
     }
@@ -160,7 +164,7 @@ fn update(
     transaction.replace_table(&new)?;
 
     let mut table_description = description(transaction.read(), &new, now_ms)?;
-    // The answer shows what is still in force while the table is UPDATING, as the service's does.
+    // The answer shows the values in force while the table is UPDATING, as the service's does.
     table_description.schema.throughput = old.schema.throughput;
     if request.deletion_protection.is_none() && !only_indexes(request) {
         table_description.status = TableStatus::Updating;
@@ -180,7 +184,7 @@ fn update(
     Ok(UpdateTableResponse { table_description })
 }
 
-/// Creates and deletes indexes, and notes that one was updated while it was made.
+/// Creates and deletes indexes, and marks an index that is updated while it is made.
 fn change_indexes(
     transaction: &mut Transaction<'_>,
     new: &mut TableEntry,
@@ -209,7 +213,7 @@ fn only_indexes(request: &UpdateTableRequest) -> bool {
     rest == UpdateTableRequest::new(request.table_name.clone())
 }
 
-/// What the table as it is says to a request.
+/// Checks a request against the table.
 fn check_against(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
     check_state(table)?;
     update_indexes::check_names(table, request)?;
@@ -227,7 +231,7 @@ fn check_state(table: &TableEntry) -> Result<(), InUseError> {
     }
 }
 
-/// The table's entry after the change.
+/// Returns the table's entry after the change.
 fn changed(
     old: &TableEntry,
     request: &UpdateTableRequest,
@@ -278,10 +282,11 @@ fn change_stream(
 }
 
 impl Engine {
-    /// Checks UpdateTable requests of one table, each as after those before it, and changes nothing.
+    /// Checks UpdateTable requests of one table, each as after those before it, and changes
+    /// nothing.
     ///
     /// # Errors
-    /// The place of the first that would fail now, and why.
+    /// Fails with the position of the first request that would fail now, and its error.
     pub fn check_update_table(
         &self,
         requests: &[UpdateTableRequest],
@@ -305,7 +310,7 @@ impl Engine {
     /// Checks a CreateTable request, and creates nothing.
     ///
     /// # Errors
-    /// `Schema`, `TableAlreadyExists`; those of the store.
+    /// Fails with `Schema` or `TableAlreadyExists`, or with an error of the store.
     pub fn check_create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
         let schema = build_new_schema(request)?;
         match self.table(&schema.name)? {
@@ -315,7 +320,7 @@ impl Engine {
     }
 }
 
-/// The entry after the request, as far as later requests look at it.
+/// Returns the entry after the request, as far as later requests depend on it.
 fn check_one(
     old: &TableEntry,
     request: &UpdateTableRequest,

@@ -1,4 +1,5 @@
-//! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima, warm throughput (docs/dynamodb.md 11.3).
+//! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima,
+//! warm throughput (docs/dynamodb.md 11.3).
 
 use crate::codec::calendar;
 use crate::engine::{
@@ -14,7 +15,7 @@ use crate::model::{
     },
 };
 
-/// The checks that need no table.
+/// Runs the checks that need no table.
 pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     match (request.billing_mode, request.throughput) {
         (Some(BillingMode::PayPerRequest), Some(_)) => {
@@ -41,13 +42,13 @@ pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     Ok(())
 }
 
-/// How some texts name an index.
+/// Returns the name of an index in some error texts.
 fn of_index(name: &str) -> String {
     format!("index : {name}")
 }
 
-/// The bounds of indexes' units and the account's maximum, which clients take for a reason to try again: told when table and indexes
-/// were found (docs/dynamodb.md 2.6).
+/// Checks the limits of indexes' units and the account's maximum, which clients retry; reported
+/// after table and indexes are found (docs/dynamodb.md 2.6).
 pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), Error> {
     let of_indexes = request
         .index_changes()
@@ -71,7 +72,7 @@ fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2
     ]
 }
 
-/// The first maximum that is given.
+/// Returns the first maximum that is given.
 pub(super) fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
     maxima_members(maxima)
         .into_iter()
@@ -79,7 +80,7 @@ pub(super) fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> 
         .map(|(member, _)| member)
 }
 
-/// As [`check_maxima`], of an index.
+/// Checks the maxima of an index as [`check_maxima`] does.
 pub(super) fn check_index_maxima(
     maxima: OnDemandThroughput,
     index: &str,
@@ -87,7 +88,7 @@ pub(super) fn check_index_maxima(
     check_maxima(maxima, &of_index(index))
 }
 
-/// -1 clears a maximum.
+/// Checks maxima; -1 clears one.
 fn check_maxima(maxima: OnDemandThroughput, of: &str) -> Result<(), SchemaError> {
     match maxima_members(maxima)
         .into_iter()
@@ -101,14 +102,14 @@ fn check_maxima(maxima: OnDemandThroughput, of: &str) -> Result<(), SchemaError>
     }
 }
 
-/// A change of throughput under way.
+/// A change of throughput in progress.
 pub struct Throughputs<'r> {
     pub old: &'r TableEntry,
     pub request: &'r UpdateTableRequest,
     pub now_ms: u64,
 }
 
-/// What is asked for the table, or for one of its indexes.
+/// The requested change of the table, or of one of its indexes.
 struct Asked<'r> {
     index: Option<&'r str>,
     units: Option<ProvisionedThroughput>,
@@ -146,7 +147,7 @@ impl<'r> Throughputs<'r> {
         }))
     }
 
-    /// Makes the changes in `new`, a copy of the old entry.
+    /// Applies the changes to `new`, a copy of the old entry.
     pub fn apply(&self, new: &mut TableEntry) -> Result<(), Error> {
         let mode = self
             .request
@@ -214,7 +215,10 @@ impl<'r> Throughputs<'r> {
                 .find(|of| of.name.as_str() == name)
                 .map(|of| &mut of.throughput),
         };
-        let Some(place) = place else { return Ok(()) };
+        let Some(place) = place else {
+            debug_assert!(false, "the request was checked against the table");
+            return Ok(());
+        };
         let old = place.replace(units);
         if let Some(old) = old {
             if old == units {
@@ -237,7 +241,7 @@ impl<'r> Throughputs<'r> {
         Ok(())
     }
 
-    /// Notes an increase, a decrease, or both; a decrease has its quota.
+    /// Records an increase, a decrease, or both; decreases have a quota.
     fn record(
         &self,
         history: &mut ThroughputHistory,
@@ -269,7 +273,8 @@ impl<'r> Throughputs<'r> {
         Ok(())
     }
 
-    /// What a change of the billing mode takes with it: on demand the units, provisioned the maxima. Warm throughput stays.
+    /// Removes the settings that a change of the billing mode ends: on demand the units,
+    /// provisioned the maxima. Warm throughput stays.
     fn switch(&self, schema: &mut TableSchema, mode: BillingMode) {
         let switch = |settings: &mut ThroughputSettings, index| match mode {
             BillingMode::Provisioned => settings.on_demand = OnDemandThroughput::default(),

@@ -1,6 +1,7 @@
-//! What lies in a range of places: item collections, or the parts of those that a boundary cuts.
+//! The content of a range of places: item collections, or the parts of those that a boundary cuts.
 //!
-//! A range may be as large as a table, so it is walked in steps, each a short read of its own; what changes meanwhile may be seen or not.
+//! A range may be as large as a table, so it is walked in steps, each in a short read transaction
+//! of its own; concurrent changes may be seen or not.
 
 use super::map::first_digest;
 use crate::codec::digest::hex;
@@ -13,32 +14,29 @@ use crate::model::{
     limits::ENTRY_OVERHEAD_BYTES,
 };
 
-/// Collections or entries looked at in one step: some milliseconds. Longer reads would keep pages from being used again, and the data
-/// file would grow by them.
+/// The number of collections or entries in one step: some milliseconds. A longer read would keep
+/// pages from being reused, and the data file would grow by them.
 const STEP: usize = 20_000;
 
-/// A collection, or a part of one; a collection cut by steps comes as several.
+/// A collection, or a part of one; a collection cut by steps comes in several groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group<'g> {
     pub digest: Digest,
-    /// Where it begins: a place of its own only when `entries` is a single one looked at inside a collection.
+    /// The first place of the group; inside a collection only if the group is a single entry.
     pub place: &'g [u8],
     pub entries: u64,
-    /// With overhead; of a base table without its local index entries.
+    /// Bytes with overhead; for a base table without its local index entries.
     pub billed_bytes: u64,
 }
 
-/// Gives a view for each step.
+/// A function that opens a view for each step.
 pub type Views<'v> =
     dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
 
-/// Is told each group with the snapshot that it is in, and says whether to go on.
+/// A callback for each group, with the snapshot that it is in; returns whether to continue.
 pub type Visit<'v> = dyn FnMut(&dyn Read, Group<'_>) -> Result<ControlFlow<()>, StoreError> + 'v;
 
-/// Visits what lies in `range` of a table or global index, in order.
-///
-/// # Errors
-/// Those of the store.
+/// Visits the content of `range` of a table or global index, in order.
 pub fn walk(
     views: &Views<'_>,
     table: &TableEntry,
@@ -49,18 +47,20 @@ pub fn walk(
     let mut next = Some(range.from.clone());
     while let Some(from) = next.take() {
         views(&mut |read| {
-            next = step(read, (table, source), (&from, range.to.as_deref()), visit)?;
+            next = step(read, table, source, &from, range.to.as_deref(), visit)?;
             Ok(())
         })?;
     }
     Ok(())
 }
 
-/// One step; where the next begins.
+/// Walks one step; returns the place where the next begins.
 fn step(
     read: &dyn Read,
-    (table, source): (&TableEntry, SourceId),
-    (from, to): (&[u8], Option<&[u8]>),
+    table: &TableEntry,
+    source: SourceId,
+    from: &[u8],
+    to: Option<&[u8]>,
     visit: &mut Visit<'_>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let is_grouped = source != table.source || table.has_collections();
@@ -79,7 +79,7 @@ fn step(
     };
     let inside = from.len() > size_of::<Digest>();
     if !is_grouped || inside {
-        // Not beyond the collection: those behind it are not taken apart.
+        // Not beyond this collection: the collections behind it are visited as groups.
         let end_of_collection = inside.then(|| after_collection(from)).flatten();
         let upper = match (end_of_collection.as_deref(), to) {
             (Some(end), Some(to)) => Some(end.min(to)),
@@ -88,7 +88,8 @@ fn step(
         let range = Space::Entry.between(source, from, upper);
         try_walk(read, &range, Direction::Forward, |key, bytes| {
             let place = keys::place_in_source(key);
-            let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
+            let record = Record::parse(bytes).map_err(|error| locate(read, key, error))?;
+            let billed_bytes = u64::from(record.item_bytes()) + ENTRY_OVERHEAD_BYTES;
             let digest = first_digest(place).to_be_bytes();
             see(
                 Group {
@@ -108,13 +109,13 @@ fn step(
         }
         return Ok(end_of_collection.filter(|end| to.is_none_or(|to| end.as_slice() < to)));
     }
-    // A collection that the end cuts is not whole in the range.
+    // A collection cut by the end of the range is only partly in the range.
     let cut = to
         .filter(|to| to.len() > size_of::<Digest>())
         .map(|to| &to[..size_of::<Digest>()]);
     let range = Space::Collection.between(source, from, cut.or(to));
     try_walk(read, &range, Direction::Forward, |key, bytes| {
-        let value = CollectionValue::parse(bytes)?;
+        let value = CollectionValue::parse(bytes).map_err(|error| locate(read, key, error))?;
         let place = keys::place_in_source(key);
         let (entries, billed_bytes) = (value.entries, value.billed_bytes());
         see(
@@ -135,17 +136,16 @@ fn step(
             .and_then(|place| after_collection(&place))
             .filter(|next| to.is_none_or(|to| next.as_slice() < to)));
     }
-    // Every order in a collection is after this place.
+    // The order bytes of every entry of the collection are after this place.
     Ok(cut.map(|digest| [digest, &[0]].concat()))
 }
 
-/// The first partition keys of which a range has something or may have, in its order, at most so many.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the first partition keys that have or may have entries in a range, in its order, at most
+/// `count`.
 pub fn first_keys(
     read: &dyn Read,
-    (table, source): (&TableEntry, SourceId),
+    table: &TableEntry,
+    source: SourceId,
     range: &PlaceRange,
     count: usize,
 ) -> Result<Vec<Vec<AttributeValue>>, StoreError> {
@@ -181,24 +181,21 @@ pub fn first_keys(
     Ok(found)
 }
 
-/// The first place behind the collection of a place; `None` at the end of the hash space.
+/// Returns the first place behind the collection of a place; `None` at the end of the hash space.
 fn after_collection(place: &[u8]) -> Option<Vec<u8>> {
     first_digest(place)
         .checked_add(1)
         .map(|next| next.to_be_bytes().to_vec())
 }
 
-/// The first place behind a place.
+/// Returns the first place behind a place.
 #[must_use]
 pub fn just_after(mut place: Vec<u8>) -> Vec<u8> {
     place.push(0);
     place
 }
 
-/// Bytes of the local index entries of a collection, with overhead.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the bytes of the local index entries of a collection, with overhead.
 pub fn local_bytes(
     read: &dyn Read,
     table: &TableEntry,
@@ -207,10 +204,7 @@ pub fn local_bytes(
     collection_bytes(read, table.sources_of(IndexKind::Local), digest)
 }
 
-/// The billed bytes of one collection in several sources.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the billed bytes of one collection in several sources.
 pub fn collection_bytes(
     read: &dyn Read,
     sources: impl Iterator<Item = SourceId>,
@@ -227,10 +221,7 @@ pub fn collection_bytes(
     Ok(sum)
 }
 
-/// Are there so many items or entries in a range?
-///
-/// # Errors
-/// Those of the store.
+/// True if a range has at least `count` items or entries.
 pub fn has_items(
     views: &Views<'_>,
     table: &TableEntry,
@@ -250,10 +241,7 @@ pub fn has_items(
     Ok(found >= count)
 }
 
-/// Counts what lies in a range.
-///
-/// # Errors
-/// Those of the store.
+/// Counts the content of a range.
 pub fn count(
     views: &Views<'_>,
     table: &TableEntry,
@@ -277,11 +265,9 @@ pub fn count(
     Ok(content)
 }
 
-/// The place at which a range is cut into halves of about the same bytes: between two collections, or inside the only one unless a
-/// local index keeps it together. `None` when there is no such place.
-///
-/// # Errors
-/// Those of the store.
+/// Returns the place that cuts a range into halves of about the same bytes: between two
+/// collections, or inside the only one unless a local index keeps it together. `None` if there is
+/// no such place.
 pub fn half(
     views: &Views<'_>,
     table: &TableEntry,
@@ -294,7 +280,7 @@ pub fn half(
         return Ok(None);
     }
     let inner = match is_one {
-        // From here on entries are told apart.
+        // From this place on the walk visits single entries.
         true => PlaceRange {
             from: inside(views, table, source, range)?,
             to: range.to.clone(),
@@ -307,7 +293,7 @@ pub fn half(
             cut = Some(group.place.to_vec());
             return Ok(ControlFlow::Break(()));
         }
-        // Should the last be larger than all before it, it is the upper half.
+        // If the last group is larger than all before it, it is the upper half.
         cut = (!first).then(|| group.place.to_vec()).or(cut.take());
         first = false;
         sum += group.billed_bytes;
@@ -321,7 +307,7 @@ pub fn half(
     Ok(cut)
 }
 
-/// The first place inside the only collection of a range.
+/// Returns the first place inside the only collection of a range.
 fn inside(
     views: &Views<'_>,
     table: &TableEntry,

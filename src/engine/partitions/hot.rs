@@ -1,13 +1,14 @@
-//! Where a partition is cut that is asked for more than it gives.
+//! The place at which a hot partition is cut.
 //!
 //! ```text
-//! most of the load is of one key, others are beside it     the key gets a partition of its own
-//! ... and it is alone, most of its load is of one item     so does the item
-//! ... of several items                                     where the load of the collection, by sort key, is parted best
-//! no key has most                                          between the keys, where their load is parted best
+//! most of the load is on one key, others are beside it     the key gets a partition of its own
+//! ... and it is alone, most of its load is on one item     so does the item
+//! ... on several items                                     where the collection's load, by sort key, divides best
+//! no key has most                                          between the keys, where their load divides best
 //! ```
-//! Not cut are a single item, a collection that a local index holds together, and one whose load follows sort keys that grow: it would
-//! be hot at its end again. Each part has items or load, so that no partition is of no use.
+//! A single item is not cut, nor a collection that a local index keeps together, nor one with a
+//! load that follows growing sort keys: it would be hot at its end again. Each part has items or
+//! load, so that no partition is useless.
 
 use super::{
     content::{self, Views},
@@ -16,20 +17,23 @@ use super::{
 use crate::engine::prelude::*;
 use crate::model::layout::{Load, PartitionLimits, PartitionOrigin, PlaceRange, SplitCandidate};
 
-/// Share of the load that makes a key the one to be put apart.
+/// The share of the load from which on a key is put apart.
 const MOST_OF_KEYS: f64 = 0.5;
-/// Share of a collection's load that makes an item the one to be put apart: more, as a cut beside it does as well below.
+/// The share of a collection's load from which on an item is put apart: higher, as below it a cut
+/// beside the item does as well.
 const MOST_OF_ITEMS: f64 = 0.75;
-/// What either part of a collection must have of the later half of its load; else it moves on and is parted for nothing.
+/// The share of the later half of the load that each part of a collection must have; otherwise the
+/// load moves on and the cut is of no use.
 const PART_MIN: f64 = 0.2;
-/// With fewer samples the bytes are halved.
+/// The number of samples below which the partition is cut by bytes.
 const SAMPLES_MIN: usize = 8;
-/// Partitions of one collection: 40,000 write units a second, what a table may take, need 50.
+/// The greatest number of partitions of one collection: 40,000 write units a second, the limit of a
+/// table, need 50.
 const OF_COLLECTION_MAX: usize = 64;
-/// Partitions that a table or index gets for its load.
+/// The greatest number of partitions that a table or index gets for its load.
 const OF_SOURCE_MAX: usize = 256;
 
-/// A partition that is asked for too much.
+/// A partition above its throughput limits.
 #[derive(Clone, Copy)]
 pub struct HotPartition<'h> {
     pub views: &'h Views<'h>,
@@ -39,14 +43,11 @@ pub struct HotPartition<'h> {
     pub range: &'h PlaceRange,
 }
 
-/// First places of the partitions that are cut off, or why none is.
+/// The first places of the new partitions, or the reason for no split.
 pub type Cuts = Result<Vec<Vec<u8>>, SplitCandidate>;
 
 impl HotPartition<'_> {
-    /// Where it is cut, given what was asked for.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the places at which the partition is cut, from samples of its load.
     pub fn cuts(&self, samples: &[Sampled]) -> Result<Cuts, Error> {
         let for_heat = self
             .map
@@ -57,7 +58,8 @@ impl HotPartition<'_> {
         if for_heat >= OF_SOURCE_MAX {
             return Ok(Err(SplitCandidate::Enough));
         }
-        // A page that goes on in the next partition was counted up to where that begins.
+        // A page that continues in the next partition was counted up to the begin of that
+        // partition.
         let is_inside = |place: &[u8]| {
             self.range.from[..] <= *place && self.range.to.as_deref().is_none_or(|to| place <= to)
         };
@@ -101,7 +103,7 @@ impl HotPartition<'_> {
         self.source == self.table.source && self.table.has_local_index()
     }
 
-    /// Puts a key apart or, when nothing is beside it, cuts its collection.
+    /// Puts a key into a partition of its own or, if it is the only one, cuts its collection.
     fn of_key(&self, digest: u128, samples: &[&Sampled]) -> Result<Cuts, Error> {
         let after = digest
             .checked_add(1)
@@ -130,7 +132,8 @@ impl HotPartition<'_> {
         self.of_collection(&of_key)
     }
 
-    /// The bounds of what lies between two places, as far as something lies beyond them in the partition.
+    /// Returns the bounds of the range between two places, each only if the partition has items
+    /// beyond it.
     fn beside(&self, from: &[u8], after: Option<&[u8]>) -> Result<Vec<Vec<u8>>, Error> {
         let below = PlaceRange {
             from: self.range.from.clone(),
@@ -186,7 +189,8 @@ impl HotPartition<'_> {
         })
     }
 
-    /// Cuts anywhere from behind one place that is asked for to the next, which parts the load as well; so the bytes decide.
+    /// Returns a cut between two neighboring places of the load. Any place between them divides the
+    /// load alike, so the bytes decide.
     fn between(&self, behind: Vec<u8>, next: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let gap = PlaceRange {
             from: behind,
@@ -198,7 +202,7 @@ impl HotPartition<'_> {
     }
 }
 
-/// The load of each group of samples that are in the order of their groups.
+/// Sums the load of each group of samples; the samples are in the order of the groups.
 fn grouped<'s, G: PartialEq + Copy>(
     samples: &[&'s Sampled],
     group: impl Fn(&'s Sampled) -> G,
@@ -219,7 +223,7 @@ fn heaviest<G: Copy>(groups: &[(G, f64)]) -> Option<(G, f64)> {
     Some((most.0, most.1 / all))
 }
 
-/// The two neighbours between which the load is parted best; `None` for fewer than two.
+/// Returns the two neighbors between which the load divides best; `None` for fewer than two groups.
 fn parted<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
     let half = groups.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
     let mut below = 0.0;
@@ -231,7 +235,7 @@ fn parted<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
         .map(|(_, pair)| pair)
 }
 
-/// Is the later half of the load on one side of a place, though all of it is on both?
+/// True if the later half of the load is on one side of a place, though the whole load is on both.
 fn moves_on(samples: &[&Sampled], place: &[u8]) -> bool {
     let mut turns: Vec<u64> = samples.iter().map(|sample| sample.turn).collect();
     turns.sort_unstable();
@@ -245,15 +249,17 @@ fn moves_on(samples: &[&Sampled], place: &[u8]) -> bool {
     !(PART_MIN..=1.0 - PART_MIN).contains(&(below / all))
 }
 
-// Which places of a partition were asked for over the last minute or two: some at random, each unit of load as likely as another.
+// Samples of the places with load in a partition over the last one or two minutes, each unit of
+// load with the same probability.
 //
-// A reservoir a minute (Chao, 1982), so that a count adds a few numbers, and seldom copies a place. The dice are the same each time.
+// One reservoir for each minute (Chao, 1982), so that a count adds a few numbers and rarely copies
+// a place. The random numbers are the same in each run.
 
-/// Places of one minute.
+/// The number of places sampled in one minute.
 const PLACES: usize = 64;
 const MINUTE_MS: u64 = 60_000;
 
-/// See the module.
+/// The samples of one partition.
 #[derive(Debug)]
 pub struct Samples {
     now: Reservoir,
@@ -264,14 +270,14 @@ pub struct Samples {
 
 #[derive(Debug, Default)]
 struct Reservoir {
-    /// Since the epoch.
+    /// Minutes since the epoch.
     minute: u64,
     weight: f64,
-    /// With how many requests were counted before.
+    /// The places, each with the number of requests counted before it.
     places: Vec<(Box<[u8]>, u64)>,
 }
 
-/// A place, the load that it stands for, and its turn among all requests.
+/// A place, the load that it stands for, and its sequence number among all requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampled {
     pub place: Box<[u8]>,
@@ -291,8 +297,8 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Counts a load on one of two places, either as likely.
-    pub fn count(&mut self, between: (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    /// Counts a load on one of two places, with equal probability.
+    pub fn count(&mut self, first: &[u8], last: &[u8], now_ms: u64, load: &Load) {
         let weight = load.weight();
         if weight <= 0.0 {
             return;
@@ -315,7 +321,7 @@ impl Samples {
             return;
         }
         let dice = self.roll();
-        let place = if dice & 1 == 0 { between.0 } else { between.1 };
+        let place = if dice & 1 == 0 { first } else { last };
         let sample = (place.into(), self.counted);
         match self.now.places.get_mut(slot_of(dice)).filter(|_| is_full) {
             Some(old) => *old = sample,
@@ -323,7 +329,7 @@ impl Samples {
         }
     }
 
-    /// Those of this minute and of the one before.
+    /// Returns the samples of this minute and of the one before.
     #[must_use]
     pub fn recent(&self, now_ms: u64) -> Vec<Sampled> {
         let minute = now_ms / MINUTE_MS;
@@ -341,7 +347,7 @@ impl Samples {
         sampled.collect()
     }
 
-    /// Xorshift (Marsaglia, 2003).
+    /// Returns the next random number (Xorshift; Marsaglia, 2003).
     fn roll(&mut self) -> u64 {
         self.dice ^= self.dice << 13;
         self.dice ^= self.dice >> 7;
@@ -350,31 +356,34 @@ impl Samples {
     }
 }
 
-/// From 0 to below 1.
+/// Maps a random number to the range from 0 to below 1.
 fn unit(dice: u64) -> f64 {
     (dice >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The lowest bit has chosen the place.
+/// Returns a slot of the reservoir; the lowest bit is used for the choice of the place.
 fn slot_of(dice: u64) -> usize {
     usize::try_from((dice >> 1) % PLACES as u64).unwrap_or_default()
 }
 
-/// Share of its limits that a partition is asked for over the last minute before it splits. The service tells no number.
+/// The share of its limits, over the last minute, from which on a partition splits. The service
+/// publishes no number.
 pub const HEAT_SPLIT_SHARE: f64 = 0.8;
 
-/// How long a partition stays as it is after a split: as long as its load is looked back on.
+/// The time for which a partition stays unchanged after a split, in milliseconds: as long as the
+/// load is remembered.
 pub const REST_MS: u64 = 60_000;
 
 const SECONDS: f64 = 60.0;
 
-/// The share of its limits that a partition is asked for, 1 for all; `load` is of the last 60 seconds.
+/// Returns the load as a share of the partition's limits, 1 for all; `load` is of the last 60
+/// seconds.
 #[must_use]
 pub fn share(load: &Load, limits: &PartitionLimits) -> f64 {
     share_over(load, limits, SECONDS)
 }
 
-/// As [`share`], of the load of as many seconds.
+/// Returns the share as [`share`] does, for the load of that many seconds.
 #[must_use]
 pub fn share_over(load: &Load, limits: &PartitionLimits, seconds: f64) -> f64 {
     load.read / seconds / limits.read_units_max + load.write / seconds / limits.write_units_max
@@ -439,7 +448,8 @@ mod sample_tests {
             let place = [u8::from(n % 3 == 0)];
             // A third of the requests has three quarters of the load.
             samples.count(
-                (&place, &place),
+                &place,
+                &place,
                 u64::from(n) * 2,
                 &write(if n % 3 == 0 { 6.0 } else { 1.0 }),
             );

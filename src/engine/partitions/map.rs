@@ -1,7 +1,10 @@
 //! The partitions of a table or global index: ranges of its places without gap or overlap.
 //!
-//! A place is the digest of a partition key and, behind it, the order inside the collection (see `engine::keys`), so that a boundary
-//! may lie between two collections or inside one. A partition keeps its number for ever; a split gives the upper part a new one.
+//! A place is the digest of a partition key followed by the order inside the collection (see
+//! `engine::base::keys`), so that a boundary may lie between two collections or inside one. A
+//! partition keeps its number forever; a split gives the upper part a new one.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserializer, Serializer, de};
 
@@ -12,25 +15,27 @@ use crate::model::{
     layout::{PartitionOrigin, PlaceRange},
 };
 
-/// Partitions of one table or index. The service has no such limit; a directory of them should stay readable.
+/// The greatest number of partitions of one table or index. The service has no such limit; it keeps
+/// the directory of partitions readable.
 pub const PARTITIONS_MAX: usize = 4096;
 
+/// A partition of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     pub id: u32,
-    /// Its first place; empty for the first partition.
+    /// The first place; empty for the first partition.
     #[serde(serialize_with = "hex_of", deserialize_with = "bytes_of_hex")]
     pub from: Vec<u8>,
-    /// Since when it has this range, milliseconds since the epoch.
+    /// The time at which it got its present range, in milliseconds since the epoch.
     #[serde(rename = "since")]
     pub since_ms: u64,
     pub origin: PartitionOrigin,
 }
 
-/// See the module. Its form of version 0 is the same without `v`.
+/// The partitions of one table or global index. Version 0 of the form is the same without `v`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionMap {
-    /// By place; the first begins at the first place, so there is one at least.
+    /// The partitions by place; the first begins at the first place, so there is at least one.
     partitions: Vec<Partition>,
     #[serde(rename = "next")]
     next_id: u32,
@@ -45,7 +50,10 @@ impl Stored for PartitionMap {
             .partitions
             .windows(2)
             .all(|pair| pair[0].from < pair[1].from);
+        let ids: BTreeSet<u32> = self.partitions.iter().map(|it| it.id).collect();
         is_ordered
+            && ids.len() == self.partitions.len()
+            && ids.last().is_none_or(|last| *last < self.next_id)
             && self
                 .partitions
                 .first()
@@ -63,7 +71,7 @@ fn bytes_of_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D
 }
 
 impl PartitionMap {
-    /// Equal parts of the hash space.
+    /// Returns equal parts of the hash space.
     #[must_use]
     pub fn even(count: usize, now_ms: u64) -> Self {
         let total = u32::try_from(count.clamp(1, PARTITIONS_MAX)).unwrap_or(1);
@@ -87,13 +95,13 @@ impl PartitionMap {
         }
     }
 
-    /// In the order of their places.
+    /// Returns the partitions in the order of their places.
     #[must_use]
     pub fn partitions(&self) -> &[Partition] {
         &self.partitions
     }
 
-    /// Which partition, by its position, has a place?
+    /// Returns the position of the partition that has a place.
     #[must_use]
     pub fn position_of(&self, place: &[u8]) -> usize {
         self.partitions
@@ -101,14 +109,15 @@ impl PartitionMap {
             .saturating_sub(1)
     }
 
-    /// The partitions from that of one place to that of another, in order; one if the second place is not behind.
+    /// Returns the partitions from that of one place to that of another, in order; one if the
+    /// second place is not behind the first.
     #[must_use]
-    pub fn between(&self, (from, to): (&[u8], &[u8])) -> &[Partition] {
+    pub fn between(&self, from: &[u8], to: &[u8]) -> &[Partition] {
         let first = self.position_of(from);
         &self.partitions[first..=self.position_of(to).max(first)]
     }
 
-    /// The position of the partition with that number.
+    /// Returns the position of the partition with that number.
     #[must_use]
     pub fn position_of_id(&self, id: u32) -> Option<usize> {
         self.partitions
@@ -116,7 +125,8 @@ impl PartitionMap {
             .position(|partition| partition.id == id)
     }
 
-    /// First place, and the first place behind; the last partition has no end.
+    /// Returns the first place of a partition and the first place behind it; `None` behind the last
+    /// partition.
     #[must_use]
     pub fn bounds(&self, position: usize) -> Option<(&[u8], Option<&[u8]>)> {
         let next = self
@@ -126,9 +136,10 @@ impl PartitionMap {
         Some((self.partitions.get(position)?.from.as_slice(), next))
     }
 
-    /// The range of a partition by its position; the whole when there is none.
+    /// Returns the range of a partition by its position, which must be one of the map.
     #[must_use]
     pub fn range(&self, position: usize) -> PlaceRange {
+        debug_assert!(position < self.partitions.len(), "no such partition");
         let (from, to) = self.bounds(position).unwrap_or_default();
         PlaceRange {
             from: from.to_vec(),
@@ -136,14 +147,14 @@ impl PartitionMap {
         }
     }
 
-    /// Cuts the partition that has `place`, which becomes the first place of a new one. False when it is a boundary already, or
-    /// there are too many.
+    /// Cuts the partition that has `place`, which becomes the first place of a new one. Returns
+    /// false if it is a boundary already, or if there are too many partitions.
     pub fn split(&mut self, place: Vec<u8>, now_ms: u64, origin: PartitionOrigin) -> bool {
         let position = self.position_of(&place);
         if self.partitions[position].from == place || self.partitions.len() >= PARTITIONS_MAX {
             return false;
         }
-        // Both halves rest: their load before the split is not told apart.
+        // Both halves start anew: the load before the split cannot be divided between them.
         self.partitions[position].since_ms = now_ms;
         let new = Partition {
             id: self.next_id,
@@ -156,7 +167,7 @@ impl PartitionMap {
         true
     }
 
-    /// Halves the widest partitions until there are `count`, or one cannot be halved.
+    /// Halves the widest partitions until there are `count`, or until one cannot be halved.
     pub fn grow_to(&mut self, count: usize, now_ms: u64) {
         while self.partitions.len() < count {
             let Some(middle) = self.middle(self.widest()) else {
@@ -168,7 +179,8 @@ impl PartitionMap {
         }
     }
 
-    /// The middle of a partition's range of digests; `None` when the range is inside one collection.
+    /// Returns the middle of a partition's range of digests; `None` if the range is inside one
+    /// collection.
     #[must_use]
     pub fn middle(&self, position: usize) -> Option<Digest> {
         let (from, to) = self.bounds(position)?;
@@ -178,7 +190,7 @@ impl PartitionMap {
         (middle > lower).then(|| middle.to_be_bytes())
     }
 
-    /// The partition with the widest range of digests, the first of equals, and how wide it is.
+    /// Returns the position of the partition with the widest range of digests, the first of equals.
     #[must_use]
     pub fn widest(&self) -> usize {
         let width = |position: usize| {
@@ -186,7 +198,7 @@ impl PartitionMap {
             to.map_or(u128::MAX, first_digest) - first_digest(from)
         };
         let positions = 0..self.partitions.len();
-        // Of equals `max_by_key` gives the last.
+        // `max_by_key` returns the last of equals, so the order is reversed.
         positions
             .rev()
             .max_by_key(|position| width(*position))
@@ -194,7 +206,7 @@ impl PartitionMap {
     }
 }
 
-/// The digest with which a place begins, zeros where it is shorter.
+/// Returns the digest at the beginning of a place, filled with zeros if the place is shorter.
 #[must_use]
 pub fn first_digest(place: &[u8]) -> u128 {
     let mut digest = Digest::default();
@@ -245,7 +257,7 @@ mod tests {
         assert_eq!(map.position_of(&inside), 1);
         let bytes = stored::encode(&map).unwrap();
         assert_eq!(stored::decode(&bytes), Ok(map.clone()));
-        // As it was written before forms had versions.
+        // The form before forms had versions.
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(
             stored::decode(text.replacen("\"v\":1,", "", 1).as_bytes()),
@@ -262,6 +274,7 @@ mod tests {
             b"x",
             br#"{"next":1,"partitions":[]}"#,
             no_beginning,
+            br#"{"next":0,"partitions":[{"id":0,"from":"","since":1,"origin":"creation"}]}"#,
         ] {
             assert!(
                 stored::decode::<PartitionMap>(bytes).is_err(),

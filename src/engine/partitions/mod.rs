@@ -1,10 +1,11 @@
-//! A model of DynamoDB's partitions: ranges of the hash space (and of the sort keys of one collection) with limits of size and
-//! throughput, that split as the service's do. The store itself is one tree and has none.
+//! A model of DynamoDB's partitions: ranges of the hash space (and of the sort keys of one
+//! collection) with limits of size and throughput, that split as the service's do. The store itself
+//! is one tree without partitions.
 //!
 //! ```text
 //! map.rs      the ranges, and their stored form
-//! content.rs  what lies in a range
-//! hot.rs      when and where one is cut for its load, which of its places were asked for
+//! content.rs  the content of a range
+//! hot.rs      when and where a partition is cut for its load, samples of the load
 //! ```
 //! The splits are made in `background::splits`.
 
@@ -19,21 +20,22 @@ use crate::model::schema::ProvisionedThroughput;
 
 pub use map::{Partition, PartitionMap};
 
-/// What a partition gives for throughput that is asked for in advance, units a second (docs/dynamodb.md 22.1). Fixed, so that the partitions of a
-/// table do not depend on options.
+/// The throughput of a partition in units per second, for provisioned throughput (docs/dynamodb.md
+/// 22.1). Constant, so that the partitions of a table do not depend on options.
 const READ_UNITS: u64 = 3_000;
 const WRITE_UNITS: u64 = 1_000;
 
-/// Of a new on-demand table or index: 12,000 read and 4,000 write units a second.
+/// The partitions of a new on-demand table or index: 12,000 read and 4,000 write units a second.
 const ON_DEMAND_PARTITIONS: u64 = 4;
 
-/// Partitions that provisioned throughput needs: `ceil(RCU/3000 + WCU/1000)`, at least one (docs/requirements.md P-10).
+/// Returns the number of partitions for provisioned throughput: `ceil(RCU/3000 + WCU/1000)`, at
+/// least one (docs/requirements.md P-10).
 #[must_use]
 pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
     let count = match throughput {
         None => ON_DEMAND_PARTITIONS,
         Some(throughput) => {
-            // In thirds of a write unit, so that there is no rounding before the end.
+            // In thirds of a write unit, so that nothing is rounded before the end.
             let thirds = throughput.read_capacity_units
                 + throughput.write_capacity_units * (READ_UNITS / WRITE_UNITS);
             thirds.div_ceil(READ_UNITS)
@@ -42,10 +44,7 @@ pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
     usize::try_from(count.max(1)).unwrap_or(usize::MAX)
 }
 
-/// The partitions of a table or global index: as stored, or those it begins with.
-///
-/// # Errors
-/// `Corrupt`; those of the store.
+/// Returns the partitions of a table or global index: the stored ones, or the initial ones.
 pub fn load(
     read: &dyn Read,
     table: &TableEntry,
@@ -58,16 +57,13 @@ pub fn load(
     Ok(Arc::new(map))
 }
 
-/// The base of a table and its global indexes: what has partitions of its own.
+/// Returns the sources with partitions of their own: the base of a table and its global indexes.
 pub fn sources(table: &TableEntry) -> impl Iterator<Item = SourceId> {
     std::iter::once(table.source).chain(table.sources_of(IndexKind::Global))
 }
 
-/// Stores the partitions of a table that is made or changed: as many as its throughput needs, and never fewer than it had, `old`
-/// being what it was.
-///
-/// # Errors
-/// Those of the store.
+/// Stores the partitions of a table that is created or changed: as many as its throughput needs,
+/// and never fewer than before; `old` is the entry before the change.
 pub fn keep(
     batch: &mut dyn Write,
     old: Option<&TableEntry>,
@@ -80,7 +76,7 @@ pub fn keep(
         let old = old.filter(|old| sources(old).any(|of_old| of_old == source));
         let mut map = match before.as_deref().map(stored::decode::<PartitionMap>) {
             Some(Ok(map)) => map,
-            // Damage is told to who reads it; a table whose partitions are damaged can still be changed and dropped.
+            // A reader gets the error; a table with a damaged map can still be changed and dropped.
             Some(Err(_)) => continue,
             None => PartitionMap::even(
                 needed_for(old.unwrap_or(new).throughput_of(source)),
@@ -96,56 +92,57 @@ pub fn keep(
     Ok(())
 }
 
-// What the rounds of splits remember, so that they look only at what changed.
+// The state of the rounds of splits, so that a round looks only at changed sources.
 
-/// See the module.
+/// The state that the rounds of splits keep.
 #[derive(Debug, Default)]
 pub struct SplitRounds(Mutex<Remembered>);
 
 #[derive(Debug, Default)]
 struct Remembered {
-    /// The commit of the last round that looked at everything.
+    /// The commit of the last full round.
     commit: Option<u64>,
-    /// By source: its bytes when they were last found to need no split.
+    /// The bytes of a source when it last needed no split.
     measured: HashMap<SourceId, u64>,
-    /// By source and number of a partition: when it was last looked at for its load, milliseconds since the epoch.
+    /// The time at which a partition, by source and number, was last checked for its load, in milliseconds since
+    /// the epoch.
     tried: HashMap<(SourceId, u32), u64>,
 }
 
 impl SplitRounds {
-    /// Notes the commit that a round looks at; whether it is another than that of the last.
+    /// Records the commit of a round; returns true if it is another than that of the last round.
     pub fn is_new(&self, commit: u64) -> bool {
         self.0.lock().commit.replace(commit) != Some(commit)
     }
 
-    /// Notes a commit that needs no look.
+    /// Records a commit that needs no round.
     pub fn saw(&self, commit: u64) {
         self.0.lock().commit = Some(commit);
     }
 
-    /// The bytes of a source when it was measured last; 0 before.
+    /// Returns the bytes of a source when it was last measured; 0 at first.
     #[must_use]
     pub fn measured(&self, source: SourceId) -> u64 {
         self.0.lock().measured.get(&source).copied().unwrap_or(0)
     }
 
-    /// Notes that a source of that many bytes needs no split.
+    /// Records that a source of that many bytes needs no split.
     pub fn set_measured(&self, source: SourceId, bytes: u64) {
         self.0.lock().measured.insert(source, bytes);
     }
 
-    /// Notes that a hot partition is looked at; whether that is due again after `rest_ms`.
-    pub fn is_due(&self, partition: (SourceId, u32), now_ms: u64, rest_ms: u64) -> bool {
+    /// Records a check of a hot partition; returns true if a check is due after `rest_ms`.
+    pub fn is_due(&self, source: SourceId, partition: u32, now_ms: u64, rest_ms: u64) -> bool {
         let mut remembered = self.0.lock();
-        let last = remembered.tried.get(&partition).copied();
+        let last = remembered.tried.get(&(source, partition)).copied();
         let is_due = last.is_none_or(|last| now_ms.saturating_sub(last) >= rest_ms);
         if is_due {
-            remembered.tried.insert(partition, now_ms);
+            remembered.tried.insert((source, partition), now_ms);
         }
         is_due
     }
 
-    /// Forgets sources that no table has any more.
+    /// Removes sources that belong to no table any more.
     pub fn keep_only(&self, is_live: impl Fn(SourceId) -> bool) {
         let mut remembered = self.0.lock();
         remembered.measured.retain(|source, _| is_live(*source));

@@ -1,4 +1,4 @@
-//! One page: the walk over a range, its end, and what it cost (docs/dynamodb.md 13.5, 10.3).
+//! One page: the walk over a range, its end, and its cost (docs/dynamodb.md 13.5, 10.3).
 
 use std::ops::Bound;
 
@@ -18,36 +18,34 @@ use crate::model::{
     limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES},
 };
 
-/// A page to read: everything is checked.
+/// A page to read, fully checked.
 #[derive(Debug)]
 pub struct PagePlan {
     pub source: ReadSource,
     pub selection: Selection,
     pub filter: Option<Filter>,
-    /// What is left of the range after the start key.
+    /// The rest of the range after the start key.
     pub range: KeyRange,
     pub direction: Direction,
-    /// Entries to evaluate.
+    /// The number of entries to evaluate.
     pub limit: Option<u32>,
     pub consistent: bool,
-    /// A page that is cut has a LastEvaluatedKey. A query of at most one row has none, as it would be refused as a start.
+    /// True if a page that is cut has a LastEvaluatedKey. A query of at most one row has none,
+    /// because it would be refused as a start key.
     pub restartable: bool,
-    /// It is a Query, not a Scan.
+    /// True for a Query, false for a Scan.
     pub is_query: bool,
 }
 
-/// Reads the page; rows go to `rows` in order.
+/// Reads the page; calls `rows` with the rows in order.
 ///
 /// # Errors
-/// `Throttled`; those of the store.
+/// Fails with `Throttled`, or with an error of the store.
 pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Page, Error> {
     Ok(read_part(view, plan, 0, rows)?.page)
 }
 
-/// As [`read`], but nothing is consumed: that is in the bill.
-///
-/// # Errors
-/// Those of the store.
+/// Reads the page as [`read`] does without consuming capacity: the units are in the bill.
 pub fn read_on_account(
     view: &View<'_>,
     plan: &PagePlan,
@@ -56,14 +54,14 @@ pub fn read_on_account(
     Ok(PageWalk::run(view, plan, 0, rows)?.finish()?)
 }
 
-/// What a page consumes, and where.
+/// The capacity that a page consumes, and its places.
 #[derive(Debug, Clone)]
 pub struct PageBill {
     table: Arc<TableEntry>,
     source: SourceId,
-    /// Where the page was asked for.
+    /// The place at which the page starts.
     start: Vec<u8>,
-    /// The first and the last place in key order of what was evaluated.
+    /// The first and the last evaluated place in key order.
     places: (Vec<u8>, Vec<u8>),
     is_query: bool,
     evaluated: u64,
@@ -73,18 +71,19 @@ pub struct PageBill {
 }
 
 impl PageBill {
-    /// Counts it, if it is admitted.
+    /// Consumes the units of the bill, if the read is admitted.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn settle(&self, view: &View<'_>) -> Result<(), Error> {
         view.admit(&self.table, self.source, &self.start)?;
         Ok(self.charge(view)?)
     }
 
-    /// Fetched base items lie in the same collection as the entries of a local index.
+    /// Consumes the units. Fetched base items are in the same collection as the entries of a local
+    /// index.
     fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
-        let places = (&self.places.0[..], &self.places.1[..]);
+        let (from, to) = (&self.places.0[..], &self.places.1[..]);
         let reads = Reads {
             requests: 1,
             evaluated: self.evaluated,
@@ -96,13 +95,15 @@ impl PageBill {
         } else {
             PageReads::Scan(reads)
         };
-        view.charge_page(&self.table, self.source, places, (self.units, &reads))?;
+        view.charge_page(&self.table, self.source, from, to, self.units, &reads)?;
         if self.fetched_units > 0.0 {
             view.charge_page(
                 &self.table,
                 self.table.source,
-                places,
-                (self.fetched_units, &PageReads::Fetch),
+                from,
+                to,
+                self.fetched_units,
+                &PageReads::Fetch,
             )?;
         }
         Ok(())
@@ -113,16 +114,17 @@ impl PageBill {
 #[derive(Debug)]
 pub struct Part {
     pub page: Page,
-    /// Data evaluated, with that of the ranges before it.
+    /// The bytes evaluated in this range and the ranges before it.
     pub bytes: usize,
-    /// The page ends here; there may be more in the range.
+    /// True if the page ends here; there may be more in the range.
     pub is_cut: bool,
 }
 
-/// Reads one range of a page of which `bytes_before` are used; rows go to `rows` in order.
+/// Reads one range of a page with `bytes_before` bytes used already; calls `rows` with the rows in
+/// order.
 ///
 /// # Errors
-/// `Throttled`; those of the store.
+/// Fails with `Throttled`, or with an error of the store.
 pub fn read_part(
     view: &View<'_>,
     plan: &PagePlan,
@@ -145,7 +147,7 @@ pub fn read_part(
     })
 }
 
-/// A key at the beginning of what is read, whether or not anything is there.
+/// Returns a key at the beginning of the range, whether or not it exists.
 fn start_of(plan: &PagePlan) -> &[u8] {
     match (&plan.range.lower, &plan.range.upper) {
         (Bound::Included(key) | Bound::Excluded(key), _)
@@ -157,24 +159,24 @@ fn start_of(plan: &PagePlan) -> &[u8] {
 struct PageWalk<'w> {
     view: &'w View<'w>,
     plan: &'w PagePlan,
-    /// Data of earlier parts of the page.
+    /// Bytes of the earlier parts of the page.
     bytes_before: usize,
-    /// Entries evaluated.
+    /// The number of entries evaluated.
     scanned: u64,
-    /// Entries that the filter kept.
+    /// The number of entries that the filter kept.
     matched: u64,
-    /// Bytes of evaluated entries.
+    /// The bytes of evaluated entries.
     bytes: usize,
-    /// Bytes of fetched base items, each rounded up to a read unit.
+    /// The bytes of fetched base items, each rounded up to a read unit.
     fetched_bytes: usize,
-    /// Of all that was evaluated, nothing rounded.
+    /// The bytes of all evaluated entries and items, without rounding.
     plain_bytes: usize,
     fetched_units: f64,
-    /// Key of the entry evaluated first; empty before it.
+    /// The key of the first evaluated entry; empty before it.
     first: Vec<u8>,
-    /// Key of the entry evaluated last; empty before the first.
+    /// The key of the last evaluated entry; empty before the first.
     last: Vec<u8>,
-    /// A limit ended the walk.
+    /// True if a limit ended the walk.
     is_cut: bool,
 }
 
@@ -201,6 +203,7 @@ impl<'w> PageWalk<'w> {
         };
         try_walk(view.read(), &plan.range, plan.direction, |key, bytes| {
             walk.visit(key, bytes, rows)
+                .map_err(|error| locate(view.read(), key, error))
         })?;
         Ok(walk)
     }
@@ -253,7 +256,7 @@ impl<'w> PageWalk<'w> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Adds an entry to the page's sizes.
+    /// Adds an entry to the sizes of the page.
     fn take(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) {
         self.bytes += entry.item_bytes() as usize;
         self.plain_bytes += entry.item_bytes() as usize;
@@ -265,7 +268,8 @@ impl<'w> PageWalk<'w> {
         }
     }
 
-    /// The entry that reaches the limit is the page's last, whole (captures of the service).
+    /// True if the page is full. The entry that reaches the limit is the last of the page, as a
+    /// whole (captures of the service).
     fn is_full(&self) -> bool {
         let own = if self.plan.selection.fetch {
             self.bytes.next_multiple_of(READ_UNIT_BYTES)
@@ -275,7 +279,7 @@ impl<'w> PageWalk<'w> {
         self.bytes_before + own + self.fetched_bytes >= PAGE_BYTES_MAX
     }
 
-    /// The base item of an index entry, from the same view.
+    /// Reads the base item of an index entry from the same view.
     fn base(&self, entry: &Record<'_>) -> Result<Record<'w>, StoreError> {
         let address = self.plan.source.base_address(entry)?;
         self.view
@@ -285,7 +289,7 @@ impl<'w> PageWalk<'w> {
 
     fn finish(self) -> Result<(Page, PageBill), StoreError> {
         let last_evaluated_key = if self.is_cut && self.plan.restartable {
-            self.cursor()?
+            Some(self.cursor()?)
         } else {
             None
         };
@@ -331,11 +335,12 @@ impl<'w> PageWalk<'w> {
         }
     }
 
-    fn cursor(&self) -> Result<Option<Item>, StoreError> {
-        // Read again: a record does not outlive its visit, and most pages need no cursor.
+    fn cursor(&self) -> Result<Item, StoreError> {
+        // The record is read again: it does not outlive its visit, and most pages need no cursor.
         match self.view.read().get(&self.last)? {
-            Some(bytes) => Ok(Some(self.plan.source.cursor(&Record::parse(bytes)?)?)),
-            None => Ok(None),
+            Some(bytes) => Ok(self.plan.source.cursor(&Record::parse(bytes)?)?),
+            // Without a key the caller would take this page for the last one.
+            None => Err(StoreError::Corrupt("the last entry of a page is gone")),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What a read returns of each entry and which entries it keeps (docs/dynamodb.md 13.2, 13.4, 13.6).
+//! The attributes that a read returns of each entry, and the entries that it keeps
+//! (docs/dynamodb.md 13.2, 13.4, 13.6).
 
 use std::collections::BTreeSet;
 
@@ -14,30 +15,31 @@ use crate::model::{
     error::{ExpressionError, QueryError, expression::ExpressionParameter},
 };
 
-/// What is made of each entry.
+/// The output of a read for each entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Nothing: it is counted.
+    /// Nothing: the entry is only counted.
     Count,
-    /// All its attributes.
+    /// All attributes.
     Whole,
     Projected(ProjectionPaths),
-    /// Values by names of their own, as PartiQL has them.
+    /// Values under names of their own, as in PartiQL.
     Columns(Vec<Column>),
 }
 
-/// What is made of each entry, and from what.
+/// The output of a read for each entry, and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     pub output: Output,
-    /// The base item is fetched: it has what the local index lacks.
+    /// True if the base item is fetched, because the local index lacks attributes.
     pub fetch: bool,
 }
 
-/// The checks that need no table. `projection` is the parameter that selects attributes, if one does.
+/// Runs the checks that need no table. `projection` is the parameter that selects attributes, if
+/// there is one.
 ///
 /// # Errors
-/// [`QueryError`].
+/// Fails with a [`QueryError`] for a `Select` that does not go with the projection or the index.
 pub fn check(
     select: Option<Select>,
     projection: Option<&'static str>,
@@ -64,10 +66,10 @@ pub fn check(
     }
 }
 
-/// Holds a checked selection against table and index.
+/// Checks a selection against table and index.
 ///
 /// # Errors
-/// Attributes that a global index does not have.
+/// Fails for attributes that a global index does not have.
 pub fn resolve(
     source: &ReadSource,
     select: Option<Select>,
@@ -107,10 +109,11 @@ pub fn resolve(
     }
 }
 
-/// The columns of a PartiQL SELECT; `None` is all that the source has.
+/// Returns the selection of the columns of a PartiQL SELECT; `None` selects all attributes of the
+/// source.
 ///
 /// # Errors
-/// Attributes that a global index does not have.
+/// Fails for attributes that a global index does not have.
 pub fn of_columns(
     source: &ReadSource,
     columns: Option<&[Column]>,
@@ -131,7 +134,7 @@ pub fn of_columns(
     })
 }
 
-/// The columns that an item has.
+/// Returns the columns that an item has.
 #[must_use]
 pub fn columns_of(columns: &[Column], item: &Item) -> Item {
     let found = columns
@@ -153,7 +156,7 @@ fn needs_fetch(source: &ReadSource, paths: &ProjectionPaths) -> Result<bool, Que
     }
 }
 
-// Document paths held against key schemas.
+// Checks of document paths against key schemas.
 
 /// The projection that a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -163,10 +166,10 @@ pub struct RequestedProjection<'r> {
 }
 
 impl<'r> RequestedProjection<'r> {
-    /// `ProjectionExpression` or `AttributesToGet`, not both.
+    /// Creates the projection of `ProjectionExpression` or `AttributesToGet`.
     ///
     /// # Errors
-    /// `Mixed`.
+    /// Fails with `Mixed` if both are given.
     pub fn new(
         expression: Option<&'r String>,
         attributes: Option<&'r Vec<String>>,
@@ -185,7 +188,7 @@ impl<'r> RequestedProjection<'r> {
         self.expression.is_some()
     }
 
-    /// The parameter given.
+    /// Returns the name of the given parameter.
     #[must_use]
     pub fn parameter(&self) -> Option<&'static str> {
         match (self.expression, self.attributes) {
@@ -195,10 +198,10 @@ impl<'r> RequestedProjection<'r> {
         }
     }
 
-    /// The paths; placeholders they name count as used.
+    /// Parses the paths and marks their placeholders as used.
     ///
     /// # Errors
-    /// `Expression`, `Legacy`.
+    /// Fails with `Expression` or `Legacy` if one cannot be parsed.
     pub fn paths(&self, scope: &mut Scope<'_>) -> Result<Option<ProjectionPaths>, Error> {
         match (self.expression, self.attributes) {
             (Some(text), _) => Ok(Some(projection::parse(text, scope)?)),
@@ -210,7 +213,7 @@ impl<'r> RequestedProjection<'r> {
     }
 }
 
-/// Two parameters that may not come together.
+/// Returns the error of two parameters that exclude each other.
 #[must_use]
 pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
     ExpressionError::Mixed {
@@ -219,7 +222,8 @@ pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
     }
 }
 
-/// The role of an attribute in error texts, if it is a key of the table or of any index, in reads as in writes (docs/dynamodb.md 6.3).
+/// Returns the role of an attribute in error texts, if it is a key of the table or of any index, in
+/// reads as in writes (docs/dynamodb.md 6.3).
 fn key_role(schema: &TableSchema, name: &str) -> Option<&'static str> {
     if schema.key.contains(name) {
         return Some("Key");
@@ -230,10 +234,10 @@ fn key_role(schema: &TableSchema, name: &str) -> Option<&'static str> {
         .then_some("IndexKey")
 }
 
-/// Keys are scalars: no document path goes into one (docs/dynamodb.md 6.3).
+/// Refuses document paths into key attributes: keys are scalars (docs/dynamodb.md 6.3).
 ///
 /// # Errors
-/// `PathIntoKey`.
+/// Fails with `PathIntoKey` for the first such path.
 pub fn check_paths(paths: &[&DocumentPath], schema: &TableSchema) -> Result<(), QueryError> {
     for path in paths.iter().filter(|path| !path.rest.is_empty()) {
         if let Some(role) = key_role(schema, &path.head) {
@@ -246,10 +250,10 @@ pub fn check_paths(paths: &[&DocumentPath], schema: &TableSchema) -> Result<(), 
     Ok(())
 }
 
-/// The same of a projection.
+/// Refuses paths of a projection into key attributes.
 ///
 /// # Errors
-/// `PathIntoKey`.
+/// Fails with `PathIntoKey` for the first such path.
 pub fn check_no_path_into_keys(
     projection: Option<&ProjectionPaths>,
     schema: &TableSchema,
@@ -258,22 +262,23 @@ pub fn check_no_path_into_keys(
     check_paths(&paths.iter().collect::<Vec<_>>(), schema)
 }
 
-// The filter of a Query or Scan: what it may name (docs/dynamodb.md 13.2, 13.6), and which entries it keeps.
+// The filter of a Query or Scan: the attributes it may name (docs/dynamodb.md 13.2, 13.6), and the
+// entries it keeps.
 
-/// A filter that is held against entries.
+/// A filter that is evaluated on entries.
 #[derive(Debug, Clone)]
 pub struct Filter {
     condition: Condition,
-    /// The attributes it looks at; the others need not be decoded.
+    /// The attributes that the filter reads; no others are decoded.
     names: BTreeSet<String>,
-    /// Its parameter as error texts name it.
+    /// The name of its parameter in error texts.
     parameter: &'static str,
 }
 
-/// Parses the filter of a request; placeholders it names count as used.
+/// Parses the filter of a request and marks its placeholders as used.
 ///
 /// # Errors
-/// `Expression`.
+/// Fails with `Expression` if the filter cannot be parsed.
 pub fn parse_filter(
     parameter: &ConditionParameter,
     scope: &mut Scope<'_>,
@@ -310,7 +315,7 @@ impl Filter {
         }
     }
 
-    /// The condition of a PartiQL statement.
+    /// Returns the filter of a PartiQL statement's condition.
     #[must_use]
     pub fn of_condition(condition: Condition) -> Self {
         Self::new(ReadFilter {
@@ -319,10 +324,10 @@ impl Filter {
         })
     }
 
-    /// The key attributes of what is queried belong into the key condition.
+    /// Refuses key attributes of the queried source: they belong into the key condition.
     ///
     /// # Errors
-    /// `FilterOnKey`.
+    /// Fails with `FilterOnKey`, naming the first such attribute.
     pub fn check_no_keys(&self, source: &ReadSource) -> Result<(), QueryError> {
         let schema = source.key_schema();
         let key = schema
@@ -339,16 +344,18 @@ impl Filter {
         }
     }
 
+    /// Refuses document paths into key attributes.
+    ///
     /// # Errors
-    /// `PathIntoKey`.
+    /// Fails with `PathIntoKey` for the first such path.
     pub fn check_paths(&self, source: &ReadSource) -> Result<(), QueryError> {
         check_paths(&self.condition.paths(), &source.table.schema)
     }
 
-    /// A queried index must have what is filtered on; a scanned one need not.
+    /// Refuses attributes that a queried index does not have; a scanned index may lack them.
     ///
     /// # Errors
-    /// `FilterNotProjected`.
+    /// Fails with `FilterNotProjected`, naming the missing attributes.
     pub fn check_projected(&self, source: &ReadSource) -> Result<(), QueryError> {
         let missing = source.not_projected(self.names.iter().map(String::as_str));
         match source.index() {
@@ -360,10 +367,7 @@ impl Filter {
         }
     }
 
-    /// Does the filter keep an entry?
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// True if the filter keeps an entry.
     pub fn keeps(&self, record: &Record<'_>) -> Result<bool, StoreError> {
         let item: Item = record.attributes(&|name| self.names.contains(name))?;
         Ok(self.condition.holds(&item))

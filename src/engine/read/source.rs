@@ -1,4 +1,4 @@
-//! What a Query or Scan reads: a table or one of its indexes, and the range of it.
+//! The source of a Query or Scan: a table or one of its indexes, and the range in it.
 
 use std::ops::Bound;
 
@@ -14,11 +14,11 @@ use crate::model::{
     error::{KeyError, QueryError, ValueError},
 };
 
-/// A table with the index that is read, if one is.
+/// A table, with the index that is read if there is one.
 #[derive(Debug, Clone)]
 pub struct ReadSource {
     pub table: Arc<TableEntry>,
-    /// Place of the index in the schema.
+    /// The position of the index in the schema.
     index: Option<usize>,
 }
 
@@ -26,7 +26,8 @@ impl ReadSource {
     /// Looks up table and index.
     ///
     /// # Errors
-    /// `ResourceNotFound`, `UnknownIndex`, `Backfilling`; those of the store.
+    /// Fails with `ResourceNotFound`, `UnknownIndex` or `Backfilling`, or with an error of the
+    /// store.
     pub fn find(
         view: &View<'_>,
         table: &TableName,
@@ -41,10 +42,11 @@ impl ReadSource {
         }
     }
 
-    /// As [`Self::find`], also of a table that comes or goes, and of an index that is being made: its entries are not all there.
+    /// Looks up table and index as [`Self::find`] does, also a table that is being created or
+    /// deleted, and an index that is being made and lacks entries.
     ///
     /// # Errors
-    /// `ResourceNotFound`, `UnknownIndex`; those of the store.
+    /// Fails with `ResourceNotFound` or `UnknownIndex`, or with an error of the store.
     pub fn find_in_any_state(
         view: &View<'_>,
         table: &TableName,
@@ -71,10 +73,12 @@ impl ReadSource {
         }
     }
 
-    /// The index that is read, with its place in the store.
+    /// Returns the index that is read, with its source.
     #[must_use]
     pub fn index_view(&self) -> Option<IndexView<'_>> {
-        let (index, source) = self.table.indexes().nth(self.index?)?;
+        let found = self.table.indexes().nth(self.index?);
+        debug_assert!(found.is_some(), "the position of an index of the table");
+        let (index, source) = found?;
         Some(IndexView {
             table: &self.table.schema.key,
             index,
@@ -82,19 +86,19 @@ impl ReadSource {
         })
     }
 
-    /// The index that is read.
+    /// Returns the index that is read.
     #[must_use]
     pub fn index(&self) -> Option<&IndexSchema> {
         self.index_view().map(|view| view.index)
     }
 
-    /// Is it an index of this kind?
+    /// True if an index of this kind is read.
     #[must_use]
     pub fn is_index(&self, kind: IndexKind) -> bool {
         self.index().is_some_and(|index| index.kind == kind)
     }
 
-    /// Those of these names that the index does not have, if one is read.
+    /// Returns the names that the index does not project, if an index is read.
     #[must_use]
     pub fn not_projected<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
         let Some(index) = self.index() else {
@@ -106,20 +110,21 @@ impl ReadSource {
             .collect()
     }
 
-    /// The source in the store.
+    /// Returns the source in the store.
     #[must_use]
     pub fn id(&self) -> SourceId {
         self.index_view()
             .map_or(self.table.source, |view| view.source)
     }
 
-    /// The key attributes by which it is queried.
+    /// Returns the key attributes for a query.
     #[must_use]
     pub fn key_schema(&self) -> KeySchemaView<'_> {
         KeySchemaView::of(&self.table.schema, self.index())
     }
 
-    /// Does the condition give a whole primary key? Entries of an index may share their keys; items do not.
+    /// True if the condition gives a whole primary key. Entries of an index may share their keys;
+    /// items do not.
     #[must_use]
     pub fn has_one_row_at_most(&self, condition: &KeyCondition) -> bool {
         let has_whole_key = self.table.schema.key.sort.is_none()
@@ -127,28 +132,23 @@ impl ReadSource {
         self.index.is_none() && has_whole_key
     }
 
-    /// The attributes of LastEvaluatedKey and ExclusiveStartKey.
+    /// Returns the attributes of LastEvaluatedKey and ExclusiveStartKey.
     #[must_use]
     pub fn cursor_attributes(&self) -> Vec<&KeyAttribute> {
         self.table.schema.cursor_attributes(self.index())
     }
 
-    /// The LastEvaluatedKey of a record of this source.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the LastEvaluatedKey of a record of this source.
     pub fn cursor(&self, record: &Record<'_>) -> Result<Item, StoreError> {
         let mut cursor = Item::default();
         for attribute in self.cursor_attributes() {
-            let value = record
-                .attribute(&attribute.name)?
-                .ok_or(StoreError::Corrupt("a record lacks a key attribute"))?;
+            let value = key_value(record, attribute)?;
             cursor.0.insert(attribute.name.clone(), value);
         }
         Ok(cursor)
     }
 
-    /// The address of a cursor; `None` unless it has every key attribute.
+    /// Returns the address of a cursor; `None` unless it has every key attribute.
     #[must_use]
     pub fn address(&self, cursor: &Item) -> Option<EntryAddress> {
         let base = cursor.key(&self.table.schema.key)?;
@@ -162,22 +162,14 @@ impl ReadSource {
         ))
     }
 
-    /// The address of the base item of a record of this source.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the address of the base item of a record of this source.
     pub fn base_address(&self, record: &Record<'_>) -> Result<EntryAddress, StoreError> {
         let key = &self.table.schema.key;
-        let value = |name: &str| {
-            record
-                .attribute(name)?
-                .ok_or(StoreError::Corrupt("a record lacks a key attribute"))
-        };
-        let partition = value(&key.partition.name)?;
+        let partition = key_value(record, &key.partition)?;
         let sort = key
             .sort
             .as_ref()
-            .map(|attribute| value(&attribute.name))
+            .map(|attribute| key_value(record, attribute))
             .transpose()?;
         Ok(EntryAddress::of_item(
             self.table.source,
@@ -185,7 +177,8 @@ impl ReadSource {
         ))
     }
 
-    /// Consumed units: those of the source in its own arm, and those of fetched base items in the table's.
+    /// Returns the consumed units: those of the source in its own member, and those of fetched base
+    /// items in the table's.
     #[must_use]
     pub fn consumed(&self, units: f64, fetched_units: f64) -> ConsumedCapacity {
         let mut consumed = ConsumedCapacity::default();
@@ -204,12 +197,26 @@ impl ReadSource {
     }
 }
 
-// ExclusiveStartKey (docs/dynamodb.md 13.7): checked, then the place after which a page begins.
+/// Returns the value of a key attribute in a stored record.
+fn key_value(record: &Record<'_>, attribute: &KeyAttribute) -> Result<AttributeValue, StoreError> {
+    let value = record
+        .attribute(&attribute.name)?
+        .ok_or(StoreError::Corrupt("a record lacks a key attribute"))?;
+    if value.attribute_type() == attribute.attribute_type.as_attribute_type() {
+        Ok(value)
+    } else {
+        Err(StoreError::Corrupt("a key attribute of another type"))
+    }
+}
 
-/// The check that needs no table. `fault`: what was found in the values when they were read.
+// ExclusiveStartKey (docs/dynamodb.md 13.7): checked, then converted to the place after which a
+// page begins.
+
+/// Runs the check that needs no table. `fault` is the error found in the values when they were
+/// parsed.
 ///
 /// # Errors
-/// `StartKeyValue`.
+/// Fails with `StartKeyValue` for an invalid value.
 pub fn check_start_values(
     start: Option<&Item>,
     fault: Option<&ValueError>,
@@ -234,17 +241,19 @@ fn check_not_empty(item: &Item, name: &str) -> Result<(), QueryError> {
     Err(QueryError::StartKeyEmpty(fault))
 }
 
-/// A start key with exactly the attributes and types of its source's cursor. Where it lies is still to be checked.
+/// A start key with exactly the attributes and types of its source's cursor. Its place is checked
+/// later.
 #[derive(Debug, Clone, Copy)]
 pub struct StartKey<'r> {
     item: &'r Item,
 }
 
 impl<'r> StartKey<'r> {
-    /// Checks attributes and types against the source: count first, then index keys, then table keys.
+    /// Checks attributes and types against the source: count first, then index keys, then table
+    /// keys.
     ///
     /// # Errors
-    /// `StartKey`, `StartKeySchema`.
+    /// Fails with `StartKey` or `StartKeySchema`, by the first check that fails.
     pub fn new(source: &ReadSource, item: &'r Item, is_scan: bool) -> Result<Self, QueryError> {
         let attributes = source.cursor_attributes();
         let misshapen = || match source.index() {
@@ -278,10 +287,10 @@ impl<'r> StartKey<'r> {
         Ok(Self { item })
     }
 
-    /// Holds the key against a query's boundaries.
+    /// Checks the key against the bounds of a query and returns its address.
     ///
     /// # Errors
-    /// `StartKeyOutside`, `StartKeyPredicate`, `StartKeyOneRow`.
+    /// Fails with `StartKeyOutside`, `StartKeyPredicate` or `StartKeyOneRow`, as the service does.
     pub fn of_query(
         self,
         source: &ReadSource,
@@ -310,10 +319,10 @@ impl<'r> StartKey<'r> {
         source.address(self.item).ok_or(QueryError::StartKey)
     }
 
-    /// Holds the key against a scan's segment.
+    /// Checks the key against the segment of a scan and returns its address.
     ///
     /// # Errors
-    /// `StartKeySegment`.
+    /// Fails with `StartKeySegment` if the key is outside of the segment.
     pub fn of_scan(
         self,
         source: &ReadSource,
@@ -347,7 +356,7 @@ fn values<'i>(item: &'i Item, attributes: &[KeyAttribute]) -> Vec<&'i AttributeV
 
 // Key conditions as ranges of stored keys.
 
-/// The entries that meet a key condition, exactly.
+/// Returns exactly the range of entries that satisfy a key condition.
 #[must_use]
 pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyRange {
     let partition: Vec<&AttributeValue> = condition.partition.iter().collect();
@@ -355,7 +364,7 @@ pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyR
     for value in &condition.sort {
         encode(value, &mut prefix);
     }
-    // With a prefix of which no key is made all are meant that begin with the rest.
+    // A prefix that no key can have selects everything that begins with the other conditions.
     let interval = condition
         .range
         .as_ref()
@@ -363,13 +372,13 @@ pub fn range_of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyR
     range_within(&prefix, &interval.unwrap_or_default())
 }
 
-/// The entries of a collection whose sort keys are encoded within bounds.
+/// Returns the range of the entries of a collection with encoded sort keys within bounds.
 #[must_use]
 pub fn range_of_interval(source: &ReadSource, digest: &Digest, interval: &Interval) -> KeyRange {
     range_within(&Space::Entry.at(source.id(), digest), interval)
 }
 
-/// The keys that begin with `prefix` and go on within bounds.
+/// Returns the range of the keys that begin with `prefix` and continue within bounds.
 fn range_within(prefix: &[u8], interval: &Interval) -> KeyRange {
     let with = |bytes: &[u8]| [prefix, bytes].concat();
     let upper = match &interval.upper {
@@ -382,7 +391,7 @@ fn range_within(prefix: &[u8], interval: &Interval) -> KeyRange {
     }
 }
 
-/// Is a key within a range?
+/// True if a key is within a range.
 #[must_use]
 pub fn range_contains(range: &KeyRange, key: &[u8]) -> bool {
     let from = match &range.lower {
@@ -398,7 +407,7 @@ pub fn range_contains(range: &KeyRange, key: &[u8]) -> bool {
     from && to
 }
 
-/// The part of a range strictly after a key, in the direction of the walk.
+/// Returns the part of a range strictly after a key, in the direction of the walk.
 #[must_use]
 pub fn range_after(range: KeyRange, key: Vec<u8>, direction: Direction) -> KeyRange {
     match direction {
@@ -413,7 +422,8 @@ pub fn range_after(range: KeyRange, key: Vec<u8>, direction: Direction) -> KeyRa
     }
 }
 
-/// The part of a range strictly after a key, walking forward; the key may lie before the range, which is then whole.
+/// Returns the part of a range strictly after a key, walking forward; the whole range if the key is
+/// before it.
 #[must_use]
 pub fn range_after_if_inside(range: KeyRange, key: Vec<u8>) -> KeyRange {
     let is_before = match &range.lower {

@@ -1,4 +1,5 @@
-//! What the jobs of one transaction gather and write once at its end: the version sequence and the counters of sources.
+//! The state that the jobs of one transaction share and that is written once at its end: the
+//! version sequence and the counters of sources.
 
 use std::{
     collections::BTreeMap,
@@ -14,11 +15,12 @@ use crate::engine::{
 };
 use crate::store::BatchHook;
 
-/// Version of all stored formats together. 2: the store may have a log beside it, which programs of version 1 know nothing of and would
-/// leave behind what they write. All versions before are read, and become this one with the first write.
+/// The version of all stored formats together. 2: the store may have a write-ahead log beside it,
+/// which programs of version 1 do not know and would not apply. All earlier versions are read, and
+/// become this one with the first write.
 pub const FORMAT_VERSION: u8 = 2;
 
-/// The hook of the writer thread. Locked by one job at a time: there is one writer thread.
+/// The hook of the writer thread. One job at a time locks it: there is one writer thread.
 #[derive(Debug, Default)]
 pub struct BatchState {
     gathered: Mutex<Gathered>,
@@ -27,19 +29,20 @@ pub struct BatchState {
 
 #[derive(Debug, Default)]
 struct Gathered {
-    /// The last version given by this transaction or before it; `None` until it is read.
+    /// The last version taken by this transaction or before it; `None` until it is read.
     last_version: Option<Version>,
     is_version_taken: bool,
     counters: BTreeMap<SourceId, CounterDelta>,
     catalog_changed: bool,
-    /// What the last transaction left, once it is committed: nothing of it need be read again unless another process came between.
+    /// The state after the last transaction, once it is committed: it is not read again unless
+    /// another process committed in between.
     left: Option<Left>,
 }
 
-/// What a transaction wrote at its end.
+/// The state that a transaction wrote at its end.
 #[derive(Debug)]
 struct Left {
-    /// Number of its commit.
+    /// The id of its commit.
     commit: u64,
     is_committed: bool,
     last_version: Option<Version>,
@@ -47,7 +50,8 @@ struct Left {
 }
 
 impl Gathered {
-    /// What the commit just before this transaction's left, if it was this process's.
+    /// Returns the state after the commit just before this transaction, if that commit was this
+    /// process's.
     fn left_before(&self, read: &dyn Read) -> Option<&Left> {
         self.left
             .as_ref()
@@ -56,10 +60,7 @@ impl Gathered {
 }
 
 impl BatchState {
-    /// The version the next changed item gets; it is given only by [`Self::take_version`].
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the version of the next change; only [`Self::take_version`] takes it.
     pub fn next_version(&self, read: &dyn Read) -> Result<Version, StoreError> {
         let mut gathered = self.gathered.lock();
         let last = match gathered.last_version {
@@ -75,9 +76,13 @@ impl BatchState {
         Ok(last + 1)
     }
 
-    /// Gives a version away.
+    /// Takes a version.
     pub fn take_version(&self, version: Version) {
         let mut gathered = self.gathered.lock();
+        assert!(
+            gathered.last_version.is_none_or(|last| last <= version),
+            "versions rise"
+        );
         gathered.last_version = Some(version);
         gathered.is_version_taken = true;
     }
@@ -92,12 +97,13 @@ impl BatchState {
             .add(delta);
     }
 
-    /// Whether this transaction adds to a source's counters.
+    /// True if this transaction changes a source's counters.
     pub fn is_counted(&self, source: SourceId) -> bool {
         self.gathered.lock().counters.contains_key(&source)
     }
 
-    /// The store is new or of an earlier version: the next transaction makes it of this one.
+    /// Makes the next transaction write the present format version, for a store that is new or of
+    /// an earlier version.
     pub fn write_format(&self) {
         self.writes_format.store(true, Ordering::Release);
     }
@@ -107,14 +113,15 @@ impl BatchState {
             return Ok(());
         }
         if format_version(batch.as_read())? == Some(FORMAT_VERSION) {
-            // A commit of ours or of another process's has brought it.
+            // A commit of this or another process has written it.
             self.writes_format.store(false, Ordering::Release);
             return Ok(());
         }
         batch.put(&StoreKey::Meta(Meta::Format).encode(), &[FORMAT_VERSION])
     }
 
-    /// The transaction is committed. The number of its commit, unless it wrote nothing here or changed the catalog.
+    /// Marks the transaction as committed. Returns the id of its commit, unless it wrote nothing
+    /// here or changed the catalog.
     pub fn committed(&self) -> Option<u64> {
         let gathered = &mut *self.gathered.lock();
         let left = gathered.left.as_mut().filter(|left| !left.is_committed)?;
@@ -122,12 +129,13 @@ impl BatchState {
         (!gathered.catalog_changed).then_some(left.commit)
     }
 
-    /// A job changed the catalog: until the commit, its entries must be read from the transaction.
+    /// Marks the catalog as changed by a job: until the commit, entries must be read from the
+    /// transaction.
     pub fn catalog_changed(&self) {
         self.gathered.lock().catalog_changed = true;
     }
 
-    /// Did a job of this transaction change the catalog?
+    /// True if a job of this transaction changed the catalog.
     #[must_use]
     pub fn is_catalog_changed(&self) -> bool {
         self.gathered.lock().catalog_changed
@@ -137,7 +145,7 @@ impl BatchState {
 impl BatchHook for BatchState {
     fn begin(&self) {
         let mut gathered = self.gathered.lock();
-        // A transaction that is not committed when the next begins never will be.
+        // A transaction that is not committed when the next one begins was aborted.
         let left = gathered.left.take().filter(|left| left.is_committed);
         *gathered = Gathered {
             left,
@@ -161,7 +169,7 @@ impl BatchHook for BatchState {
                 &version.to_be_bytes(),
             )?;
         }
-        // One put for a source, however many jobs of the transaction wrote to it.
+        // One put for each source, however many jobs of the transaction wrote to it.
         let mut counters = BTreeMap::new();
         for (source, delta) in &gathered.counters {
             let old = before.and_then(|left| left.counters.get(source)).copied();
@@ -180,10 +188,10 @@ impl BatchHook for BatchState {
     }
 }
 
-/// The version of a store's formats; `None` for a new store.
+/// Reads the version of a store's formats; `None` for a new store.
 ///
 /// # Errors
-/// `Format` when a newer version wrote it; those of the store.
+/// Fails with `Format` if a newer version wrote the store; also errors of the store.
 pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
     match read.get(&StoreKey::Meta(Meta::Format).encode())? {
         None => Ok(None),
@@ -193,22 +201,21 @@ pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
     }
 }
 
-/// The item version given last in a view.
-///
-/// # Errors
-/// Those of the store.
+/// Reads the last item version taken, in a view.
 pub fn last_version(read: &dyn Read) -> Result<Version, StoreError> {
     let stored = |key: StoreKey<'_>| key.read(read, "version sequence");
     let earlier = || stored(StoreKey::Meta(Meta::VersionSequence));
-    Ok(stored(StoreKey::VersionSequence())?
-        .map_or_else(earlier, |version| Ok(Some(version)))?
-        .unwrap_or(0))
+    match stored(StoreKey::VersionSequence())?.map_or_else(earlier, |version| Ok(Some(version)))? {
+        Some(version) => Ok(version),
+        // Versions that are taken must not be taken again.
+        None if walks::has_any(read, &Space::Entry.all())? => {
+            Err(StoreError::Corrupt("items without the version sequence"))
+        }
+        None => Ok(0),
+    }
 }
 
-/// A source's counters in a view; zeros before its first entry.
-///
-/// # Errors
-/// Those of the store.
+/// Reads a source's counters in a view; zeros before its first entry.
 pub fn source_counters(read: &dyn Read, source: SourceId) -> Result<SourceCounters, StoreError> {
     match read.get(&StoreKey::Counters(source).encode())? {
         Some(bytes) => SourceCounters::decode(bytes),
@@ -246,7 +253,8 @@ mod tests {
         receiver.recv().unwrap()
     }
 
-    /// One entry more, with the version `expected`, in a transaction that ends as `outcome`; how many entries are counted then.
+    /// Adds an entry with the version `expected` in a transaction that ends as `outcome`; returns
+    /// the number of counted entries.
     fn write(
         state: &Arc<BatchState>,
         store: &MemoryStore,

@@ -1,4 +1,4 @@
-//! Capacity by source and place: what each item of a read or write consumed, where.
+//! Consumed capacity by source and place, for each item of a read or write.
 
 use super::{shared::Shared, transaction::Transaction, view::View};
 use crate::engine::{
@@ -11,10 +11,11 @@ use crate::engine::{
 use crate::model::layout::Load;
 
 impl Transaction<'_> {
-    /// Notes an item that a write looks at before it decides: its record, if it is there.
+    /// Records the read of an item that a write evaluates before it decides; `record` is its
+    /// record, if there is one.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn look_at(
         &mut self,
         table: &TableEntry,
@@ -27,26 +28,28 @@ impl Transaction<'_> {
         self.shared.admit(
             self.read(),
             table,
-            (address.source, &address.place(), UnitKind::Write),
+            address.source,
+            &address.place(),
+            UnitKind::Write,
         )?;
-        // Units of the item that is there: what a condition costs that fails. The write itself adds the rest.
+        // The units of the existing item, which a failing condition costs. The write itself adds
+        // the rest.
         let bytes = record
             .map(Record::parse)
-            .transpose()?
+            .transpose()
+            .map_err(|error| locate(self.read(), &address.encode(), error))?
             .map_or(0, |record| record.item_bytes() as usize);
         let charge = self.charge(
             table,
             address,
-            (write_units(bytes) * self.charges.factor(), 0.0),
+            write_units(bytes) * self.charges.factor(),
+            0.0,
         )?;
         self.charges.looked_at.push(charge);
         Ok(())
     }
 
-    /// Notes a write's units of its table.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Records the units of a write on its table.
     pub fn charge_table(
         &mut self,
         table: &TableEntry,
@@ -57,22 +60,19 @@ impl Transaction<'_> {
             return Ok(());
         }
         let place = address.place();
-        // What was taken when the item was looked at is not taken again.
+        // Units reserved when the item was read are not reserved again.
         let taken = self
             .charges
             .looked_at
             .iter()
             .find(|looked| looked.place == place)
             .map_or(0.0, |looked| looked.units);
-        let charge = self.charge(table, address, (units * self.charges.factor(), taken))?;
+        let charge = self.charge(table, address, units * self.charges.factor(), taken)?;
         self.charges.list.push(charge);
         Ok(())
     }
 
-    /// Notes a write's units of an index.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Records the units of a write on an index.
     pub fn charge_index(
         &mut self,
         table: &TableEntry,
@@ -82,16 +82,16 @@ impl Transaction<'_> {
             return Ok(());
         }
         for (entry, units) in transition.writes() {
-            let charge = self.charge(table, &entry.address, (units, 0.0))?;
+            let charge = self.charge(table, &entry.address, units, 0.0)?;
             self.charges.list.push(charge);
         }
         Ok(())
     }
 
-    /// Refuses a write that would change a global index which has nothing left.
+    /// Refuses a write that would change a global index without write capacity.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn admit_index(
         &self,
         table: &TableEntry,
@@ -105,16 +105,17 @@ impl Transaction<'_> {
         let mut places = transition.writes().map(|(entry, _)| entry.address.place());
         places.try_for_each(|place| {
             self.shared
-                .admit(self.read(), table, (view.source, &place, UnitKind::Write))
+                .admit(self.read(), table, view.source, &place, UnitKind::Write)
         })
     }
 
-    /// Takes the units of a write at a place, but for those that were taken before.
+    /// Reserves the units of a write at a place, except those reserved before.
     fn charge(
         &self,
         table: &TableEntry,
         address: &EntryAddress,
-        (units, taken): (f64, f64),
+        units: f64,
+        taken: f64,
     ) -> Result<Charge, StoreError> {
         let meter = self
             .shared
@@ -123,7 +124,10 @@ impl Transaction<'_> {
         let place = address.place();
         self.shared.take_units(
             table,
-            (address.source, (&place, &place), UnitKind::Write),
+            address.source,
+            &place,
+            &place,
+            UnitKind::Write,
             (units - taken).max(0.0),
         );
         Ok(Charge {
@@ -136,9 +140,6 @@ impl Transaction<'_> {
 
 impl View<'_> {
     /// Counts the units of a read of one item.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn charge_item(
         &self,
         table: &TableEntry,
@@ -155,48 +156,50 @@ impl View<'_> {
                 ..Load::default()
             },
         );
-        self.take_units(table, source, (&place, &place), units);
+        self.take_units(table, source, &place, &place, units);
         Ok(())
     }
 
-    /// Counts the units of a page of a source, on its way between two places.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Counts the units of a page of a source, for the range between two places.
     pub fn charge_page(
         &self,
         table: &TableEntry,
         source: SourceId,
-        places: (&[u8], &[u8]),
-        (units, reads): (f64, &PageReads),
+        from: &[u8],
+        to: &[u8],
+        units: f64,
+        reads: &PageReads,
     ) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, source)?;
         let load = Load {
             read: units,
             ..Load::default()
         };
-        self.take_units(table, source, places, units);
-        meter.count_page(places, self.now_ms(), &load, reads);
+        self.take_units(table, source, from, to, units);
+        meter.count_page(from, to, self.now_ms(), &load, reads);
         Ok(())
     }
 }
 
-// Where throttling is simulated: requests are held against the units that tables, indexes and their partitions have.
+// Simulated throttling: requests are checked against the units of tables, indexes and their
+// partitions.
 
-/// How long a backfill lets units gather that found none, beside what is owed: live writes get theirs meanwhile, and it does not come
-/// for each unit by itself.
+/// The pause of a backfill that found no units, in milliseconds, beside the units owed: live writes
+/// get units meanwhile, and the backfill does not come back for single units.
 const BACKFILL_PAUSE_MS: f64 = 100.0;
 
 impl Shared {
-    /// Refuses a request at a place of a table or index that has nothing left.
+    /// Refuses a request at a place of a table or index without capacity.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub(crate) fn admit(
         &self,
         read: &dyn Read,
         table: &TableEntry,
-        (source, place, kind): (SourceId, &[u8], UnitKind),
+        source: SourceId,
+        place: &[u8],
+        kind: UnitKind,
     ) -> Result<(), Error> {
         let Some(throttle) = &self.throttle else {
             return Ok(());
@@ -227,29 +230,28 @@ impl Shared {
         Err(Error::Throttled(Box::new(throttled)))
     }
 
-    /// Takes what a request consumed, of each partition on its way from one place to another as much.
+    /// Consumes the units of a request, divided evenly among the partitions between two places.
     pub(crate) fn take_units(
         &self,
         table: &TableEntry,
-        (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind),
+        source: SourceId,
+        from: &[u8],
+        to: &[u8],
+        kind: UnitKind,
         units: f64,
     ) {
         let Some(throttle) = &self.throttle else {
             return;
         };
         let source = table.base_of_local_index(source).unwrap_or(source);
-        // Whoever takes was admitted, which made the meter.
+        // The admission of the request made the meter.
         let Some(meter) = self.meter.known_source(source) else {
             return;
         };
         let map = meter.map();
-        let partitions = map.between(places);
+        let partitions = map.between(from, to);
         for (number, partition) in partitions.iter().enumerate() {
-            let place = if number == 0 {
-                places.0
-            } else {
-                &partition.from
-            };
+            let place = if number == 0 { from } else { &partition.from };
             let asked = UnitRequest {
                 table,
                 source,
@@ -262,15 +264,14 @@ impl Shared {
         }
     }
 
-    /// Takes the units of an entry that a backfill writes; when its index has none, the milliseconds after which to come again.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Reserves the units of a backfilled entry; returns the delay in milliseconds if the index has
+    /// none left.
     pub(crate) fn take_for_backfill(
         &self,
         read: &dyn Read,
         table: &TableEntry,
-        (source, place): (SourceId, &[u8]),
+        source: SourceId,
+        place: &[u8],
         units: f64,
     ) -> Result<Option<u64>, StoreError> {
         let Some(throttle) = &self.throttle else {

@@ -23,47 +23,45 @@ use crate::store::StoreInfo;
 /// The engine on one store.
 #[derive(Debug)]
 pub struct Engine {
-    /// Before `shared`: it ends first.
+    /// The background threads. Declared before `shared`: fields are dropped in order, and the threads
+    /// must end first.
     pub(in crate::engine) background: Option<Background>,
     pub(in crate::engine) shared: Arc<Shared>,
 }
 
 impl Engine {
-    /// A consistent view of the last commit.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Opens a consistent view of the last commit.
     pub fn view(&self) -> Result<View<'_>, Error> {
         Ok(self.shared.view()?)
     }
 
-    /// Changes whenever any content may have changed, through any front end or process.
+    /// Returns the id of the last commit, which changes with every change of content, through any
+    /// front end or process.
     #[must_use]
     pub fn commit_id(&self) -> u64 {
         self.shared.store.commit_id()
     }
 
-    /// Sleeps until [`Engine::commit_id`] is another than `after`, at most for `timeout`; the id then.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Sleeps until [`Engine::commit_id`] differs from `after`, at most for `timeout`; returns the
+    /// id.
     pub fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
         Ok(self.shared.store.wait_for_commit(after, timeout)?)
     }
 
-    /// Lets an observer hear of everything that is written from now on. On return, whatever it did not hear of is seen by who reads.
+    /// Registers an observer of every write from now on. On return, every write that it is not
+    /// notified of is visible to readers.
     ///
     /// # Errors
-    /// Those of the store; then it hears of nothing.
+    /// Fails with errors of the store; the observer is not registered then.
     pub fn observe(&self, observer: &Arc<dyn CommitObserver>) -> Result<(), Error> {
         self.shared.observers.add(observer);
-        // Jobs run in order: those before this one may have begun when there was nobody to hear of them.
+        // Jobs run in order: a job before this one may have begun without observers.
         self.shared
             .submit_and_wait(|_| Ok(()))
             .inspect_err(|_| self.unobserve(observer))
     }
 
-    /// The observer hears of nothing more but what is being told already.
+    /// Unregisters an observer; a notification in progress continues.
     pub fn unobserve(&self, observer: &Arc<dyn CommitObserver>) {
         self.shared.observers.remove(observer);
     }
@@ -73,10 +71,8 @@ impl Engine {
         self.shared.store.info()
     }
 
-    /// A table's entry as of the last commit, without a view while the catalog is known not to have changed.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a table's entry as of the last commit; opens no view while the catalog is known to
+    /// be unchanged.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
         let commit = self.commit_id();
         if let Some(entry) = self.shared.catalog.table_at(commit, name) {
@@ -85,22 +81,22 @@ impl Engine {
         self.view()?.table(name)
     }
 
-    /// The last warnings of item collections near their limit, oldest first.
+    /// Returns the last warnings of item collections near their limit, oldest first.
     #[must_use]
     pub fn collection_warnings(&self) -> Vec<CollectionWarning> {
         self.shared.collection_warnings.all()
     }
 
-    /// The last warnings of throttled requests, oldest first.
+    /// Returns the last warnings of throttled requests, oldest first.
     #[must_use]
     pub fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
         self.shared.throttle_warnings.all()
     }
 }
 
-// Measures operations for the meters.
+// The measurement of operations for the meters.
 
-/// Measures one operation from its beginning to [`Timer::end`].
+/// A timer of one operation, from its start to [`Timer::end`].
 #[derive(Debug)]
 pub struct Timer {
     shared: Arc<Shared>,
@@ -109,7 +105,7 @@ pub struct Timer {
 }
 
 impl Engine {
-    /// Begins to measure an operation.
+    /// Starts to measure an operation.
     #[must_use]
     pub fn timer(&self, operation: MeteredOperation) -> Timer {
         Timer {
@@ -121,7 +117,7 @@ impl Engine {
 }
 
 impl Timer {
-    /// Sets how long it took so far: what was done before it is measured now.
+    /// Adds the time that the operation took before the timer was started.
     #[must_use]
     pub fn after(self, took: Duration) -> Self {
         let now = Instant::now();
@@ -131,7 +127,7 @@ impl Timer {
         }
     }
 
-    /// The outcome as it is, counted for each table that the operation names.
+    /// Counts the outcome for each table that the operation names, and returns it unchanged.
     pub fn end<'t, T>(
         self,
         tables: impl IntoIterator<Item = &'t TableName>,
@@ -146,7 +142,8 @@ impl Timer {
         outcome
     }
 
-    /// Counts, for each table that the operation names, that it ended, with this failure or with so many items.
+    /// Counts the end of the operation for each table that it names, with its failure or its number
+    /// of items.
     pub fn count<'t>(
         self,
         tables: impl IntoIterator<Item = &'t TableName>,
@@ -154,7 +151,7 @@ impl Timer {
         returned: Option<u64>,
     ) {
         let kind = failure.map_or(Outcome::Success, Outcome::of);
-        // CloudWatch counts them for the account alone, not by table.
+        // CloudWatch counts user errors for the account, not by table.
         if kind == Outcome::UserError {
             return self.shared.meter.user_error();
         }
@@ -172,23 +169,24 @@ impl Timer {
     }
 }
 
-// The background threads: each wakes up every while and makes its round.
+// The background threads: each wakes up at intervals and runs its round.
 
-/// The threads.
+/// The running background threads.
 #[derive(Debug)]
 pub struct Background {
     signal: Arc<Signal>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a thread does each time, handed in from above; how long until there is more to do, if that is known.
+/// The work of a thread, passed in by the layer above; returns the delay until there is more work,
+/// if that is known.
 pub type Round = fn(&Arc<Shared>) -> Result<Option<Duration>, Error>;
 
 impl Background {
     /// Starts a thread for each round, under its name.
     ///
     /// # Errors
-    /// `Io` when there can be no thread.
+    /// Fails with `Io` if a thread cannot be started.
     pub fn start(
         shared: &Arc<Shared>,
         period: Duration,
@@ -199,7 +197,8 @@ impl Background {
             threads: Mutex::default(),
         };
         for &(name, round) in all {
-            // Weak: a thread of its own must not keep a store open that everybody else has let go.
+            // Weak: the engine's own thread must not keep a store open after all other users have
+            // closed it.
             let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())
@@ -210,8 +209,8 @@ impl Background {
         Ok(background)
     }
 
-    /// Ends them, and waits for that. Never called by such a thread, which owns no engine; and they wait for nobody who could be
-    /// waiting here.
+    /// Ends the threads and joins them. Never called on such a thread, which owns no engine; and
+    /// the threads wait for nothing that could be waiting here.
     pub fn end(&self) {
         self.signal.end();
         for thread in self.threads.lock().drain(..) {
@@ -229,7 +228,7 @@ impl Drop for Background {
 }
 
 fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration, round: Round) {
-    // The first at once: an earlier process may have left something.
+    // The first round runs at once: an earlier process may have left work.
     let (mut wait, mut seen) = (Duration::ZERO, 0);
     while signal.wait(wait, &mut seen) {
         let Some(shared) = shared.upgrade() else {

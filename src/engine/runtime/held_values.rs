@@ -1,29 +1,31 @@
-//! The values of items that one request has in memory together, counted before they are made: they may take a hundred times what the
-//! items do.
+//! The memory of the item values that one request holds, counted before they are decoded: values
+//! may take a hundred times the memory of their records.
 
 use crate::engine::prelude::*;
 use crate::store::budget::{Memory, Permit};
 
-/// What the values of one request may take; an item alone, what it takes. A request that reads is kept for as much, before it runs.
+/// The limit for the values of one request, in bytes; a single item may exceed it. As much is
+/// reserved for a request that reads, before it runs.
 const BYTES_MAX: usize = 96 * 1024 * 1024;
-/// So much is not reserved by a write: it is one at a time.
+/// A write does not reserve this many bytes: there is one write at a time.
 const FREE_BYTES: usize = 8 * 1024 * 1024;
-/// A changed item is held as it was and as it will be.
+/// A changed item is held twice: before and after the change.
 const IMAGES: usize = 2;
 
-/// Values that a request holds.
+/// The values that a request holds.
 #[derive(Debug, Default)]
 pub struct HeldValues {
     bytes: usize,
-    /// For those of a write.
+    /// The reservation for the values of a write.
     permit: Permit,
 }
 
 impl HeldValues {
-    /// Counts the values of one more item, which is about to be read.
+    /// Counts the values of one more item that is about to be read.
     ///
     /// # Errors
-    /// [`Error::TooManyValues`], and then it is not counted; those of the store.
+    /// Fails with [`Error::TooManyValues`], and then the item is not counted; also errors of the
+    /// store.
     pub fn read(&mut self, record: &Record<'_>) -> Result<(), Error> {
         let bytes = self.bytes + record.values_bytes()?;
         if self.bytes > 0 && bytes > BYTES_MAX {
@@ -33,10 +35,11 @@ impl HeldValues {
         Ok(())
     }
 
-    /// The same of an item that is about to be changed, as it is and as it will be: much is reserved.
+    /// Counts the values of an item that is about to be changed, before and after the change;
+    /// reserves memory if they are large.
     ///
     /// # Errors
-    /// As of [`Self::read`], also when there is no room.
+    /// Fails as [`Self::read`] does, also if the memory cannot be reserved.
     pub fn change(&mut self, record: Option<Record<'_>>) -> Result<(), Error> {
         let Some(record) = record else { return Ok(()) };
         let bytes = self.bytes + IMAGES * record.values_bytes()?;
@@ -54,12 +57,12 @@ impl HeldValues {
         Ok(())
     }
 
-    /// How many are counted.
+    /// Returns the number of counted bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Nothing is held of what was counted since there were so many.
+    /// Releases the values counted since [`Self::bytes`] was `bytes`.
     pub fn let_go(&mut self, bytes: usize) {
         self.bytes = bytes;
         self.permit.shrink(bytes);

@@ -1,49 +1,49 @@
-//! Stops the life of indexes where a test wants to look at it.
+//! A test hook that stops the life cycle of indexes at a stage.
 
 use crate::engine::prelude::*;
 
-/// A part of an index's life that can be held.
+/// A stage of an index's life that can be held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The allocation of resources does not end.
     Allocation,
-    /// No further step of the backfill.
+    /// The backfill makes no further step.
     Backfill,
-    /// No further step of the removal.
+    /// The removal makes no further step.
     Removal,
 }
 
-/// Which parts are held; by default none. The worker looks before each step, so a part that is let go goes on in its next round:
-/// see [`crate::engine::runtime::Engine::run_background_work`].
+/// The held stages; none by default. The worker checks before each step, so a released stage
+/// continues in its next round: see [`crate::engine::runtime::Engine::run_background_work`].
 #[derive(Debug, Default)]
 pub struct Hold(Mutex<Vec<Held>>);
 
 #[derive(Debug)]
 struct Held {
     stage: Stage,
-    /// Steps that still pass.
+    /// The number of steps that still pass.
     steps: u64,
 }
 
 impl Hold {
-    /// Holds a part from now on.
+    /// Holds a stage from now on.
     pub fn hold(&self, stage: Stage) {
         self.hold_after(stage, 0);
     }
 
-    /// Holds a part after so many steps more.
+    /// Holds a stage after `steps` more steps.
     pub fn hold_after(&self, stage: Stage, steps: u64) {
         let mut held = self.0.lock();
         held.retain(|held| held.stage != stage);
         held.push(Held { stage, steps });
     }
 
-    /// Lets a part go on.
+    /// Releases a stage.
     pub fn release(&self, stage: Stage) {
         self.0.lock().retain(|held| held.stage != stage);
     }
 
-    /// May a step be made? Counts it.
+    /// True if a step may be made; counts the step.
     pub(in crate::engine) fn passes(&self, stage: Stage) -> bool {
         match self.0.lock().iter_mut().find(|held| held.stage == stage) {
             Some(held) if held.steps == 0 => false,

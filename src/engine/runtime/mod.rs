@@ -1,5 +1,6 @@
-//! The running engine: what operations share ([`Shared`]), how a change gets to the writer thread ([`Transaction`]), how a moment is
-//! read ([`View`]), and the threads beside them. What is done in these is above.
+//! The running engine: the state that operations share ([`Shared`]), the path of a change to the
+//! writer thread ([`Transaction`]), consistent reads ([`View`]), and the background threads. The
+//! operations are above this module.
 
 pub mod batch;
 mod charge;

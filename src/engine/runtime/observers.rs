@@ -1,8 +1,10 @@
-//! Who must know of every change before its writer does: a mount whose kernel keeps what it was told.
+//! Observers that must be notified of every change before the writer gets its answer: a mount with
+//! a kernel cache to invalidate.
 //!
-//! A [`WriteListener`](crate::model::api::WriteListener) hears of what one operation wrote; an observer of all, also of what time to live
-//! deletes, with the tables that are gone. It is told after the commit and is given the rest of the operation, which tells who waits, to be
-//! called now or later.
+//! A [`WriteListener`](crate::model::api::WriteListener) is notified of the writes of one
+//! operation; an observer of all writes, including deletes by time to live, and of the tables that
+//! are deleted. It is notified after the commit and is given the rest of the operation, which
+//! answers the caller, to run now or later.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +13,7 @@ use parking_lot::RwLock;
 use crate::engine::prelude::*;
 use crate::model::api::{CommitObserver, Committed, Then};
 
-/// The observers there are. Without any, a look at a flag is all that a write costs.
+/// The registered observers. Without observers a write costs one load of a flag.
 #[derive(Default)]
 pub(super) struct Observers {
     any: AtomicBool,
@@ -37,7 +39,7 @@ impl Observers {
         self.any.store(!list.is_empty(), Ordering::SeqCst);
     }
 
-    /// Tells one after the other, then calls `then`.
+    /// Notifies the observers one after the other, then calls `then`.
     pub fn tell(&self, committed: Committed, then: Then) {
         let (list, committed) = (self.list.read().clone(), Arc::new(committed));
         let all = list.into_iter().fold(then, |then, observer| {
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
     use crate::model::api::WaitPolicy;
 
-    /// Says who it is, and holds back the rest of what it is told.
+    /// An observer that records its name and keeps the continuations it is given.
     struct Named(&'static str, parking_lot::Mutex<Vec<Then>>);
 
     impl CommitObserver for Named {
@@ -82,7 +84,7 @@ mod tests {
             committed,
             Box::new(move || of_then.store(true, Ordering::SeqCst)),
         );
-        // In whatever order: each has it once.
+        // In any order: each observer has it once.
         for _ in 0..2 {
             assert!(!told.load(Ordering::SeqCst));
             let then = named.iter().find_map(|one| one.1.lock().pop()).unwrap();

@@ -1,4 +1,4 @@
-//! What comes into the engine from outside.
+//! The options of the engine.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,54 +12,61 @@ use crate::model::{
     prices::PriceTable,
 };
 
-/// Default of [`EngineOptions::background_period`].
+/// The default of [`EngineOptions::background_period`].
 pub const BACKGROUND_PERIOD: Duration = Duration::from_secs(1);
 
-/// Default of [`EngineOptions::index_step_items`]: other writers are not to wait.
+/// The default of [`EngineOptions::index_step_items`], small so that other writers do not wait.
 const INDEX_STEP_ITEMS: usize = 100;
 
-/// What comes in from outside: time, chance, limits that tests lower.
+/// The options of the engine: clock, seed, and limits that tests lower.
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
     pub clock: Arc<dyn Clock>,
-    /// Source of all ids that look random.
+    /// The seed of all ids that look random.
     pub seed: u64,
-    /// See [`COLLECTION_BYTES_MAX`].
+    /// The limit of an item collection, in bytes; see [`COLLECTION_BYTES_MAX`].
     pub collection_bytes_max: u64,
-    /// How often the background thread looks for items that expired and records that are too old; `None` is no thread, and
-    /// [`crate::engine::Engine::run_background_work`] does it.
+    /// The interval at which the background threads look for expired items and old records; `None`
+    /// starts no threads, and the caller runs [`crate::engine::Engine::run_background_work`].
     pub background_period: Option<Duration>,
-    /// Nothing is written but by requests: what an earlier process left undone stays, nothing is done in the background, and what is read is
-    /// not counted. So a store that is only looked at stays as it is.
+    /// True if only requests write: work left by an earlier process stays undone, nothing runs in
+    /// the background, and reads are not counted. A store that is only inspected does not change.
     pub looks_only: bool,
-    /// How long time to live is ENABLING or DISABLING at least (the service: up to an hour).
+    /// The shortest time for which time to live is ENABLING or DISABLING, in milliseconds (the
+    /// service: up to an hour).
     pub ttl_transition_ms: u64,
-    /// How long time to live may not be changed again (the service: 30 to 60 minutes).
+    /// The time for which time to live may not be changed again, in milliseconds (the service: 30
+    /// to 60 minutes).
     pub ttl_interval_ms: u64,
-    /// How long a table is CREATING and DELETING (the service: some seconds).
+    /// The time for which a table is CREATING or DELETING, in milliseconds (the service: some
+    /// seconds).
     pub table_delay_ms: u64,
-    /// How long the allocation of resources for a new index takes (the service: half a minute).
+    /// The time that the allocation of resources for a new index takes, in milliseconds (the
+    /// service: half a minute).
     pub index_allocation_ms: u64,
-    /// How long global indexes lag behind their table (the service: a fraction of a second). 0 changes them with their table.
+    /// The lag of global indexes behind their table, in milliseconds (the service: a fraction of a
+    /// second). 0 changes them with their table.
     pub gsi_delay_ms: u64,
-    /// Items looked at in one step of a backfill.
+    /// The number of items read in one step of a backfill.
     pub index_step_items: usize,
-    /// Parts of the life of indexes that are held, for tests.
+    /// The stages of indexes that are held, for tests.
     pub index_hold: Arc<Hold>,
-    /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and imports.
+    /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and
+    /// imports.
     pub buckets: Option<PathBuf>,
-    /// From which size on a collection is warned of; `None` is four fifths of the limit.
+    /// The size in bytes from which on a collection causes a warning; `None` is four fifths of the
+    /// limit.
     pub collection_warning_bytes: Option<u64>,
-    /// What costs are told by.
+    /// The prices from which costs are computed.
     pub prices: Arc<PriceTable>,
-    /// What a partition of the model gives.
+    /// The limits of a partition of the model.
     pub partition_limits: PartitionLimits,
-    /// Refuses what asks for more than the service would give; `None` gives everything.
+    /// The simulation of throttling; `None` throttles nothing.
     pub throttle: Option<ThrottleOptions>,
 }
 
 impl Default for EngineOptions {
-    /// The machine's clock and a seed of its own.
+    /// Returns options with the machine's clock and a random seed.
     fn default() -> Self {
         use std::hash::{BuildHasher, Hasher};
         let seed = std::collections::hash_map::RandomState::new()

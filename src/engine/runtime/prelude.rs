@@ -1,4 +1,5 @@
-//! What many files above the running engine name: it, and what the whole engine names: `use crate::engine::runtime::prelude::*`.
+//! The names that most files above the running engine use, with those of the whole engine: `use
+//! crate::engine::runtime::prelude::*`.
 
 pub use super::{Engine, Shared, Transaction, View};
 pub use crate::engine::prelude::*;

@@ -1,4 +1,4 @@
-//! What operations, background threads and the jobs they submit have in common.
+//! The state shared by operations, background threads and the jobs they submit.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -18,7 +18,7 @@ use crate::engine::{
 use crate::model::layout::{CollectionWarning, ThrottleWarning};
 use crate::store::Store;
 
-/// What operations and the jobs they submit have in common.
+/// The state shared by operations and the jobs they submit.
 pub struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: EngineOptions,
@@ -26,23 +26,23 @@ pub struct Shared {
     pub(crate) batch: Arc<BatchState>,
     /// Tables with time to live.
     pub(crate) expiring_tables: Watched,
-    /// Tables that come or go, with indexes that are being made or removed, or that lag.
+    /// Tables being created or deleted, with indexes being made or removed, or with lag.
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<Signal>,
     pub(crate) pieces: Pieces,
     pub(super) observers: Observers,
-    /// When the next backup of a deleted table may be over.
+    /// The time at which the next backup of a deleted table may expire.
     pub(crate) system_backups_due: Due,
-    /// When the next parked file may be over.
+    /// The time at which the next file in the trash may expire.
     pub(crate) parked_due: Due,
-    /// When counts are looked through for old ones.
+    /// The time at which the stored counts are next searched for old ones.
     pub(crate) counted_due: Due,
     pub(crate) meter: Meter,
     pub(crate) split_rounds: SplitRounds,
     pub(crate) throttle: Option<Throttle>,
     pub(crate) collection_warnings: Warnings<CollectionWarning>,
     pub(super) throttle_warnings: Warnings<ThrottleWarning>,
-    /// When it was opened, milliseconds since the epoch.
+    /// The time at which the engine was opened, in milliseconds since the epoch.
     pub(crate) started_ms: u64,
 }
 
@@ -55,15 +55,15 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// By the clock of the options.
+    /// Returns the time by the clock of the options.
     pub(crate) fn now_ms(&self) -> u64 {
         self.options.clock.now_ms()
     }
 
-    /// On a store that the engine's hook is given to.
+    /// Creates the state on a store and sets the store's hook.
     pub(in crate::engine) fn new(store: Arc<dyn Store>, options: EngineOptions) -> Self {
         let batch = Arc::new(BatchState::default());
-        // Before any job: its counters are written by the hook.
+        // Before any job: the hook writes the counters.
         store.set_hook(Arc::<BatchState>::clone(&batch));
         let started_ms = options.clock.now_ms();
         let throttle = options.throttle.map(Throttle::new);
@@ -89,18 +89,21 @@ impl Shared {
         }
     }
 
-    /// A view of the last commit for each step of a walk through what lies in partitions.
+    /// Returns a function that opens a view of the last commit for each step of a walk over
+    /// partitions.
     pub(in crate::engine) fn views(&self) -> Box<Views<'_>> {
         Box::new(|step| Ok(step(&*self.store.snapshot()?)?))
     }
 }
 
-/// When something is looked at next, milliseconds since the epoch; at first at once.
+/// The time of the next check of something, in milliseconds since the epoch; the first check is due
+/// at once.
 #[derive(Debug, Default)]
 pub struct Due(AtomicU64);
 
 impl Due {
-    /// Is it time? Then it is not again until [`Self::no_later_than`] says so: what comes meanwhile makes it earlier.
+    /// True if the check is due. It is not due again until [`Self::no_later_than`] sets a time,
+    /// also while the check runs.
     pub fn begins(&self, now_ms: u64) -> bool {
         let is_time = now_ms >= self.0.load(Ordering::Acquire);
         if is_time {
@@ -109,38 +112,38 @@ impl Due {
         is_time
     }
 
-    /// At that time at the latest.
+    /// Makes the next check due at `ms` at the latest.
     pub fn no_later_than(&self, ms: u64) {
         self.0.fetch_min(ms, Ordering::AcqRel);
     }
 }
 
-// What wakes the background threads, and ends them.
+// The signal that wakes the background threads and ends them.
 
-/// Says that the engine ends, or that there is something to do before the next round.
+/// A signal that the engine ends, or that there is work before the next round.
 #[derive(Debug, Default)]
 pub struct Signal {
     state: Mutex<Requested>,
     changed: Condvar,
-    /// Beside `end`, which waits for the lock: asked between the steps of a round.
+    /// Beside `end`, which needs the lock: read between the steps of a round.
     is_ending: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Requested {
-    /// Rounds asked for so far.
+    /// The number of rounds requested so far.
     rounds: u64,
     end: bool,
 }
 
 impl Signal {
-    /// Asks for a round of each thread now.
+    /// Requests a round of each thread now.
     pub fn wake(&self) {
         self.state.lock().rounds += 1;
         self.changed.notify_all();
     }
 
-    /// Does the engine end?
+    /// True if the engine is ending.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::SeqCst)
     }
@@ -151,10 +154,12 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Waits for the next round, `seen` being how many were asked for when the last began; false at the end.
+    /// Waits for the next round; `seen` is the number of rounds requested when the last one began.
+    /// Returns false at the end.
     pub(super) fn wait(&self, period: Duration, seen: &mut u64) -> bool {
         let mut state = self.state.lock();
-        // Rounds are counted, not flagged: one that was asked for during a round is not lost, and each thread sees it.
+        // Rounds are counted, not flagged: a round requested during a round is not lost, and each
+        // thread sees it.
         if state.rounds == *seen && !state.end {
             self.changed.wait_for(&mut state, period);
         }
@@ -163,13 +168,14 @@ impl Signal {
     }
 }
 
-// How large the pieces are in which things are removed.
+// The size of the batches in which keys are removed.
 
-/// Keys removed in one transaction: long enough to be quick, short enough for other writers not to wait.
+/// The greatest number of keys removed in one transaction: large enough to be quick, small enough
+/// for other writers not to wait.
 const KEYS_PER_PIECE_MAX: usize = 5_000;
 
-/// How many keys are removed in one transaction: half as many after each that found no room for the pages that it writes anew, some
-/// more after each that went through.
+/// The number of keys removed in one transaction: halved after each transaction that found the disk
+/// full for the pages it copies, and grown after each that succeeded.
 #[derive(Debug)]
 pub struct Pieces(AtomicUsize);
 
@@ -192,7 +198,7 @@ impl Pieces {
         );
     }
 
-    /// Whether a smaller piece than the last can be tried.
+    /// Halves the batch; returns true if it was not at its smallest.
     pub fn halve(&self) -> bool {
         let keys = self.keys();
         self.0.store((keys / 2).max(1), Ordering::Relaxed);

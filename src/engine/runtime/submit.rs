@@ -1,4 +1,5 @@
-//! How a change gets to the writer thread and its outcome back: the one way in which anything is written.
+//! The path of a change to the writer thread and of its outcome back: the only way in which
+//! anything is written.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
@@ -14,11 +15,11 @@ use crate::engine::{meter::Charges, prelude::*};
 use crate::model::api::{CallContext, CommitInline, Committed, Done, Origin, WaitPolicy, Written};
 use crate::store::WriteJob;
 
-/// How often the end is looked for while a write is waited for.
+/// The interval at which a thread that waits for a write checks for the end of the engine.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Shared {
-    /// Queues a change; `done` hears of it after the commit.
+    /// Queues a change; `done` gets its outcome after the commit.
     pub(crate) fn submit<T, F>(self: &Arc<Self>, mut run: F, done: Done<T>)
     where
         T: Send + 'static,
@@ -27,7 +28,7 @@ impl Shared {
         self.submit_checked(Ok(()), move |transaction, ()| run(transaction), done);
     }
 
-    /// The same with what was checked of a request; tells `done` at once why it is not legal.
+    /// Queues a change with the parsed request; calls `done` at once if the request is invalid.
     pub(crate) fn submit_checked<C, T, F>(
         self: &Arc<Self>,
         checked: Result<C, Error>,
@@ -42,7 +43,8 @@ impl Shared {
             Ok(checked) => checked,
             Err(error) => return done.tell(Err(error)),
         };
-        // What is compiled for each operation is this function alone: the change itself knows no types.
+        // Only this function is compiled for each operation: the boxed change has no type
+        // parameters.
         let value = Arc::new(Mutex::new(None));
         let of_run = Arc::clone(&value);
         let run: Change = Box::new(move |transaction| {
@@ -55,7 +57,7 @@ impl Shared {
             .submit(SubmittedChange::new(Arc::clone(self), run, done));
     }
 
-    /// Queues a change; its outcome comes after the commit.
+    /// Queues a change; the returned slot gets its outcome after the commit.
     fn submit_to_slot<T, F>(self: &Arc<Self>, context: CallContext, run: F) -> Pending<T>
     where
         T: Send + 'static,
@@ -65,14 +67,14 @@ impl Shared {
         let of_done = Arc::clone(&value);
         let done = move |outcome| {
             *of_done.lock() = Some(outcome);
-            // Nobody listens when the engine ended meanwhile.
+            // There is no receiver if the engine ended meanwhile.
             let _ = end.send(());
         };
         self.submit(run, Done::new(context, done));
         Pending { value, ended }
     }
 
-    /// Runs a change to its end.
+    /// Runs a change and waits for its commit.
     pub(crate) fn submit_and_wait<T, F>(self: &Arc<Self>, run: F) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -81,7 +83,8 @@ impl Shared {
         self.submit_and_wait_so(WaitPolicy::default(), run)
     }
 
-    /// The same, for who may be let wait for observers so long.
+    /// Runs a change as [`Self::submit_and_wait`] does, for a caller with its own policy of waiting
+    /// for observers.
     pub(crate) fn submit_and_wait_so<T, F>(
         self: &Arc<Self>,
         wait: WaitPolicy,
@@ -99,20 +102,20 @@ impl Shared {
             .waited(),
             run,
         );
-        // An error: it is dropped, and nothing was kept.
+        // An error means that the job was dropped; the slot is empty then.
         let _ = pending.ended.recv();
         pending.outcome()
     }
 
-    /// As [`Shared::submit_and_wait`], but gives up waiting when the engine ends.
+    /// Runs a change as [`Shared::submit_and_wait`] does, but stops waiting when the engine ends.
     pub(crate) fn submit_in_background<T, F>(self: &Arc<Self>, run: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
         let pending = self.submit_to_slot(CallContext::default(), run);
-        // Not simply waited for: the engine may be dropped by a `done`, on the writer thread, which then waits in `Background::end` for
-        // this thread, and would never come to the write.
+        // Not an unbounded wait: a `done` may drop the engine on the writer thread, which then
+        // joins this thread in `Background::end` and would never reach the write.
         while pending.ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             if self.signal.is_ending() {
                 return Err(CLOSED);
@@ -122,7 +125,7 @@ impl Shared {
     }
 }
 
-/// A change that is waited for. The channel says only that it ended, so that it is compiled once.
+/// A change that a thread waits for. The channel carries only its end, so that it is compiled once.
 struct Pending<T> {
     value: Arc<Mutex<Option<Result<T, Error>>>>,
     ended: Receiver<()>,
@@ -134,11 +137,11 @@ impl<T> Pending<T> {
     }
 }
 
-/// One operation's change. It may run more than once, and must not write before it has decided to succeed: a refusal leaves the
-/// transaction to the other jobs in it.
+/// The change of one operation. It may run more than once, and must not write before it has decided
+/// to succeed: a refusal leaves the transaction to the other jobs in it.
 type Change = Box<dyn FnMut(&mut Transaction<'_>) -> Result<(), Error> + Send>;
 
-/// What is heard of a change of which nothing was heard.
+/// The outcome of a change that was dropped.
 const CLOSED: Error = Error::Store(StoreError::Closed);
 
 /// A change on its way through the store.
@@ -146,11 +149,11 @@ struct SubmittedChange {
     shared: Arc<Shared>,
     run: Change,
     outcome: Option<Result<(), Error>>,
-    /// Of the last run.
+    /// The charges of the last run.
     charges: Charges,
-    /// Of the last run, too.
+    /// True if the last run only removed.
     is_removal: bool,
-    /// By the last run.
+    /// The items written by the last run.
     written: Vec<Written>,
     ended_tables: Vec<TableName>,
     done: Done<()>,
@@ -173,7 +176,8 @@ impl SubmittedChange {
 
 impl WriteJob for SubmittedChange {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
-        // All of it anew: the store runs a job again when its map grew, or when another job of the batch failed.
+        // All state begins anew: the store runs a job again after its map grew, or after another
+        // job of the batch failed.
         let written =
             (self.done.context.listener.is_some() || self.shared.observers.any()).then(Vec::new);
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
@@ -195,7 +199,8 @@ impl WriteJob for SubmittedChange {
         self.written = transaction.written.unwrap_or_default();
         self.ended_tables = transaction.ended_tables;
         match outcome {
-            // Only a fault of the store undoes the transaction, which is that of other jobs too. A refusal is an outcome like any other.
+            // Only an error of the store aborts the transaction, which other jobs share. A refusal
+            // is an outcome like any other.
             Err(Error::Store(error)) => Err(error),
             outcome => {
                 self.outcome = Some(outcome);
@@ -223,12 +228,13 @@ impl WriteJob for SubmittedChange {
             (Ok(()), Some(outcome)) => outcome,
             (Ok(()), None) => Err(CLOSED),
         };
-        // Before who waits is told: whoever has the answer finds the write counted, and knows its own write from those of others.
+        // Before the caller gets the answer: it then finds the write counted, and can tell its own
+        // write from those of others.
         let is_committed = !matches!(outcome, Err(Error::Store(_)));
         if is_committed {
             self.charges
                 .count(self.shared.now_ms(), outcome.as_ref().err());
-            // A batch may have written some of its items and fail.
+            // A batch may have written some of its items and still fail.
             if let Some(listener) = &self.done.context.listener {
                 self.written
                     .iter()

@@ -4,24 +4,24 @@ use super::{held_values::HeldValues, shared::Shared};
 use crate::engine::{meter::Charges, partitions, prelude::*};
 use crate::model::api::{Origin, Written};
 
-/// What a change may use while it runs.
+/// The context of a change while it runs.
 pub struct Transaction<'t> {
     pub batch: &'t mut dyn Write,
     pub shared: &'t Shared,
-    /// Who makes the change; stream records say it.
+    /// The origin of the change, shown in stream records.
     pub origin: Origin,
-    /// What it consumes.
+    /// The consumed capacity.
     pub charges: Charges,
-    /// What it has in memory of the items that it looked at.
+    /// The memory of the item values that it holds.
     pub held_values: HeldValues,
     pub(super) purpose: Purpose,
-    /// The items it wrote, if there is who hears of them.
+    /// The items written, if there is an observer or listener.
     pub(super) written: Option<Vec<Written>>,
-    /// Tables of which nothing can be read from now on.
+    /// Tables that cannot be read from now on.
     pub(super) ended_tables: Vec<TableName>,
 }
 
-/// What a change does to the room on the disk.
+/// The effect of a change on disk space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Purpose {
     #[default]
@@ -37,35 +37,34 @@ impl std::fmt::Debug for Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// It removes, and what it writes is about that: on a full disk it may use the room that is kept for this, unless it adds too.
+    /// Marks the transaction as a removal: on a full disk it may use the reserved space, unless it
+    /// also adds.
     pub fn removes(&mut self) {
         if self.purpose == Purpose::Unknown {
             self.purpose = Purpose::Removal;
         }
     }
 
-    /// It adds, or changes what is there.
+    /// Marks the transaction as one that adds or changes data.
     pub fn adds(&mut self) {
         self.purpose = Purpose::Addition;
     }
 
-    /// The table's entry as this transaction has it.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the table's entry as of this transaction.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
-        // The cache is of commits. What this transaction changed may still be lost with it, so it does not get in.
+        // The cache holds committed entries. The transaction's own changes may still be aborted, so
+        // they are not cached.
         if self.shared.batch.is_catalog_changed() {
             return catalog::read_table(self.batch.as_read(), name);
         }
-        // A transaction's number is that of its commit: it began with the one before.
+        // The id of a transaction is that of its commit: it began after the one before.
         let began_with = self.batch.commit_id().saturating_sub(1);
         self.shared
             .catalog
             .table_of(self.batch.as_read(), began_with, name)
     }
 
-    /// An item is now of that version, or gone.
+    /// Records that an item now has that version, or is deleted.
     pub(in crate::engine) fn wrote(
         &mut self,
         table: &TableName,
@@ -81,29 +80,27 @@ impl Transaction<'_> {
         }
     }
 
-    /// Nothing of a table can be read from now on.
+    /// Records that a table cannot be read from now on.
     pub(in crate::engine) fn ended_table(&mut self, table: &TableName) {
         self.ended_tables.push(table.clone());
     }
 
-    /// The clock's time.
+    /// Returns the time by the engine's clock.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.shared.now_ms()
     }
 
-    /// The table for a data operation.
+    /// Returns the table for a data operation.
     ///
     /// # Errors
-    /// `ResourceNotFound` when it is not there or not active.
+    /// Fails with `ResourceNotFound` if it does not exist or is not active.
     pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
         catalog::active(self.table(name)?)
     }
 
-    /// Changes a table's entry: writes it with its partitions, and tells every reader of the catalog.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Replaces a table's entry: writes it with its partitions, and invalidates the cached catalog
+    /// of every reader.
     pub fn replace_table(&mut self, entry: &TableEntry) -> Result<(), StoreError> {
         if entry.status != TableStatus::Deleting {
             let old = catalog::read_table(self.batch.as_read(), &entry.schema.name)?;
@@ -114,26 +111,20 @@ impl Transaction<'_> {
         self.catalog_changed()
     }
 
-    /// The version of the next change; it is taken only when it is used.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the version of the next change; it is taken only when it is used.
     pub fn next_version(&self) -> Result<Version, StoreError> {
         self.shared.batch.next_version(self.read())
     }
 
-    /// The table in any state.
+    /// Returns the table in any state.
     ///
     /// # Errors
-    /// `TableNotFound`; those of the store.
+    /// Fails with `TableNotFound`, or with an error of the store.
     pub fn known_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
         catalog::known(self.table(name)?, name)
     }
 
-    /// Writes a table's entry as it is after a change; returns it.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Applies a change to a table's entry, writes it and returns it.
     pub fn change_table(
         &mut self,
         old: &TableEntry,
@@ -145,17 +136,14 @@ impl Transaction<'_> {
         Ok(new)
     }
 
-    /// What the transaction sees, its own writes among it.
+    /// Returns the view of the transaction, which includes its own writes.
     #[must_use]
     pub fn read(&self) -> &dyn Read {
         self.batch.as_read()
     }
 
-    /// Tells every reader that the catalog changed: those of other processes by its generation, the jobs of this transaction by the
-    /// batch, as the cache is of the last commit.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Invalidates the cached catalog: for other processes by the generation, for the jobs of this
+    /// transaction by the batch, because the cache holds the last commit.
     pub fn catalog_changed(&mut self) -> Result<(), StoreError> {
         catalog::raise_generation(self.batch)?;
         self.shared.batch.catalog_changed();

@@ -1,9 +1,9 @@
-//! A consistent read of the last commit, with the catalog as it was then.
+//! A consistent read of the last commit, with the catalog as of that commit.
 
 use super::{batch::source_counters, shared::Shared};
 use crate::engine::{base::counters::SourceCounters, meter::Meter, prelude::*, throttle::UnitKind};
 
-/// One request's view; short, never kept across requests.
+/// The view of one request; short, never kept across requests.
 pub struct View<'e> {
     shared: &'e Shared,
     read: Box<dyn Read + 'e>,
@@ -16,10 +16,7 @@ impl std::fmt::Debug for View<'_> {
 }
 
 impl Shared {
-    /// The store as it is now.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Opens a view of the last commit.
     pub(crate) fn view(&self) -> Result<View<'_>, StoreError> {
         Ok(View {
             shared: self,
@@ -29,30 +26,30 @@ impl Shared {
 }
 
 impl View<'_> {
-    /// The bytes below.
+    /// Returns the store's snapshot.
     #[must_use]
     pub fn read(&self) -> &dyn Read {
         &*self.read
     }
 
-    /// What is counted.
+    /// Returns the meters.
     pub(in crate::engine) fn meter(&self) -> &Meter {
         &self.shared.meter
     }
 
-    /// Refuses a read at a place of a source that has nothing left, where throttling is simulated.
+    /// Refuses a read at a place of a source without capacity, where throttling is simulated.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn admit(&self, table: &TableEntry, source: SourceId, place: &[u8]) -> Result<(), Error> {
         self.shared
-            .admit(self.read(), table, (source, place, UnitKind::Read))
+            .admit(self.read(), table, source, place, UnitKind::Read)
     }
 
-    /// As [`Self::admit`], of one item.
+    /// Refuses a read of one item as [`Self::admit`] does.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn admit_item(&self, table: &TableEntry, address: &EntryAddress) -> Result<(), Error> {
         match self.shared.throttle {
             None => Ok(()),
@@ -60,34 +57,33 @@ impl View<'_> {
         }
     }
 
-    /// Takes the units of a read on its way from one place to another.
+    /// Consumes the units of a read between two places.
     pub(super) fn take_units(
         &self,
         table: &TableEntry,
         source: SourceId,
-        places: (&[u8], &[u8]),
+        from: &[u8],
+        to: &[u8],
         units: f64,
     ) {
         self.shared
-            .take_units(table, (source, places, UnitKind::Read), units);
+            .take_units(table, source, from, to, UnitKind::Read, units);
     }
 
-    /// The clock's time.
+    /// Returns the time by the engine's clock.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.shared.now_ms()
     }
 
-    /// When the counting of a table began, as far as this process knows, milliseconds since the epoch.
+    /// Returns the time at which the counting of a table began, as far as this process knows, in
+    /// milliseconds since the epoch.
     #[must_use]
     pub fn counted_since_ms(&self, table: &TableEntry) -> u64 {
         self.shared.started_ms.max(table.created_ms)
     }
 
-    /// A table's entry.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a table's entry.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
         Ok(self
             .shared
@@ -95,48 +91,40 @@ impl View<'_> {
             .table_of(self.read(), self.read().commit_id(), name)?)
     }
 
-    /// All tables, in byte order of their names.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns all tables, in byte order of their names.
     pub fn tables(&self) -> Result<Vec<Arc<TableEntry>>, Error> {
         catalog::all_tables(self.read())?
             .iter()
-            .filter_map(|name| self.table(name).transpose())
+            .map(|name| {
+                self.table(name)?
+                    .ok_or_else(|| StoreError::Corrupt("a table without its entry").into())
+            })
             .collect()
     }
 
-    /// The table for a data operation.
+    /// Returns the table for a data operation.
     ///
     /// # Errors
-    /// `ResourceNotFound` when it is not there or not active.
+    /// Fails with `ResourceNotFound` if it does not exist or is not active.
     pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
         catalog::active(self.table(name)?)
     }
 
-    /// The record of an entry.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the record of an entry.
     pub fn entry(&self, address: &EntryAddress) -> Result<Option<Record<'_>>, StoreError> {
+        let key = address.encode();
         self.read()
-            .get(&address.encode())?
-            .map(Record::parse)
+            .get(&key)?
+            .map(|bytes| Record::parse(bytes).map_err(|error| locate(self.read(), &key, error)))
             .transpose()
     }
 
-    /// A source's counters.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns a source's counters.
     pub fn counters(&self, source: SourceId) -> Result<SourceCounters, StoreError> {
         source_counters(self.read(), source)
     }
 
-    /// The stored value of a collection.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the stored value of a collection.
     pub fn collection(
         &self,
         source: SourceId,

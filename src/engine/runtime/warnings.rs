@@ -1,4 +1,4 @@
-//! Warnings that are to be read back: the last of one kind.
+//! The last warnings of one kind, kept to be read back.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::model::{
     layout::{CollectionWarning, ThrottleWarning},
 };
 
-/// Warnings that are kept.
+/// The number of warnings kept.
 const WARNINGS_MAX: usize = 1_000;
 
 /// The last warnings, oldest first.
@@ -23,7 +23,8 @@ impl<T> Default for Warnings<T> {
 }
 
 impl<T: Clone> Warnings<T> {
-    /// Adds a warning. True if it is a new one: `known` counts it in one that is there, if it finds one.
+    /// Adds a warning. Returns true if it is a new one: `known` counts it in an existing warning,
+    /// if it finds one.
     pub(super) fn add(
         &self,
         known: impl FnOnce(&mut VecDeque<T>) -> Option<()>,
@@ -40,22 +41,26 @@ impl<T: Clone> Warnings<T> {
         true
     }
 
-    /// The last warnings, oldest first.
+    /// Returns the last warnings, oldest first.
     #[must_use]
     pub fn all(&self) -> Vec<T> {
         self.0.lock().iter().cloned().collect()
     }
 }
 
-// Warnings of item collections that come near their limit (docs/requirements.md L-41): in the log, and the last of them to be read back.
+// Warnings of item collections near their limit (docs/requirements.md L-41): written to the log,
+// and the last of them kept.
 
 impl Warnings<CollectionWarning> {
-    /// Warns of a collection that a write makes as large as `bytes`, when it was below the threshold before it grew by `growth`.
+    /// Warns of a collection that a write grows to `bytes`, if it was below the threshold before it
+    /// grew by `growth`.
     pub fn warn(
         &self,
         options: &EngineOptions,
-        (table, partition): (&TableName, &AttributeValue),
-        (bytes, growth): (u64, i64),
+        table: &TableName,
+        partition: &AttributeValue,
+        bytes: u64,
+        growth: i64,
     ) {
         let bytes_max = options.collection_bytes_max;
         let threshold = options
@@ -82,13 +87,14 @@ impl Warnings<CollectionWarning> {
     }
 }
 
-// Warnings of throttled requests: in the log, and the last of them to be read back. A client that tries again and again is one warning a
-// minute.
+// Warnings of throttled requests: written to the log, and the last of them kept. A client that
+// retries again and again causes one warning a minute.
 
 const MINUTE_MS: u64 = 60_000;
 
 impl Warnings<ThrottleWarning> {
-    /// Warns of a request, unless the same limit of the same partition was warned of in the minute before: then it is counted there.
+    /// Warns of a request; a repetition for the same limit of the same partition within a minute is
+    /// counted in the first warning.
     pub fn warn(&self, throttled: &Throttled, time_ms: u64) {
         let warning = ThrottleWarning {
             throttled: throttled.clone(),

@@ -1,5 +1,6 @@
-//! What a write does with its item, and on what condition: of an operation on one item, of an action of a transaction, of a statement.
-//! Parsed before the write is queued, decided on the writer thread.
+//! The action of a write on its item and the condition under which it applies: for an operation on
+//! one item, for an action of a transaction, for a statement. Parsed before the write is queued,
+//! decided on the writer thread.
 
 use super::{
     Applied,
@@ -10,19 +11,19 @@ use super::{
 use crate::engine::{base::item_key, index, runtime::prelude::*};
 use crate::model::api::UpdateReturnValues;
 
-/// What a write does, with its item or the key of that.
+/// The action of a write, with its item or the key of that item.
 #[derive(Debug, Clone, Copy)]
 pub enum Action<'r> {
-    /// An item that was held against all limits.
+    /// An item that passed all limit checks.
     Put(&'r Item),
     Update(&'r Item),
     Delete(&'r Item),
-    /// Nothing: only the condition is looked at.
+    /// No change: only the condition is evaluated.
     Check(&'r Item),
 }
 
 impl<'r> Action<'r> {
-    /// The item or key that it was sent with.
+    /// Returns the item or key of the request.
     #[must_use]
     pub fn sent(self) -> &'r Item {
         match self {
@@ -30,10 +31,10 @@ impl<'r> Action<'r> {
         }
     }
 
-    /// What its values may be.
+    /// Checks the limits of the values: all limits for a put, only the nesting for a key.
     ///
     /// # Errors
-    /// `Value`.
+    /// Fails with `Value` for the first value beyond a limit.
     pub fn check_values(self) -> Result<(), Error> {
         Ok(if let Self::Put(item) = self {
             item.check_limits()
@@ -43,7 +44,7 @@ impl<'r> Action<'r> {
     }
 }
 
-/// The expressions of a write, parsed: what needs no table.
+/// The parsed expressions of a write: everything that needs no table.
 #[derive(Debug)]
 pub enum Plan {
     Guard(Guard),
@@ -51,10 +52,10 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// The key of the item, and the checks against the table that need no item.
+    /// Returns the key of the item, after the checks against the table that need no item.
     ///
     /// # Errors
-    /// `Key`, `Update`, `Query`.
+    /// Fails with `Key`, `Update` or `Query`, by the first check that fails.
     pub fn key(&self, action: Action<'_>, table: &TableEntry) -> Result<Key, Error> {
         let key = match action {
             Action::Put(item) => index::key_of_put(table, item)?,
@@ -67,13 +68,15 @@ impl Plan {
         Ok(key)
     }
 
-    /// Holds the stored item against the condition, and says what becomes of it.
+    /// Evaluates the condition on the stored item and returns the outcome of the write.
     ///
     /// # Errors
-    /// `ConditionalCheckFailed`, `Update`, `Value`, `Key`; those of the store.
+    /// Fails with `ConditionalCheckFailed`, `Update`, `Value` or `Key`, or with an error of the
+    /// store.
     pub fn decide<'r>(&self, action: Action<'r>, stored: &Stored) -> Result<Outcome<'r>, Error> {
         let guard = match self {
-            // Without an item there was nothing to update, and nothing comes of it.
+            // An update that only removes leaves a missing item missing: its outcome is a delete of
+            // nothing.
             Self::Update(plan) => {
                 return Ok(plan
                     .apply(stored)?
@@ -93,10 +96,7 @@ impl Plan {
         })
     }
 
-    /// What the values that are asked for are, of the item before and after.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Returns the values that `ReturnValues` asks for, from the item before or after the write.
     pub fn returned(
         &self,
         asked: UpdateReturnValues,
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Finds the item of a write by itself and decides.
+    /// Reads the item of a single write and decides its outcome.
     ///
     /// # Errors
     /// `ResourceNotFound`, `Throttled`, `TooManyValues`; as of [`Self::key`] and [`Self::decide`].
@@ -129,19 +129,19 @@ impl Plan {
     }
 }
 
-/// What becomes of an item.
+/// The outcome of a write for its item.
 #[derive(Debug)]
 pub enum Outcome<'r> {
-    /// It was only looked at.
+    /// Unchanged: only the condition was evaluated.
     Kept,
     Put(&'r Item),
     Updated(Item),
-    /// There may have been none.
+    /// Deleted, or absent already.
     Deleted,
 }
 
 impl Outcome<'_> {
-    /// The item after it.
+    /// Returns the item after the write.
     #[must_use]
     pub fn item(&self) -> Option<&Item> {
         match self {
@@ -151,16 +151,14 @@ impl Outcome<'_> {
         }
     }
 
-    /// Writes it.
-    ///
-    /// # Errors
-    /// As of [`replace`].
+    /// Writes the outcome.
     pub fn write(
         &self,
         transaction: &mut Transaction<'_>,
         stored: &Stored,
     ) -> Result<Applied, Error> {
         match self {
+            // A put passed `Item::check_limits` before it was queued.
             Self::Put(item) => replace_checked(transaction, stored, Some(item)),
             _ => replace(transaction, stored, self.item()),
         }

@@ -1,9 +1,10 @@
-//! What a write holds against the stored item before it changes it: the filesystem's precondition and the condition of the
-//! request (docs/dynamodb.md 12.5). Parsed before the write is queued, evaluated on the writer thread.
+//! The checks of a write against the stored item before it changes: the filesystem's precondition
+//! and the condition of the request (docs/dynamodb.md 12.5). Parsed before the write is queued,
+//! evaluated on the writer thread.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use crate::engine::{read::select, runtime::prelude::*};
+use crate::engine::{catalog::damage, read::select, runtime::prelude::*};
 use crate::expr::{Condition, Scope, condition, legacy};
 use crate::model::{
     api::{ConditionParameter, Placeholders, Precondition},
@@ -15,15 +16,15 @@ use crate::model::{
 pub struct Guard {
     precondition: Option<Precondition>,
     condition: Option<Condition>,
-    /// A failure gives the existing item.
+    /// True if a failure returns the existing item.
     return_old: bool,
 }
 
 impl Guard {
-    /// Parses the condition of a request; placeholders it names count as used.
+    /// Parses the condition of a request and marks its placeholders as used.
     ///
     /// # Errors
-    /// `Expression`.
+    /// Fails with `Expression` if the condition cannot be parsed.
     pub fn parse(parameter: &ConditionParameter, scope: &mut Scope<'_>) -> Result<Self, Error> {
         let condition = match parameter {
             ConditionParameter::None => None,
@@ -40,10 +41,10 @@ impl Guard {
         })
     }
 
-    /// Parses a condition that is the only expression of its request, placeholders checked.
+    /// Parses a condition that is the only expression of its request, and checks the placeholders.
     ///
     /// # Errors
-    /// `Expression`.
+    /// Fails with `Expression` if the condition cannot be parsed.
     pub fn of_request(
         parameter: &ConditionParameter,
         placeholders: &Placeholders,
@@ -56,7 +57,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// A condition that is known already.
+    /// Returns a guard for a condition that is parsed already.
     #[must_use]
     pub fn of_condition(condition: Option<Condition>, return_old: bool) -> Self {
         Self {
@@ -66,7 +67,7 @@ impl Guard {
         }
     }
 
-    /// With a precondition, and with the item given on failure.
+    /// Adds a precondition, and whether a failure returns the item.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
         Self {
@@ -76,10 +77,10 @@ impl Guard {
         }
     }
 
-    /// Keys are scalars: no document path of the condition goes into one of the table or its indexes.
+    /// Refuses document paths into key attributes of the table or its indexes: keys are scalars.
     ///
     /// # Errors
-    /// `PathIntoKey`.
+    /// Fails with `PathIntoKey`, naming the first such key.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
         let Some(condition) = &self.condition else {
             return Ok(());
@@ -87,11 +88,12 @@ impl Guard {
         Ok(select::check_paths(&condition.paths(), &table.schema)?)
     }
 
-    /// Holds the stored item against precondition and condition.
+    /// Checks the stored item against precondition and condition.
     ///
     /// # Errors
-    /// `ConditionalCheckFailed`; those of the store.
+    /// Fails with `ConditionalCheckFailed`, or with an error of the store.
     pub fn check(&self, stored: &Stored) -> Result<(), Error> {
+        // The precondition first: it reads only the head of the record.
         if self.meets_precondition(stored)? && self.meets_condition(stored)? {
             return Ok(());
         }
@@ -121,7 +123,7 @@ impl Guard {
         };
         let names: BTreeSet<&str> = condition.attribute_names();
         let item = match stored.record()? {
-            // Only what the condition looks at is decoded.
+            // Only the attributes that the condition names are decoded.
             Some(record) => record.attributes(&|name| names.contains(name))?,
             None => Item::default(),
         };
@@ -131,26 +133,24 @@ impl Guard {
 
 // The item that a write finds.
 
-/// The item of a key of a table as the transaction finds it.
+/// An item of a table as the transaction finds it, with its key.
 #[derive(Debug)]
 pub struct Stored {
     pub table: Arc<TableEntry>,
     pub key: Key,
     pub address: EntryAddress,
-    /// Its record, if there is an item.
+    /// The encoded record; `None` without an item.
     bytes: Option<Vec<u8>>,
-    /// The item, once it was decoded.
+    /// The decoded item, filled on first use.
     item: OnceCell<Item>,
 }
 
 impl Stored {
     /// Reads the item of `key`.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn read(read: &dyn Read, table: &Arc<TableEntry>, key: Key) -> Result<Self, StoreError> {
         let address = EntryAddress::of_item(table.source, &key);
-        // Copied: the writes that follow need the batch for themselves, and change the page that it lies on.
+        // Copied: the following writes borrow the batch mutably and may move the page of these
+        // bytes.
         let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
         Ok(Self {
             table: Arc::clone(table),
@@ -161,54 +161,60 @@ impl Stored {
         })
     }
 
-    /// As [`Self::read`], within a transaction, which notes that it looked at the item.
+    /// Reads the item as [`Self::read`] does, and records the read in the transaction.
     ///
     /// # Errors
-    /// `Throttled`; those of the store.
+    /// Fails with `Throttled`, or with an error of the store.
     pub fn look_at(
         transaction: &mut Transaction<'_>,
         table: &Arc<TableEntry>,
         key: Key,
     ) -> Result<Self, Error> {
         let stored = Self::read(transaction.read(), table, key)?;
+        // After the read: a condition that fails is charged by the size of the stored item.
         transaction.look_at(table, &stored.address, stored.bytes())?;
         Ok(stored)
     }
 
-    /// Its stored bytes.
+    /// Returns the encoded record.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
     }
 
-    /// The item's record, if there is an item.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the item's record; `None` without an item.
     pub fn record(&self) -> Result<Option<Record<'_>>, StoreError> {
-        self.bytes.as_deref().map(Record::parse).transpose()
+        self.bytes
+            .as_deref()
+            .map(Record::parse)
+            .transpose()
+            .map_err(|error| self.locate(error))
     }
 
-    /// DynamoDB bytes of the item; 0 of none.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Adds table and key to the error of a damaged record.
+    fn locate(&self, error: StoreError) -> StoreError {
+        let StoreError::Corrupt(what) = error else {
+            return error;
+        };
+        let owner = format!("table {}", self.table.schema.name);
+        damage::in_record(what, Some(&owner), &self.address.encode())
+    }
+
+    /// Returns the item's size in DynamoDB bytes; 0 without an item.
     pub fn item_bytes(&self) -> Result<usize, StoreError> {
         Ok(self
             .record()?
             .map_or(0, |record| record.item_bytes() as usize))
     }
 
-    /// The item, decoded once.
-    ///
-    /// # Errors
-    /// `Corrupt`.
+    /// Returns the item, decoded once.
     pub fn item(&self) -> Result<Option<&Item>, StoreError> {
         if self.item.get().is_none() {
             let Some(record) = self.record()? else {
                 return Ok(None);
             };
-            let item = record.to_item()?;
+            // Decoded before `get_or_init`, which cannot return an error.
+            let item = record.to_item().map_err(|error| self.locate(error))?;
             return Ok(Some(self.item.get_or_init(|| item)));
         }
         Ok(self.item.get())

@@ -1,4 +1,5 @@
-//! The change of one item: base entry, item collections, index entries and counters, all in one transaction.
+//! The change of one item: base entry, item collections, index entries and counters, all in one
+//! transaction.
 
 pub mod action;
 pub mod guard;
@@ -7,7 +8,7 @@ pub mod update;
 use super::{
     base::{
         counters::{CounterDelta, growth},
-        write_units,
+        item_key, write_units,
     },
     history::{self, Past},
     index::{self, IndexView, Transition},
@@ -26,7 +27,7 @@ use guard::Stored;
 
 const GIGABYTE: u64 = 1024 * 1024 * 1024;
 
-/// What a change did.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
     /// The stored version after a put.
@@ -34,11 +35,12 @@ pub struct Applied {
     pub consumed_capacity: ConsumedCapacity,
 }
 
-/// Puts `new` in the place of the stored item, or deletes it. The names of the item are checked here, where every write comes by that
-/// has not held it against all limits: an item with a bad one could never be put back.
+/// Replaces the stored item with `new`, or deletes it. Checks the attribute names of `new`, for
+/// every write that did not check all limits before: an item with a bad name could never be put
+/// back.
 ///
 /// # Errors
-/// `Value` for such names; as [`replace_checked`].
+/// Fails with `Value` for a bad name; otherwise as [`replace_checked`] does.
 pub fn replace(
     transaction: &mut Transaction<'_>,
     stored: &Stored,
@@ -48,26 +50,35 @@ pub fn replace(
     replace_checked(transaction, stored, new)
 }
 
-/// As [`replace`], of an item that [`Item::check_limits`] accepted for the same operation.
+/// Replaces the stored item as [`replace`] does, with an item that [`Item::check_limits`] accepted
+/// for the same operation.
 ///
 /// # Errors
-/// `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
+/// Fails with `ItemCollectionSizeLimitExceeded`, or with `Throttled` for an index, before anything
+/// is written; also errors of the store.
 pub fn replace_checked(
     transaction: &mut Transaction<'_>,
     stored: &Stored,
     new: Option<&Item>,
 ) -> Result<Applied, Error> {
     let (table, key) = (&*stored.table, &stored.key);
+    // A key of another type has no encoding: the item would be written under a wrong key. Requests
+    // are checked before; the items that a job copies come from the disk.
+    if !item_key::has_types(&table.schema.key, key) {
+        return Err(StoreError::Corrupt("the primary key of an item").into());
+    }
     let mut change = ItemChange::prepare(transaction, stored, new)?;
+    // The units of the table only: those of the indexes are added below.
     let table_units = change.applied.consumed_capacity.table;
     let version = new.map(|_| change.applied.version);
-    // No version and no stream record, as with the service; but the write is paid for.
+    // The same item again gets no new version and no stream record, as in the service; but it
+    // consumes write units.
     if change.is_nothing() {
         transaction.charge_table(table, &stored.address, table_units)?;
         transaction.wrote(&table.schema.name, key, version);
         return Ok(change.applied);
     }
-    // Decoded for indexes alone: records say by themselves whether they differ, and how large they are.
+    // The item is decoded for indexes only: records can be compared and measured without decoding.
     let old_item = if table.schema.indexes.is_empty() {
         None
     } else {
@@ -77,18 +88,21 @@ pub fn replace_checked(
     if table.has_local_index() {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(growth(change.old_bytes, change.new_bytes));
-        let bytes = check_growth(transaction.read(), limit, stored, (growth, growth))?;
+        let bytes = check_growth(transaction.read(), limit, stored, growth, growth)?;
         if let Some(bytes) = bytes {
             let shared = transaction.shared;
             shared.collection_warnings.warn(
                 &shared.options,
-                (&table.schema.name, &key.partition),
-                (bytes, growth),
+                &table.schema.name,
+                &key.partition,
+                bytes,
+                growth,
             );
         }
     }
 
-    // The last that can refuse. From here on it writes, and a job that wrote must not fail: others share its transaction.
+    // The last check that can refuse the write. After it the batch is changed, and a job that has
+    // written must not fail, because other jobs share its transaction.
     effects
         .0
         .iter()
@@ -101,7 +115,7 @@ pub fn replace_checked(
     change.write_base(transaction, stored)?;
     change.write_lists(transaction, stored)?;
     violations::maintain(transaction, table, &stored.address.place(), old_item, new)?;
-    // One pending write is for all indexes that are late; the others follow at once.
+    // One pending record serves all late indexes; the other indexes change in this transaction.
     let lags = index_lag::is_on(transaction.shared, table);
     if lags {
         let (time_ms, place) = (change.modified_ms, &stored.address.place()[..]);
@@ -116,11 +130,13 @@ pub fn replace_checked(
     }
     for (view, transition) in effects.0 {
         let is_late = lags && table.index_life.is_late(view.index);
-        // Never late, so that it is complete when the backfill is; nobody reads it before.
+        // An index under construction is never late, so that it is complete when the backfill ends;
+        // it cannot be read before.
         let transition = match !is_late && table.index_life.is_building(&view.index.name) {
             true => index_life::tracked(transaction.read(), &view, key, old_item, new)?,
             false => transition,
         };
+        // Charged now even if the index is late: the units are those of this write.
         change.charge(&view, &transition);
         if !is_late {
             let (version, modified_ms) = (change.applied.version, change.modified_ms);
@@ -137,10 +153,10 @@ pub fn replace_checked(
     Ok(change.applied)
 }
 
-/// Refuses a change of an item for which a global index has no capacity left.
+/// Refuses a change of an item if a global index has no write capacity left.
 ///
 /// # Errors
-/// `Throttled`; those of the store.
+/// Fails with `Throttled`, or with an error of the store.
 pub fn admit_indexes(
     transaction: &Transaction<'_>,
     stored: &Stored,
@@ -149,6 +165,7 @@ pub fn admit_indexes(
     if transaction.shared.throttle.is_none() {
         return Ok(());
     }
+    // After the early return: the transitions decode the old item.
     let effects = Effects::of(stored, stored.item()?, new);
     effects
         .0
@@ -156,10 +173,8 @@ pub fn admit_indexes(
         .try_for_each(|(view, transition)| transaction.admit_index(&stored.table, view, transition))
 }
 
-/// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
-///
-/// # Errors
-/// Those of the store.
+/// Returns by how many bytes, with overhead, a change of an item grows its item collection; 0
+/// without local indexes.
 pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, StoreError> {
     if !stored.table.has_local_index() {
         return Ok(0);
@@ -168,17 +183,20 @@ pub fn collection_growth(stored: &Stored, new: Option<&Item>) -> Result<i64, Sto
     Ok(Effects::of(stored, old, new).growth(growth(old.map(Item::size), new.map(Item::size))))
 }
 
-/// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all
-/// writes since the collection was counted. Its bytes then, when it grows.
+/// Refuses growth of a collection past its limit; shrinking writes pass. The growth is given for
+/// this write alone and for all writes since the collection was counted. Returns the collection's
+/// bytes if it grows.
 ///
 /// # Errors
-/// `ItemCollectionSizeLimitExceeded`; those of the store.
+/// Fails with `ItemCollectionSizeLimitExceeded`, or with an error of the store.
 pub fn check_growth(
     read: &dyn Read,
     limit: u64,
     stored: &Stored,
-    (own, all): (i64, i64),
+    own: i64,
+    all: i64,
 ) -> Result<Option<u64>, Error> {
+    // A collection above its limit can still be emptied.
     if own <= 0 {
         return Ok(None);
     }
@@ -191,7 +209,7 @@ pub fn check_growth(
     }
 }
 
-/// What a change of an item does in each index of its table.
+/// The changes of an item in each index of its table.
 struct Effects<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
 
 impl<'i> Effects<'i> {
@@ -201,8 +219,9 @@ impl<'i> Effects<'i> {
         Self(transitions.collect())
     }
 
-    /// Growth of the item collection with that of the base item, in bytes with overhead.
-    fn growth(&self, base: (i64, i64)) -> i64 {
+    /// Returns the growth of the item collection, in bytes with overhead; `base` is that of the
+    /// base item.
+    fn growth(&self, base: CounterDelta) -> i64 {
         let of_local = self
             .0
             .iter()
@@ -210,12 +229,12 @@ impl<'i> Effects<'i> {
         let growths =
             std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
         growths
-            .map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed())
+            .map(|change| change.bytes + change.entries * ENTRY_OVERHEAD_BYTES.cast_signed())
             .sum()
     }
 }
 
-/// A change of one item under way.
+/// A change of one item in progress.
 struct ItemChange {
     /// The new record; `None` for a delete.
     record: Option<Vec<u8>>,
@@ -251,6 +270,7 @@ impl ItemChange {
         let new_bytes = new.map(|record| record.item_bytes() as usize);
         let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
         let consumed_capacity = ConsumedCapacity::of_table(table_units);
+        // An unchanged item keeps its version, so that conditions on it still hold.
         let version = if is_same {
             old.map_or(0, |record| record.version())
         } else {
@@ -269,7 +289,7 @@ impl ItemChange {
         })
     }
 
-    /// The same item again, or the delete of none.
+    /// True if the change writes the same item again or deletes a missing one.
     fn is_nothing(&self) -> bool {
         self.is_same || (self.record.is_none() && self.old_bytes.is_none())
     }
@@ -287,7 +307,7 @@ impl ItemChange {
                 place: &stored.address.place(),
                 old: stored.bytes(),
             };
-            // A delete has no record that takes its version: its history does.
+            // A delete has no record that carries its version: its history entry does.
             history::note(transaction, table, self.applied.version, past)?;
             transaction.shared.batch.take_version(self.applied.version);
         }
@@ -300,32 +320,32 @@ impl ItemChange {
                 transaction.batch.delete(&store_key)?;
             }
         }
-        let (entries, bytes) = growth(self.old_bytes, self.new_bytes);
+        let change = growth(self.old_bytes, self.new_bytes);
         let partition_keys = if table.has_collections() {
-            let place = (table.source, stored.address.digest);
             let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
             grow_collection(
                 transaction,
-                place,
+                table.source,
+                stored.address.digest,
                 &partition,
-                (entries, bytes),
+                change,
                 self.modified_ms,
             )?
         } else {
-            entries
+            // Without a sort key each item has a partition key value of its own.
+            change.entries
         };
         transaction.shared.batch.count(
             table.source,
             CounterDelta {
-                entries,
-                bytes,
                 partition_keys,
+                ..change
             },
         );
         Ok(())
     }
 
-    /// What follows from any change of an item beside its indexes: its stream record and its expiry.
+    /// Writes the stream record and the expiry entry of a change.
     fn write_lists(
         &self,
         transaction: &mut Transaction<'_>,
@@ -348,7 +368,7 @@ impl ItemChange {
         time_to_live::maintain(transaction, table, &stored.address, old, new)
     }
 
-    /// Adds the arm of an index to the consumed capacity.
+    /// Adds the write units of an index to the consumed capacity.
     fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) {
         if transition.is_nothing() {
             return;
@@ -370,7 +390,7 @@ impl ItemChange {
     }
 }
 
-/// The billed bytes of an item collection: in the table and its local indexes.
+/// Returns the billed bytes of an item collection in the table and its local indexes.
 fn collection_bytes(
     read: &dyn Read,
     table: &TableEntry,
@@ -383,10 +403,7 @@ fn collection_bytes(
     )
 }
 
-/// `ItemCollectionMetrics` after a write; `None` for a table without local indexes.
-///
-/// # Errors
-/// Those of the store.
+/// Returns `ItemCollectionMetrics` after a write; `None` for a table without local indexes.
 pub fn collection_metrics(
     read: &dyn Read,
     table: &TableEntry,
@@ -403,6 +420,7 @@ pub fn collection_metrics(
         table.schema.key.partition.name.clone(),
         key.partition.clone(),
     );
+    // The estimate of the service is a range of one gigabyte.
     let lower = f64::from(gigabytes);
     Ok(Some(ItemCollectionMetrics {
         key: partition,
@@ -410,10 +428,7 @@ pub fn collection_metrics(
     }))
 }
 
-/// The same, if the request asks for it.
-///
-/// # Errors
-/// Those of the store.
+/// Returns `ItemCollectionMetrics` if the request asks for it.
 pub fn metrics_if(
     is_asked: bool,
     transaction: &Transaction<'_>,

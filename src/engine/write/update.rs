@@ -15,16 +15,16 @@ use crate::model::{
     limits::ITEM_BYTES_MAX,
 };
 
-/// What the limit of an item's size is held against (docs/dynamodb.md 5.4).
+/// The size that is checked against the item limit (docs/dynamodb.md 5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SizeOf {
-    /// The item, and before the condition what the statement is charged.
+    /// The item, and before the condition the size charged for the statement.
     Statement,
-    /// The item alone, as in transactions, in PartiQL and of AttributeUpdates.
+    /// The item only: in transactions, in PartiQL, and for AttributeUpdates.
     Item,
 }
 
-/// An update and its condition, parsed: what needs no table.
+/// An update with its condition, parsed: everything that needs no table.
 #[derive(Debug)]
 pub struct UpdatePlan {
     update: Option<Update>,
@@ -36,7 +36,7 @@ impl UpdatePlan {
     /// Parses update and condition of one request or action.
     ///
     /// # Errors
-    /// `Expression`, `Legacy`.
+    /// Fails with `Expression` or `Legacy` if one cannot be parsed.
     pub fn parse(
         update: &UpdateParameter,
         condition: &ConditionParameter,
@@ -65,7 +65,8 @@ impl UpdatePlan {
         })
     }
 
-    /// An update that is known already, as a PartiQL statement has one: only the item has a limit of size.
+    /// Returns a plan for an update that is parsed already, as in a PartiQL statement: only the
+    /// item has a size limit.
     #[must_use]
     pub fn of_update(update: Update, guard: Guard) -> Self {
         Self {
@@ -75,7 +76,7 @@ impl UpdatePlan {
         }
     }
 
-    /// With a precondition, and with the item given on failure.
+    /// Adds a precondition, and whether a failure returns the item.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
         Self {
@@ -84,7 +85,7 @@ impl UpdatePlan {
         }
     }
 
-    /// The same as an action of a transaction: only the item has a limit of size.
+    /// Returns the same update as an action of a transaction: only the item has a size limit.
     #[must_use]
     pub fn in_transaction(self) -> Self {
         Self {
@@ -93,10 +94,10 @@ impl UpdatePlan {
         }
     }
 
-    /// The checks against the table that need no item.
+    /// Runs the checks against the table that need no item.
     ///
     /// # Errors
-    /// `Update` for an action on a key attribute, `Query` for a path into one.
+    /// Fails with `Update` for an action on a key attribute, with `Query` for a path into one.
     pub fn check_table(&self, table: &TableEntry) -> Result<(), Error> {
         if let Some(update) = &self.update {
             if let Some(name) = update.key_attribute(&table.schema.key) {
@@ -107,14 +108,17 @@ impl UpdatePlan {
         self.guard.check_paths(table)
     }
 
-    /// Holds the stored item against the condition and makes the new one, its values, index keys and size checked; `None` when
-    /// the update only removes and there was nothing.
+    /// Checks the condition on the stored item and returns the new item, with values, index keys
+    /// and size checked; `None` if the update only removes and there is no item.
     ///
     /// # Errors
-    /// `ConditionalCheckFailed`, `Update`, `Value`, `Key`; those of the store.
+    /// Fails with `ConditionalCheckFailed`, `Update`, `Value` or `Key`, or with an error of the
+    /// store.
     pub fn apply(&self, stored: &Stored) -> Result<Option<Item>, Error> {
         let (table, old) = (&stored.table, stored.item()?);
         if let (SizeOf::Statement, Some(update)) = (self.size_of, &self.update) {
+            // The statement is charged before the condition is evaluated: a failing condition does
+            // not hide its error.
             check_charge(update, old)?;
         }
         self.guard.check(stored)?;
@@ -125,19 +129,21 @@ impl UpdatePlan {
         let before = match old {
             Some(item) => item,
             None => {
+                // An update of a missing item begins with its key.
                 key_alone = stored.key.to_item(&table.schema.key);
                 &key_alone
             }
         };
         let Some(update) = &self.update else {
+            // Without an update expression UpdateItem still creates a missing item.
             return Ok(Some(before.clone()));
         };
         let new = update.apply(before, old.is_some())?;
-        check_updated(table, update, (before, &new))?;
+        check_updated(table, update, before, &new)?;
         Ok(Some(new))
     }
 
-    /// What `ReturnValues` returns.
+    /// Returns the attributes that `ReturnValues` asks for.
     #[must_use]
     pub fn returned(
         &self,
@@ -158,15 +164,11 @@ impl UpdatePlan {
     }
 }
 
-/// Names, depth, size and index keys of an updated item.
-fn check_updated(
-    table: &TableEntry,
-    update: &Update,
-    (old, new): (&Item, &Item),
-) -> Result<(), Error> {
+/// Checks names, nesting, size and index keys of an updated item.
+fn check_updated(table: &TableEntry, update: &Update, old: &Item, new: &Item) -> Result<(), Error> {
     let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
     new.check_names()?;
-    // What was not written had its depth checked when it was.
+    // Attributes that this update does not write had their nesting checked when they were written.
     written
         .iter()
         .filter_map(|name| new.get(name))
@@ -179,7 +181,8 @@ fn check_updated(
     }
 }
 
-/// A wrong type that no literal of the statement shows is told without the types (docs/dynamodb.md 9.4).
+/// Replaces an index key error without types if the wrong type does not come from a literal of the
+/// statement (docs/dynamodb.md 9.4).
 fn of_stored_value(error: Error, update: &Update) -> Error {
     let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else {
         return error;
@@ -197,7 +200,8 @@ fn of_stored_value(error: Error, update: &Update) -> Error {
     }
 }
 
-/// What UpdateItem's statement is charged is bounded, whatever becomes of the item.
+/// Refuses an UpdateItem statement that is charged more than the item limit, whatever the resulting
+/// item is.
 fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
     let bytes = STATEMENT_BYTES
         + update
@@ -212,8 +216,10 @@ fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
     }
 }
 
-/// What is charged (docs/dynamodb.md 5.4): in all, for an action that writes a value, for one that clears one, for each step of a target after
-/// its first name, for an operand that is a path and for each element of it, for operators and functions beside their operands.
+/// The bytes charged for a statement (docs/dynamodb.md 5.4): once for all, for an action that
+/// writes a value, for one that clears a value, for each step of a target after its first name, for
+/// an operand that is a path and for each element of it, for operators and functions beside their
+/// operands.
 const STATEMENT_BYTES: usize = 3;
 const WRITING_ACTION_BYTES: usize = 19;
 const CLEARING_ACTION_BYTES: usize = 1;
@@ -252,7 +258,7 @@ fn charge_of(action: &Action, old: Option<&Item>) -> usize {
 
 fn charge_of_term(term: &Term) -> usize {
     match term {
-        // The value that it reads is free.
+        // The value that the path reads is free.
         Term::Path(path) => charge_of_path(path),
         Term::Value(value) => value.size(),
         Term::IfNotExists(path, other) => {
@@ -271,7 +277,7 @@ fn charge_of_path(path: &DocumentPath) -> usize {
     PATH_OPERAND_BYTES + PATH_ELEMENT_BYTES + path.head.len() + rest
 }
 
-/// A name's bytes, an index's digits.
+/// Returns the bytes of a name, or the number of digits of an index.
 fn element_bytes(step: &PathElement) -> usize {
     match step {
         PathElement::Name(name) => name.len(),
@@ -279,7 +285,7 @@ fn element_bytes(step: &PathElement) -> usize {
     }
 }
 
-/// The size of what ADD brings: of a set, only the members that are not there yet.
+/// Returns the bytes that ADD charges: for a set, only those of members that it adds.
 fn added_bytes(value: &AttributeValue, there: Option<&AttributeValue>) -> usize {
     let new = |size: usize, is_new: bool| if is_new { size } else { 0 };
     match (value, there) {

@@ -170,6 +170,9 @@ pub enum StoreError {
     /// Bytes on disk that this version cannot read.
     #[error("the store holds bytes that cannot be read: {0}")]
     Corrupt(&'static str),
+    /// Bytes on disk that this version cannot read, with the table and the record.
+    #[error("the store holds bytes that cannot be read: {0}")]
+    CorruptRecord(String),
     /// Damage of the data file as a whole, which must not be used any more: the sentence.
     #[error("{0}")]
     Damaged(String),
@@ -179,4 +182,12 @@ pub enum StoreError {
     ReadOnly,
     #[error("the store is shutting down")]
     Closed,
+}
+
+impl StoreError {
+    /// True for bytes that no version can read, rather than a store that fails.
+    #[must_use]
+    pub fn is_corrupt(&self) -> bool {
+        matches!(self, Self::Corrupt(_) | Self::CorruptRecord(_))
+    }
 }
