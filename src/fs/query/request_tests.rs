@@ -1,4 +1,4 @@
-//! Clauses to requests: the expression, the placeholders and the other members.
+//! Tests of the requests that clauses make: the expression, the placeholders and the other members.
 
 use super::{
     path::{Partition, QueryPath},
@@ -31,13 +31,13 @@ fn request(path: &str) -> ReadRequest {
         .expect("a request")
 }
 
-/// The members of `request.json`.
+/// Returns the members of `request.json`.
 fn text(path: &str, start: Option<&Item>) -> Value {
     let path = directory(&game_scores(), path);
     members(&path, &resolved(&path), start).expect("JSON")
 }
 
-/// `condition | #name=attribute … :value=… ` of a query.
+/// Returns `condition | #name=attribute … :value=… ` of a query.
 fn condition(path: &str) -> String {
     let request = text(path, None);
     let names = request["ExpressionAttributeNames"]
@@ -321,7 +321,7 @@ fn request_json_is_what_the_aws_command_takes() {
 }
 
 proptest::proptest! {
-    /// The names that the filesystem shows can be used as values.
+    /// Names that the filesystem shows can be used as values.
     #[test]
     fn key_names_are_values(text in "\\PC{1,60}|[ -~]{1,60}", bytes in proptest::collection::vec(0..=255u8, 1..60), number in -1_000_000..1_000_000i64) {
         let schema = game_scores();

@@ -1,4 +1,5 @@
-//! Positions in a result: the `after=` token and the place in a listing, both a `LastEvaluatedKey` as bytes.
+//! Positions in a result: the `after=` token and the position in a listing, both a
+//! `LastEvaluatedKey` as bytes.
 //!
 //! ```text
 //! token   = base64url, no padding, of: version 0x01 · check (4 bytes) · form · body · CRC-32 of all before (4 bytes, big-endian)
@@ -6,8 +7,9 @@
 //! form 0  = body: the cursor attributes' values, encoded as keys, those fixed by the partition key left out
 //! form 1  = body: digest of form 0's body · in a scan, digest of the partition key · start of the first sort value's encoding
 //! ```
-//! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index: form 1 is for those. It finds its
-//! entry again by walking the entries that share the prefix, and is stale when the entry is gone.
+//! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index:
+//! form 1 is for those. It finds its entry again by a walk over the entries that share the prefix,
+//! and expires when the entry is gone.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{collections::BTreeSet, ops::ControlFlow};
@@ -20,13 +22,14 @@ use crate::fs::prelude::*;
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;
 const CRC_BYTES: usize = 4;
-/// `after=` and the token fit in a name of 255 bytes: 249 characters of base64 are 186 bytes, 10 of them around the body.
+/// The longest body with which `after=` and the token fit in a name of 255 bytes: 249 characters of
+/// base64 are 186 bytes, 10 of them around the body.
 const BODY_BYTES_MAX: usize = 176;
 
-/// Ties a token to its query.
+/// The part of a token that ties it to its query.
 pub(super) type Check = [u8; CHECK_BYTES];
 
-/// A token whose form is right; what it says is known only with its query.
+/// A token of the right form. Its position can be decoded only with its query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     check: Check,
@@ -39,7 +42,7 @@ enum Body {
     Digest(Vec<u8>),
 }
 
-/// What a position is a position in.
+/// The query that a position is in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub context: Context<'a>,
@@ -72,7 +75,7 @@ impl Token {
         })
     }
 
-    /// The token for the position right after `last`, a `LastEvaluatedKey`.
+    /// Returns the token for the position right after `last`, a `LastEvaluatedKey`.
     pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Self {
         let whole = encode_cursor(last, scope);
         let body = if whole.len() <= BODY_BYTES_MAX {
@@ -83,7 +86,7 @@ impl Token {
         Self { check, body }
     }
 
-    /// The text after `after=`.
+    /// Returns the text after `after=`.
     pub fn text(&self) -> String {
         let (form, body) = match &self.body {
             Body::Whole(body) => (0, body),
@@ -97,10 +100,11 @@ impl Token {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The `ExclusiveStartKey` that the token stands for.
+    /// Returns the `ExclusiveStartKey` that the token stands for.
     ///
     /// # Errors
-    /// [`FsError::Clause`] below other clauses; [`FsError::TokenExpired`] when a shortened token's entry is gone.
+    /// [`FsError::Clause`] below other clauses; [`FsError::TokenExpired`] when a shortened token's
+    /// entry is gone.
     pub fn resolve(
         &self,
         check: Check,
@@ -125,7 +129,7 @@ fn foreign() -> FsError {
     ClauseFault::token("this position token belongs to another query").into()
 }
 
-/// The cursor attributes that the query does not fix.
+/// Returns the cursor attributes that the query does not fix.
 fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
     let mut all = scope.context.cursor_attributes();
     if scope.partition.is_some() {
@@ -141,7 +145,7 @@ fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
     all
 }
 
-/// A `LastEvaluatedKey` as bytes, without what the query fixes.
+/// Encodes a `LastEvaluatedKey`, without the attributes that the query fixes.
 pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     for attribute in open_attributes(scope) {
@@ -152,7 +156,7 @@ pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Vec<u8> {
     out
 }
 
-/// The reverse of [`encode_cursor`]; `None` for bytes that are none.
+/// Decodes the bytes of [`encode_cursor`]; returns `None` for any other bytes.
 pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> {
     let mut item = Item::default();
     for attribute in open_attributes(scope) {
@@ -245,7 +249,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
     found.ok_or(FsError::TokenExpired)
 }
 
-/// An entry's key as a `LastEvaluatedKey`.
+/// Returns an entry's key as a `LastEvaluatedKey`.
 pub(super) fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
     let mut item = entry.base.to_item(&scope.context.schema.key);
     if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.context.index) {
