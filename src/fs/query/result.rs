@@ -55,15 +55,10 @@ impl QueryPath {
             consumed: None,
         }
     }
-// Renders the whole result file.
-//
-// # Errors
-// As of [`ResultReader::advance`], and `Throttled`.
-
     /// Renders the whole result file.
     ///
     /// # Errors
-    /// Those of [`ResultReader::advance`]; `Throttled`.
+    /// The errors of [`ResultReader::advance`]; `Throttled` when the bills cannot be settled.
     pub fn render(&self, db: &dyn Browse, kind: ResultKind) -> Result<Vec<u8>, FsError> {
         let (mut reader, mut bills, mut out) = (self.open(kind), Vec::new(), Vec::new());
         while reader.advance(db, &mut bills, &mut out)? {}
