@@ -50,9 +50,8 @@ pub struct LiveListing(Option<Run>);
 
 #[derive(Debug)]
 struct Run {
-    // Entries read and not yet returned.
     stream: Stream,
-    /// Read and not given.
+    /// Entries read and not yet returned.
     ready: VecDeque<EntryKey>,
     /// Number of entries returned.
     given: u64,
