@@ -1,4 +1,4 @@
-//! The path of a node below the mount, for people; and what directory it is in.
+//! The path of a node below the mount, for people; and the directory it is in.
 
 use super::Mount;
 use crate::fs::{
@@ -16,7 +16,7 @@ use crate::fs::{
 };
 
 impl Mount {
-    /// The path of a node below the mount, for people.
+    /// Returns the path of a node below the mount, for people.
     #[must_use]
     pub fn path(&self, node: &Node) -> String {
         let in_source =
@@ -65,7 +65,8 @@ impl Mount {
         };
         match self.index_kind(source) {
             Some(kind) => format!("{table}/{}/{index}", kind_name(kind)),
-            // Dropped meanwhile; the path is for people, in the report of a call that failed.
+            // The index was dropped meanwhile; the path is for people, in the report of a call that
+            // failed.
             None => format!("{table}/{index}"),
         }
     }
@@ -86,13 +87,13 @@ impl Mount {
         out
     }
 
-    /// The inode numbers of "." and ".." of a directory.
+    /// Returns the inode numbers of "." and ".." of a directory.
     #[must_use]
     pub fn dots(&self, node: &Node) -> [u64; 2] {
         [node.ino(), self.above(node)]
     }
 
-    /// The inode number of the directory that a directory is in.
+    /// Returns the inode number of the parent of a directory.
     fn above(&self, node: &Node) -> u64 {
         let above = match node {
             Node::Indexes(table, _) => Node::Table(table.clone()),
@@ -123,7 +124,8 @@ impl Mount {
     }
 }
 
-/// The directory with one clause less, or the one that the clauses begin in.
+/// Returns the inode number of the directory with one clause less, or of the one that the clauses
+/// begin in.
 fn above_query(path: &QueryPath) -> u64 {
     let above = path.names().split_last().and_then(|(_, names)| {
         let start = path.start_of_clauses();
@@ -143,7 +145,7 @@ fn above_query(path: &QueryPath) -> u64 {
     }
 }
 
-/// Of `queries/`, which is named by its path.
+/// Returns the inode number of `queries/`, which is identified by its path.
 fn queries_ino(table: &TableName) -> u64 {
     ino::special(
         Kind::Directory,

@@ -6,7 +6,7 @@ use crate::engine::EngineOptions;
 use crate::model::api::PutItemRequest;
 use crate::store::memory::MemoryStore;
 
-/// A table `Log` with a stream.
+/// Creates a table `Log` with a stream.
 fn database() -> (LocalDatabase, StreamName) {
     let db = LocalDatabase::open(
         Arc::new(MemoryStore::new().unwrap()),

@@ -38,7 +38,6 @@ pub enum Node {
     Root,
     Readme,
     /// A table's directory, or a draft's.
-    // A table's directory, or a draft's.
     Table(TableName),
     /// A folder made below a draft, its path relative to the draft.
     DraftFolder(TableName, String),

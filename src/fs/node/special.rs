@@ -22,7 +22,7 @@ pub enum Effort {
     Waits,
     /// Bytes made on demand: the size is not known before.
     Computed,
-    /// As many records as the table has: calls run on a thread for long work. The text changes with
+    /// Every record of the table: calls run on a thread for long work. The text changes with
     /// commits only.
     Table,
     /// The same, and the text changes with time too.
@@ -175,7 +175,7 @@ impl Special {
     /// Returns the table or index that it belongs to.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] when it belongs to none.
+    /// [`FsError::NotFound`] for a file of the mount.
     pub fn of_source(&self) -> Result<&Source, FsError> {
         self.source.as_ref().ok_or(FsError::NotFound)
     }
@@ -183,7 +183,7 @@ impl Special {
     /// Returns the table that it belongs to.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] when it belongs to none.
+    /// [`FsError::NotFound`] for a file of the mount.
     pub fn of_table(&self) -> Result<&TableName, FsError> {
         self.of_source().map(|source| &source.table)
     }
