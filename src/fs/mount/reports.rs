@@ -14,7 +14,7 @@ const REPORTS_MAX: usize = 200;
 /// The maximum bytes of failed lines, and of items read and not yet taken, of batches that no
 /// process has open, if memory allows. Beyond it the oldest batches are forgotten.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// They take at most this fraction of the memory limit.
+/// The part of the memory limit that they take at most.
 const LIMIT_PARTS: u64 = 64;
 /// Approximate bytes of a failed line: its text, its error and the error's data.
 const ERROR_BYTES: usize = 1024;
