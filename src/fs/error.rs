@@ -1,5 +1,5 @@
-//! What a filesystem call can fail with: the one place where an error becomes an errno, and the sentence that can be read back
-//! from `.ddb/errors/last` (docs/filesystem.md 9).
+//! Errors of filesystem calls: the one place where an error becomes an errno, and the sentence that
+//! `.ddb/errors/last` shows (docs/filesystem.md 9).
 
 use std::borrow::Cow;
 
@@ -15,10 +15,11 @@ use crate::model::error::{
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FsError {
-    /// The database said no.
+    /// The database refused or failed.
     #[error("{0}")]
     Database(#[from] Error),
-    /// A request of the API failed: the exception and the sentence of its answer, which depend on the operation.
+    /// A request of the API failed: the exception and the sentence of its response, which depend on
+    /// the operation.
     #[error("{text}")]
     Answered {
         failure: Box<FsError>,
@@ -28,17 +29,18 @@ pub enum FsError {
     /// A body that is not one JSON object of DynamoDB values.
     #[error("{0}")]
     Json(#[from] PlainJsonError),
-    /// A body that is fine JSON but not fit for this file; says what is wrong.
+    /// A body that is valid JSON but does not fit this file; the text is the reason.
     #[error("{0}")]
     Body(String),
     /// A line of a batch, by its number from 1.
     #[error("line {0}: {1}")]
     Line(u64, Box<FsError>),
-    /// A query path clause that means nothing or is not allowed here; says what is wrong, with a hint.
+    /// A clause of a query path that is unknown or not allowed here; the message is the reason,
+    /// with a hint.
     #[error("{message}")]
     Clause { message: String, hint: String },
-    /// A file moved onto an item whose text cannot become one. Its own errno, since `mv` explains EINVAL as "cannot move to a
-    /// subdirectory of itself".
+    /// A file was moved onto an item, and its text cannot become one. It has its own errno, since
+    /// `mv` explains EINVAL as "cannot move to a subdirectory of itself".
     #[error("{0}")]
     Moved(Box<FsError>),
     #[error("no such file or directory")]
@@ -58,10 +60,10 @@ pub enum FsError {
     Derived,
     #[error("the item was changed by somebody else since it was read")]
     Stale,
-    /// Of a name that says which version it is of.
+    /// The name contains a version that the item no longer has.
     #[error("the item is not of that version any more")]
     OtherVersion,
-    /// A number that the kernel was given for a file, and that means nothing any more.
+    /// The kernel uses an inode number that is no longer valid.
     #[error("this file is not known any more; open it by its path again")]
     Forgotten,
     /// A shortened `after=` token: the entry that it names by digest was deleted.
@@ -81,22 +83,22 @@ pub enum FsError {
         "scratch files are full: 8 MiB a file, 64 MiB in all; ls -l .ddb/scratch lists them, rm there frees them"
     )]
     ScratchFull,
-    /// A write would make an open file hold more.
+    /// A write would make an open file exceed the memory of open files.
     #[error(
         "open files hold all the memory that they may (512 MiB, or a quarter of the process's); close some"
     )]
     OpenFull,
-    /// A result that is too long for memory and finds no room on disk.
+    /// A result that is too long for memory does not fit on disk.
     #[error(
         "there is no room to keep this result, so its size is not known: {0}; reading it with cat through a pipe works"
     )]
     SpoolFull(&'static str),
-    /// One more cannot be opened.
+    /// One more file cannot be opened.
     #[error(
         "open files hold all the memory that they may (512 MiB, or a quarter of the process's): no other can be opened; close some"
     )]
     TooManyOpen,
-    /// What is to be read cannot be made.
+    /// There is no memory to make the text to be read.
     #[error(
         "open files hold all the memory that they may (512 MiB, or a quarter of the process's): there is no memory for what is read here; close some"
     )]
@@ -107,22 +109,22 @@ pub enum FsError {
     CrossDevice,
     #[error("bad argument: {0}")]
     Invalid(&'static str),
-    /// Not served by this version or not by any; quiet for programs that probe.
+    /// An operation that no version or not this one supports; quiet, for programs that probe.
     #[error("not supported")]
     NotSupported,
-    /// Not served, and no probe: says what there is instead.
+    /// An unsupported operation that is no probe: the text names the alternative.
     #[error("not supported: {0}")]
     Unsupported(&'static str),
-    /// What an earlier call on the same open file failed with, which was told then.
+    /// The failure of an earlier call on the same open file, which reported it.
     #[error("{0}")]
     Again(Box<FsError>),
-    /// Something is used up or not ready; says what to do.
+    /// A resource is used up or not ready; the text is advice.
     #[error("busy: {0}")]
     Busy(&'static str),
-    /// A read that waited, ended by a signal.
+    /// A waiting read, ended by a signal.
     #[error("interrupted")]
     Interrupted,
-    /// An extended attribute that is not there.
+    /// An extended attribute that does not exist.
     #[error("no such attribute")]
     NoAttribute,
     #[error("bad file handle")]
@@ -132,7 +134,7 @@ pub enum FsError {
     Internal,
 }
 
-/// Defines the errors of POSIX that the view answers with: variant, `libc`'s number, name.
+/// Defines the POSIX errors that the view returns: variant, `libc`'s number, name.
 macro_rules! errnos {
     ($($variant:ident = $name:ident),* $(,)?) => {
         /// An error number of POSIX.
@@ -142,7 +144,7 @@ macro_rules! errnos {
         }
 
         impl Errno {
-            /// The number, as `errno` holds it.
+            /// Returns the number, as in `errno`.
             #[must_use]
             pub fn code(self) -> i32 {
                 match self {
@@ -150,7 +152,7 @@ macro_rules! errnos {
                 }
             }
 
-            /// `EINVAL`.
+            /// Returns the name, such as `EINVAL`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -189,7 +191,7 @@ errnos! {
     Interrupted = EINTR,
 }
 
-/// A request that a file's text is.
+/// Converts the error of a text that is a request.
 impl From<WireError> for FsError {
     fn from(error: WireError) -> Self {
         match error {
@@ -200,13 +202,13 @@ impl From<WireError> for FsError {
 }
 
 impl FsError {
-    /// The errno of this failure (docs/filesystem.md 9).
+    /// Returns the errno of this failure (docs/filesystem.md 9).
     #[must_use]
     pub fn errno(&self) -> Errno {
         self.told().0
     }
 
-    /// DynamoDB's word for this failure, where it has one.
+    /// Returns DynamoDB's exception for this failure, where it has one.
     #[must_use]
     pub fn exception(&self) -> Option<&'static str> {
         self.told().1
@@ -266,12 +268,12 @@ impl FsError {
         (errno, None)
     }
 
-    /// Is this worth remembering for `.ddb/errors/last`? Programs probe names and attributes all the time; those answers would
-    /// push out the failure that a person wants to read.
+    /// True if the failure is kept for `.ddb/errors/last`. Programs probe names and attributes all
+    /// the time; those failures would push out the one that a person wants to read.
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
-        // Nobody probes with a batch or a request.
-        // And what is refused with a sentence is to be read.
+        // No program probes with a batch or a request, and a refusal with a sentence is meant to be
+        // read.
         if matches!(
             self,
             Self::Line(..) | Self::Answered { .. } | Self::Database(Error::Unavailable(_))
@@ -287,12 +289,13 @@ impl FsError {
                 | Errno::Interrupted
                 | Errno::NotDirectory
                 | Errno::IsDirectory
-                // `mkdir -p` and O_EXCL loops ask for these.
+                // `mkdir -p` and O_EXCL loops expect these.
                 | Errno::Exists
         )
     }
 
-    /// Is this no failure at all for whoever reads `.ddb/errors/last`: told already, asked again by the kernel, a program's question?
+    /// True if the failure is of no interest to readers of `.ddb/errors/last`: reported already,
+    /// retried by the kernel, or a program's probe.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         use FsError::{Again, Forgotten, Interrupted, NoAttribute, NotSupported, Stale};
@@ -302,7 +305,18 @@ impl FsError {
         )
     }
 
-    /// The explanation below the first line of `.ddb/errors/last`, each line with its newline.
+    /// True if the error says that a name does not exist, or cannot exist here; false if it is not
+    /// known whether it does.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(
+            self.errno(),
+            Errno::NotFound | Errno::NotSupported | Errno::Invalid
+        )
+    }
+
+    /// Returns the explanation below the first line of `.ddb/errors/last`, each line with its
+    /// newline.
     #[must_use]
     pub fn explanation(&self) -> String {
         match self {
@@ -326,7 +340,7 @@ impl FsError {
         }
     }
 
-    /// The first limit that was met, by a request or by one of a transaction.
+    /// Returns the first limit that was exceeded, by a request or by one of a transaction.
     #[must_use]
     pub fn throttled(&self) -> Option<&Throttled> {
         match self {
@@ -343,7 +357,7 @@ impl FsError {
     }
 }
 
-/// What to do about an error whose own words do not say it: a sentence or nothing.
+/// Returns advice on an error with a message that has none: a sentence or nothing.
 #[must_use]
 pub fn what_to_do(error: &FsError) -> Cow<'static, str> {
     match error {
@@ -391,7 +405,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::ReadOnly => Errno::ReadOnly,
         Error::Budget(_) => Errno::Quota,
         Error::Interrupted => Errno::Interrupted,
-        // One index at a time: another try may do.
+        // Only one index at a time may be built: another try may succeed.
         Error::Limit(LimitError::OnlineIndexes) => Errno::Busy,
         Error::Limit(_) => Errno::NotPermitted,
         Error::InUse(_) => Errno::Busy,

@@ -1,21 +1,22 @@
-//! The filesystem view (docs/filesystem.md): filesystem paths to nodes, nodes to bytes, bytes to requests. Knows no fuser.
+//! The filesystem view (docs/filesystem.md): filesystem paths to nodes, nodes to bytes, bytes to
+//! requests. Does not depend on fuser.
 //!
-//! Inner layers, from the top; a file imports only from layers below its own, and no files of a layer import each other in a circle
-//! (held by `tests/tidy`):
+//! Inner layers, from the top. A file imports only from layers below its own, and no files of a
+//! layer import each other in a circle (checked by `tests/tidy`):
 //!
 //! ```text
-//! view/     a method a system call; what calls leave behind: who read what, what waits to be deleted
-//! tree/     what a name in a directory means, what a node shows: chooses by the kind of the node
-//! special/  files and directories beside the data: a row and a function each, or a type that does all of it in one file
-//! source/   what nodes read that are data, and what is beside an item: items, collections, definitions, queries
-//! open/     open files and directories, what a kind of them does (`room.rs`), and what a file may ask of the mount that it is in
-//! mount/    what a mount is: the database, and what lives in memory beside it
-//! node/     what a path means, as plain data that may carry what it does; its inode number
-//! write/    what a written text becomes: state machines, without I/O or locks
+//! view/     one method for each system call; the state that calls leave behind: reads, pending deletes
+//! tree/     lookup of names in directories, content of nodes: dispatches on the kind of node
+//! special/  files and directories beside the data: each a row and a function, or a type that does all of it in one file
+//! source/   nodes of data, and files beside an item: items, collections, definitions, queries
+//! open/     open files and directories, the behaviour of special files, and the services of a mount that a file may use
+//! mount/    the state of a mount: the database, and the data in memory beside it
+//! node/     parsed paths as plain data, which may carry behaviour; their inode numbers
+//! write/    the effect of written text: state machines, without I/O or locks
 //! query/    query/ and scan/ paths: clauses, requests, results
 //! path/     names: of keys, tables, scratch files
-//! error.rs  options.rs  process.rs   FsError and its errno; what a mount decides; who calls
-//! recent.rs  short memories of who did what; the time
+//! error.rs  options.rs  process.rs   FsError and its errno; options of a mount; the calling process
+//! ttl_map.rs  maps of recent events, bounded in entries and age; the time
 //! ```
 
 pub mod error;

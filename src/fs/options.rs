@@ -1,22 +1,26 @@
-//! What a mount decides about the view: `ddbfs mount -o …`, the options that are not the kernel's.
+//! Options of the view: `ddbfs mount -o …`, without those of the kernel.
 
-/// The default is the contract, docs/filesystem.md; each option is one exception from it.
+/// The options of a mount. The default is the contract, docs/filesystem.md; each option is one
+/// exception from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ViewOptions {
-    /// A key in a body that differs from the path's is an error instead of a warning.
+    /// True if a key in a body that differs from the path's key is an error instead of a warning.
     pub strict_keys: bool,
-    /// Items and index entries are indented; sizes stay exact, at the price of rendering at every stat.
+    /// True if items and index entries are indented; sizes stay exact, at the price of rendering at
+    /// every stat.
     pub pretty: bool,
-    /// `rm -r` of a table deletes it, and so does `rmdir` of a table with items.
+    /// True if `rm -r` of a table deletes it, and `rmdir` of a table with items too.
     pub allow_drop: bool,
-    /// The finite files that are otherwise for lookup only are listed.
+    /// True if finite files that otherwise exist for lookup only are listed.
     pub show_all: bool,
-    /// A rewrite of an item that changed since it was opened wins instead of ESTALE.
+    /// True if a rewrite of an item that changed since it was opened wins instead of failing with
+    /// ESTALE.
     pub last_writer_wins: bool,
-    /// What is written to derived files is taken and dropped.
+    /// True if writes to derived files are accepted and discarded.
     pub restore: bool,
-    /// An item is shown as the text that was written, as long as that is remembered.
+    /// True if an item is shown as the text that was written, as long as that text is cached.
     pub keep_text: bool,
-    /// Other users may come in: none holds more memory by open files than is left for the others.
+    /// True if other users may access the mount: the open files of one user must leave memory for
+    /// the others.
     pub allow_other: bool,
 }

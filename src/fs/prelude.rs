@@ -1,4 +1,5 @@
-//! What nearly every file of `fs` names, of std, of the layers below, and of what is below all of `fs`: `use crate::fs::prelude::*`.
+//! The names that nearly every file of `fs` uses, of std, of the layers below, and of the lowest
+//! layers of `fs`: `use crate::fs::prelude::*`.
 
 pub(in crate::fs) use super::recent::now_ms;
 pub use super::{error::FsError, process::Caller, recent::Recent};

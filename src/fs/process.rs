@@ -1,13 +1,13 @@
-//! Which process calls.
+//! The calling process.
 //!
 //! | difficulty | solved by |
 //! |---|---|
 //! | the kernel names the calling thread, and threads come and go | a process is its thread group |
-//! | numbers are used again | a process is told from a later one of its number by when it began |
-//! | `/proc` costs as much as the call that is answered | an answer is good for `KNOWN_FOR_MS` |
-//! | a caller of another pid namespace has number 0 | it is no process that we know |
-//! | a process that begins another program closes its files in the middle of that, when Linux answers no read of its `stat`: who waits for that so that it can go on waits for ever | `stat` is read elsewhere, and waited for a while |
-//! | `/proc` may be that of another pid namespace (`unshare --pid` without a mount) | then each thread counts as a process |
+//! | process numbers are reused | a process is identified by its number and its start time |
+//! | a read of `/proc` costs as much as the call itself | an answer is cached for `KNOWN_FOR_MS` |
+//! | a caller of another pid namespace has number 0 | it is treated as an unknown process |
+//! | a process in the middle of execve closes its files while Linux blocks reads of its `stat`: a wait for that read blocks the process for ever | `stat` is read on another thread, and waited for a limited time |
+//! | `/proc` may be of another pid namespace (`unshare --pid` without a mount) | each thread counts as a process |
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -17,37 +17,41 @@ use parking_lot::Mutex;
 use super::recent::{Recent, now_ms};
 use crate::model::api::WaitPolicy;
 
-/// How long it is believed of which process a thread is: numbers are not used again that soon.
+/// Time for which the process of a thread is cached, in milliseconds: numbers are not reused that
+/// soon.
 const KNOWN_FOR_MS: u64 = 1_000;
-/// Threads that are known; beyond them the oldest are asked for again.
+/// The maximum number of cached threads.
 const THREADS_MAX: usize = 10_000;
-/// How long it is waited for a process's `stat`, maybe by a thread that commits: much shorter than a call waits for its notifications.
+/// The maximum wait for a process's `stat`. The waiting thread may be the committer, so it is much
+/// shorter than a call waits for its notifications.
 const STAT_PATIENCE: Duration = Duration::from_millis(250);
-/// The field of `/proc/<pid>/stat` that tells when it began, in clock ticks since the machine did, counted from the state.
+/// The index of the start time in `/proc/<pid>/stat`, in clock ticks since boot, counted from the
+/// state field.
 const STARTED: usize = 19;
 
-/// The process behind a call, and how long it may be let wait.
+/// The process behind a call, and how long it may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Caller {
     /// The calling thread, as the kernel names it; 0 when it is in another pid namespace.
     pub pid: u32,
     pub uid: u32,
     pub gid: u32,
-    /// For the observers of what it commits: by what the kernel holds while it waits for the answer.
+    /// The wait policy for observers of its commits: it depends on the locks that the kernel holds
+    /// while it waits for the reply.
     pub wait: WaitPolicy,
 }
 
 /// A process, in the pid namespace of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Process {
-    /// Of its first thread.
+    /// The number of its first thread.
     pub id: u32,
-    /// Clock ticks since the machine began, at its own beginning.
+    /// Start time, in clock ticks since boot.
     pub started: u64,
 }
 
 impl Process {
-    /// The process of a thread; `None` when that is gone, or in another pid namespace.
+    /// Returns the process of a thread; `None` when it is gone, or in another pid namespace.
     pub fn of_thread(thread: u32) -> Option<Self> {
         if !*IS_PROC_OURS {
             return Some(Self {
@@ -62,27 +66,27 @@ impl Process {
         })
     }
 
-    /// Is it there still? True where that cannot be found out.
+    /// True if the process still runs, or if that cannot be determined.
     #[must_use]
     pub fn is_there(&self) -> bool {
         !*IS_PROC_OURS || stat_field(self.id, STARTED) == Some(self.started)
     }
 }
 
-/// Does `/proc` number processes as the kernel does when it names them to us?
+/// True if `/proc` numbers processes as the kernel does in its requests.
 static IS_PROC_OURS: LazyLock<bool> = LazyLock::new(|| {
     let own = std::fs::read_link("/proc/self");
     own.is_ok_and(|own| own.to_str() == Some(std::process::id().to_string().as_str()))
 });
 
-/// The processes of threads that called of late.
+/// A cache of the processes of threads that called recently.
 #[derive(Debug, Default)]
 pub struct Processes {
     known: Mutex<Recent<u32, Process, THREADS_MAX, KNOWN_FOR_MS>>,
 }
 
 impl Processes {
-    /// The process of a thread; `None` when that is gone, or in another pid namespace.
+    /// Returns the process of a thread; `None` when it is gone, or in another pid namespace.
     pub fn of(&self, thread: u32) -> Option<Process> {
         let now_ms = now_ms();
         let known = self.known.lock().get(&thread, now_ms).copied();
@@ -95,7 +99,8 @@ impl Processes {
     }
 }
 
-/// The session of a process or thread; 0 when it cannot be found out (another pid namespace, gone).
+/// Returns the session of a process or thread; 0 when it cannot be determined (another pid
+/// namespace, gone).
 #[must_use]
 pub fn session_of(pid: u32) -> u32 {
     status_field(pid, "NSsid:")
@@ -103,7 +108,7 @@ pub fn session_of(pid: u32) -> u32 {
         .unwrap_or(0)
 }
 
-/// The first number in a line of `/proc/<pid>/status`.
+/// Returns the first number in a line of `/proc/<pid>/status`.
 fn status_field(pid: u32, name: &str) -> Option<u32> {
     if pid == 0 {
         return None;
@@ -118,7 +123,7 @@ fn status_field(pid: u32, name: &str) -> Option<u32> {
     })
 }
 
-/// A numeric field of `/proc/<pid>/stat`, counted from the state.
+/// Returns a numeric field of `/proc/<pid>/stat`, counted from the state field.
 fn stat_field<T: std::str::FromStr>(pid: u32, index: usize) -> Option<T> {
     field(&stat_fields(pid)?, index)
 }
@@ -127,10 +132,11 @@ fn field<T: std::str::FromStr>(fields: &str, index: usize) -> Option<T> {
     fields.split_whitespace().nth(index)?.parse().ok()
 }
 
-/// Open files of a process that are looked at.
+/// The maximum number of open files of a process that are examined.
 const FILES_MAX: usize = 256;
 
-/// May a thread's process have a file of this inode number open? Yes where it cannot be found out.
+/// True if the thread's process has a file of this inode number open, or if that cannot be
+/// determined.
 #[must_use]
 pub fn may_hold_open(thread: u32, ino: u64) -> bool {
     let Ok(files) = std::fs::read_dir(format!("/proc/{thread}/fdinfo")) else {
@@ -151,14 +157,15 @@ pub fn may_hold_open(thread: u32, ino: u64) -> bool {
             .any(|(at, info)| at == FILES_MAX || other(info).is_none())
 }
 
-/// The fields of `/proc/<pid>/stat` from the state on, which follows the command's name in parentheses.
+/// Returns the fields of `/proc/<pid>/stat` from the state on. The state follows the command's name
+/// in parentheses.
 fn stat_fields(pid: u32) -> Option<String> {
     if pid == 0 {
         return None;
     }
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     let read = move || {
-        // Nobody listens any more when it took too long.
+        // The receiver is gone when the read took too long.
         let _ = sender.send(std::fs::read_to_string(format!("/proc/{pid}/stat")));
     };
     std::thread::Builder::new()
@@ -169,14 +176,15 @@ fn stat_fields(pid: u32) -> Option<String> {
     stat.rsplit_once(')').map(|(_, fields)| fields.to_owned())
 }
 
-/// Is this thread at its end because of a signal? Of one that closes its files as it exits; false when it cannot be found out.
+/// True if this thread is exiting because of a signal and closes its files as it exits; false when
+/// that cannot be determined.
 #[must_use]
 pub fn was_killed(thread: u32) -> bool {
     /// `PF_EXITING` of the kernel's task flags.
     const EXITING: u32 = 0x4;
     /// The part of an exit status that is a signal's number: wait(2).
     const SIGNAL: u32 = 0x7f;
-    // One that still has memory is not: it may be the beginning of another program that closes its files.
+    // A thread that still has memory is not exiting: it may be in execve, which also closes files.
     if status_field(thread, "VmSize:").is_some() {
         return false;
     }
@@ -187,8 +195,9 @@ pub fn was_killed(thread: u32) -> bool {
     has(6, EXITING) && has(49, SIGNAL)
 }
 
-/// Has the process of this thread a file open whose path ends so? `None` when it cannot be found out. Links are only read: to look
-/// at the files themselves would be to ask ourselves.
+/// True if the process of this thread has a file open with a path that ends in `path`; `None` when
+/// that cannot be determined. Only the links are read: a stat of the files could be a request to
+/// this mount itself.
 #[must_use]
 pub fn has_open(thread: u32, path: &str) -> Option<bool> {
     if thread == 0 {
@@ -207,27 +216,28 @@ pub fn has_open(thread: u32, path: &str) -> Option<bool> {
     Some(targets.any(is_it))
 }
 
-/// Are both threads of one process? A thread that is gone counts as a process of its own.
+/// True if both threads are of one process. A thread that is gone counts as a process of its own.
 #[must_use]
 pub fn same_process(a: u32, b: u32) -> bool {
-    // Most programs have one thread: no need to ask.
+    // Most programs have one thread, which needs no read of `/proc`.
     a == b || process_of(a) == process_of(b)
 }
 
-/// The thread group (process) of a thread: the kernel names threads in requests.
+/// Returns the thread group (process) of a thread: the kernel names threads in requests.
 #[must_use]
 pub fn process_of(thread: u32) -> u32 {
     status_field(thread, "Tgid:").unwrap_or(thread)
 }
 
-/// What a process or thread is called; empty of one in another pid namespace, or gone.
+/// Returns the name of a process or thread; empty if it is gone or in another pid namespace.
 #[must_use]
 pub fn name_of(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.trim_end().to_owned()
 }
 
-/// Has this thread a signal that it would act on? `None` when it cannot be looked at.
+/// True if this thread has a pending signal that it does not block or ignore; `None` when that
+/// cannot be determined.
 pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
     if thread == 0 {
         return None;
@@ -235,7 +245,7 @@ pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
     pending_signal(&std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?)
 }
 
-/// The same of the text of `/proc/<thread>/status`.
+/// Parses the pending signals of `/proc/<thread>/status`, as [`has_signal`].
 fn pending_signal(status: &str) -> Option<bool> {
     let mask = |name: &str| {
         let line = status

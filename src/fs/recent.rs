@@ -1,23 +1,26 @@
-//! Short memories of who did what, bounded in entries and in age: what is too old is not there, and beyond the most the oldest goes.
+//! Maps of recent events, bounded in entries and in age: an expired entry is absent, and beyond the
+//! maximum the oldest is evicted.
 //!
-//! | memory | of what | for | age | entries |
+//! | map | content | purpose | age | entries |
 //! |---|---|---|---|---|
 //! | `process::Processes` | the process of a thread | `/proc` costs as much as a call | 1 s | 10,000 |
-//! | `mount::calls::LastAnswers` | the answer to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
+//! | `mount::call_log::LastAnswers` | the response to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
 //! | the same | the session of a process | `/proc` again | 1 s | 256 |
-//! | `mount::journal::Journal` | a session's last failure, and the last name that it missed | `.ddb/errors/last` | none | 1,000 each |
-//! | `mount::reports::Reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
-//! | `mount::in_progress::DroppedNames` | names restored in the place of derived files | `-o restore` | none | 65,536 |
-//! | `open::host::rm_guard` | who tried to unlink a `schema.json` | its further deletes fail | 5 s | 1,000 |
-//! | the same | saved queries that a process removed | put back when it meets a veto | 5 s | 1,000 |
-//! | `mount::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
-//! | `view::kernel_cache` | threads that read names only | they are told no attributes | 60 s | 1,000 |
-//! | `view::kernel_cache` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
-//! | `open::host::optimistic_lock` | who wrote an item last | a refused write names them | none | 10,000 |
-//! | the same | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
+//! | `mount::error_log::ErrorLog` | a session's last failure, and the last name that it did not find | `.ddb/errors/last` | none | 1,000 each |
+//! | `mount::batch_reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
+//! | `mount::archiver_quirks` | names restored in place of derived files | `-o restore` | none | 65,536 |
+//! | `open::host::rm_guard` | processes that tried to unlink a `schema.json` | their further deletes fail | 5 s | 1,000 |
+//! | the same | saved queries that a process removed | restored when it meets a veto | 5 s | 1,000 |
+//! | `mount::archiver_quirks` | processes that unlinked a permanent file, or are removing a table | the file is hidden from that process | 60 s | 1,000 |
+//! | `view::kernel_cache` | threads that read names only | they get no attributes | 60 s | 1,000 |
+//! | `view::kernel_cache` | names about to be renamed | the kernel must not cache them | 10 s | 1,000 |
+//! | `open::host::optimistic_lock` | the last writer of an item | named in a refused write | none | 10,000 |
+//! | the same | texts that were read | a refused write lists the changes | none | 10,000, 16 MiB |
 //!
-//! Not among them, as more than their age decides when they end: the versions that processes have read (`open::host::optimistic_lock`), names between
-//! create and their first text (`view::creations`), texts and computations good until the next commit (`mount::texts`, `open::computed`).
+//! Some maps are not among them, since more than age decides when their entries end: the versions
+//! that processes have read (`open::host::optimistic_lock`), names between create and their first
+//! text (`view::creations`), texts and computations valid until the next commit
+//! (`mount::text_cache`, `open::computed`).
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -29,20 +32,20 @@ use parking_lot::Mutex;
 use crate::model::clock::{Clock as _, SystemClock};
 use crate::store::memory_limit::part_of_limit;
 
-/// Wall-clock time, milliseconds since the epoch.
+/// Returns the wall-clock time, in milliseconds since the epoch.
 pub(in crate::fs) fn now_ms() -> u64 {
     SystemClock.now_ms()
 }
 
-/// Of the memory limit that is the most for the values of one [`Weighed`].
+/// The values of one [`Weighed`] take at most this fraction of the memory limit.
 const LIMIT_PARTS: u64 = 64;
-/// The age of what is kept until the room is needed.
+/// The maximum age of a map without expiry.
 pub const FOREVER: u64 = u64::MAX;
 
-/// See the module. Times are milliseconds since the epoch.
+/// A map bounded in entries and age. Times are milliseconds since the epoch.
 #[derive(Debug)]
 pub struct Recent<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64 = FOREVER> {
-    /// With the time of each; the oldest is the least recently used.
+    /// Values with their insertion times; the oldest is the least recently used.
     entries: LruCache<K, (V, u64)>,
 }
 
@@ -59,7 +62,7 @@ impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Default
 impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
     Recent<K, V, ENTRIES_MAX, AGE_MS_MAX>
 {
-    /// Keeps a value as the newest; the one before it under this key.
+    /// Inserts a value as the newest; returns the previous value of this key.
     pub fn keep(&mut self, key: K, value: V, now_ms: u64) -> Option<V> {
         self.forget_old(now_ms);
         let before = self.entries.put(key, (value, now_ms));
@@ -69,7 +72,7 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
         before.map(|(value, _)| value)
     }
 
-    /// Drops what is too old: only so does a memory become empty.
+    /// Drops expired entries. The map becomes empty only by this or by removals.
     pub fn forget_old(&mut self, now_ms: u64) {
         while self
             .entries
@@ -80,6 +83,7 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
         }
     }
 
+    /// Returns an unexpired value.
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q, now_ms: u64) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -100,7 +104,7 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
             .map(|(value, _)| value)
     }
 
-    /// Makes a value the newest.
+    /// Makes a value the newest, with a new insertion time.
     pub fn renew(&mut self, key: &K, now_ms: u64) -> Option<&mut V> {
         self.forget_old(now_ms);
         let (value, at) = self.entries.get_mut(key)?;
@@ -119,14 +123,14 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
         self.entries.pop_lru().map(|(_, (value, _))| value)
     }
 
-    /// Is there one whose key is so?
+    /// True if an unexpired key matches.
     pub fn any(&self, is_it: impl Fn(&K) -> bool, now_ms: u64) -> bool {
         self.entries
             .iter()
             .any(|(key, (_, at))| !is_old(*at, now_ms, AGE_MS_MAX) && is_it(key))
     }
 
-    /// Takes out the entries that are so, the oldest first.
+    /// Removes and returns the matching entries, the oldest first.
     pub fn take_if(&mut self, is_it: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
         let keys: Vec<K> = self
             .entries
@@ -160,10 +164,11 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64>
     }
 }
 
-/// A [`Recent`] of any age that is bounded in bytes too, in fewer where memory is short; the newest always stays.
+/// A map without expiry that is bounded in bytes too, in fewer where memory is short; the newest
+/// entry always stays.
 #[derive(Debug)]
 pub struct Weighed<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> {
-    /// Each with what it weighs.
+    /// Values with their sizes in bytes.
     entries: Recent<K, (V, usize), { usize::MAX }>,
     bytes: usize,
 }
@@ -182,7 +187,7 @@ impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize> Default
 impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const BYTES_MAX: usize>
     Weighed<K, V, ENTRIES_MAX, BYTES_MAX>
 {
-    /// Keeps a value of so many bytes as the newest.
+    /// Inserts a value of this size as the newest.
     pub fn keep(&mut self, key: K, value: V, bytes: usize) {
         let before = self.entries.keep(key, (value, bytes), 0);
         self.bytes = self.bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
@@ -220,7 +225,7 @@ fn is_old(at: u64, now_ms: u64, age_ms_max: u64) -> bool {
     now_ms.saturating_sub(at) >= age_ms_max
 }
 
-/// What can be empty.
+/// A container that can be empty.
 pub trait Content {
     fn is_empty(&self) -> bool;
 }
@@ -239,7 +244,8 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> C
     }
 }
 
-/// What is empty most of the time and asked by every call: that it is empty is seen without its lock.
+/// A container that is empty most of the time and read by every call: emptiness is checked without
+/// its lock.
 #[derive(Debug, Default)]
 pub struct Seldom<T> {
     content: Mutex<T>,
@@ -247,7 +253,7 @@ pub struct Seldom<T> {
 }
 
 impl<T: Content> Seldom<T> {
-    /// What is changed is seen by whoever looks from then on.
+    /// Changes the content; later calls of the other methods see the change.
     pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let mut content = self.content.lock();
         let changed = change(&mut content);
@@ -259,7 +265,7 @@ impl<T: Content> Seldom<T> {
         !self.is_any.load(Ordering::SeqCst)
     }
 
-    /// Is there any, and is it so?
+    /// True if the content is not empty and matches.
     pub fn is_any(&self, is_so: impl FnOnce(&T) -> bool) -> bool {
         !self.is_empty() && is_so(&self.content.lock())
     }

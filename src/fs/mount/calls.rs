@@ -1,7 +1,9 @@
-//! What `.ddb/accesslog` and `.ddb/slowlog.ndjson` show: every call as it ends, for who reads it at that time; the last ones that took long.
+//! `.ddb/accesslog` and `.ddb/slowlog.ndjson`: every call as it ends, for the current readers; the
+//! last slow calls.
 //!
-//! What `.ddb/last/` shows: the answer to the last call of the reader's own session, as the API would have given it, and what it consumed.
-//! Sessions are those of `.ddb/errors/last`. Memory is bounded: the answers of the sessions that called last.
+//! `.ddb/last/`: the response to the last call of the reader's own session, as the API would have
+//! returned it, and its consumption. Sessions are those of `.ddb/errors/last`. Memory is bounded:
+//! the responses of the latest sessions are kept.
 
 use std::{collections::VecDeque, sync::Weak};
 
@@ -20,11 +22,11 @@ use crate::fs::{
 use crate::model::api::ReturnConsumedCapacity;
 use crate::protocol::{self, Failure};
 
-/// A call that takes as long is slow.
+/// The duration from which a call is slow.
 pub const SLOW: Duration = Duration::from_millis(100);
-/// Slow calls kept.
+/// The maximum number of slow calls kept.
 const SLOW_MAX: usize = 1_000;
-/// Lines that wait for a reader of the log who is slower than the calls.
+/// The maximum bytes of lines that wait for a slow reader of the log.
 pub const AHEAD_BYTES_MAX: usize = 1024 * 1024;
 
 /// A call that has ended.
@@ -40,7 +42,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Time, process, operation, path, result, microseconds; tabs between.
+    /// Returns the line of the log: time, process, operation, path, result, microseconds; tabs
+    /// between.
     fn line(&self) -> String {
         let path: String = self
             .path
@@ -73,7 +76,7 @@ impl Ended {
     }
 }
 
-/// Lines for one reader of the access log.
+/// A queue of lines for one reader of the access log.
 #[derive(Debug, Default)]
 pub struct Ahead {
     lines: Mutex<(Vec<u8>, u64)>,
@@ -89,7 +92,7 @@ impl Ahead {
         }
     }
 
-    /// The next lines, or a part of one.
+    /// Takes the next lines, or a part of one.
     pub fn take(&self, size: usize) -> Option<Vec<u8>> {
         let mut lines = self.lines.lock();
         let count = size.min(lines.0.len());
@@ -105,21 +108,21 @@ impl Ahead {
     }
 }
 
-/// The calls that have ended.
+/// The log of calls that have ended.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Readers of the access log.
+    /// Queues of the readers of the access log.
     readers: Seldom<Vec<Weak<Ahead>>>,
     slow: Mutex<VecDeque<Ended>>,
 }
 
 impl Calls {
-    /// Does anybody read the access log?
+    /// True if the access log has a reader.
     pub fn is_watched(&self) -> bool {
         !self.readers.is_empty()
     }
 
-    /// Begins to keep lines for a reader, until that is dropped.
+    /// Adds a reader; its queue is filled until it is dropped.
     pub fn watch(&self) -> Arc<Ahead> {
         let ahead = Arc::new(Ahead::default());
         self.readers
@@ -127,7 +130,7 @@ impl Calls {
         ahead
     }
 
-    /// A call has ended.
+    /// Records a call that has ended.
     pub fn note(&self, ended: Ended) {
         if self.is_watched() {
             // Made once for all readers, and not at all without any.
@@ -145,7 +148,7 @@ impl Calls {
         }
     }
 
-    /// The slow calls, the oldest first, a line of JSON each.
+    /// Returns the slow calls, the oldest first, a line of JSON each.
     pub fn slow_lines(&self) -> String {
         self.slow.lock().iter().map(Ended::json).collect()
     }
@@ -156,35 +159,37 @@ impl Calls {
     }
 }
 
-/// Answers of all sessions together; the oldest are dropped.
+/// The maximum bytes of the responses of all sessions; the oldest are dropped.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 const SESSIONS_MAX: usize = 1_000;
-/// How long a process is taken to be of the session that it was of: looking costs more than a short write may.
+/// Time for which the session of a process is cached, in milliseconds: reading it costs more than a
+/// short write.
 const SESSION_KNOWN_MS: u64 = 1_000;
 const PROCESSES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 struct Answers {
-    /// By session.
+    /// The last response of each session.
     answers: Weighed<u32, Arc<Vec<u8>>, SESSIONS_MAX, BYTES_MAX>,
-    /// The session of a process.
+    /// The session of each process.
     processes: Recent<u32, u32, PROCESSES_MAX, SESSION_KNOWN_MS>,
 }
 
-/// The answers of `.ddb/last/`.
+/// The responses of `.ddb/last/`.
 #[derive(Debug, Default)]
 pub struct LastAnswers {
     state: Mutex<Answers>,
 }
 
 impl LastAnswers {
-    /// Keeps the answer to a call of a session: one JSON object with a newline.
+    /// Keeps the response to a call of a session: one JSON object with a newline.
     pub fn keep(&self, session: u32, answer: Arc<Vec<u8>>) {
         let bytes = answer.len();
         self.state.lock().answers.keep(session, answer, bytes);
     }
 
-    /// Keeps how an item's file was written or removed: the answer of that operation with its capacity, or the error's body.
+    /// Keeps the outcome of a write or removal of an item's file: the response of that operation
+    /// with its capacity, or the error's body.
     pub fn keep_write(&self, session: u32, operation: &str, outcome: Result<Vec<u8>, &Error>) {
         let mut answer = outcome.unwrap_or_else(|error| {
             Failure::from(error.clone())
@@ -195,19 +200,19 @@ impl LastAnswers {
         self.keep(session, Arc::new(answer));
     }
 
-    /// The session of a process that calls.
+    /// Returns the session of a calling process.
     pub fn session(&self, process: u32) -> u32 {
         let now_ms = now_ms();
         let known = self.state.lock().processes.get(&process, now_ms).copied();
         known.unwrap_or_else(|| {
-            // Without the lock: it reads /proc. Two may look at once, and find the same.
+            // Without the lock: it reads /proc. Two threads may look at once, and find the same.
             let session = session_of(process);
             self.state.lock().processes.keep(process, session, now_ms);
             session
         })
     }
 
-    /// The answer that a caller's session had last.
+    /// Returns the last response to the caller's session; empty without one.
     pub fn of(&self, caller: Caller) -> Arc<Vec<u8>> {
         let session = session_of(caller.pid);
         self.state
@@ -218,7 +223,7 @@ impl LastAnswers {
             .unwrap_or_default()
     }
 
-    /// What that answer says that was consumed, as JSON; nothing when it says nothing.
+    /// Returns the consumed capacity of that response as JSON; empty when it has none.
     pub fn capacity_of(&self, caller: Caller) -> Vec<u8> {
         capacity(&self.of(caller))
             .map(|units| pretty(&units))
@@ -236,7 +241,7 @@ fn capacity(answer: &[u8]) -> Option<Value> {
     )
 }
 
-/// The answer to the write of an item, capacity included.
+/// Returns the response to the write of an item, with its capacity.
 #[must_use]
 pub fn of_write(table: &TableName, response: &impl Declared) -> Vec<u8> {
     let mut out = Vec::new();

@@ -1,5 +1,6 @@
-//! What mkdir made and the store does not know: collection folders that exist without items, or were emptied by unlink and not yet removed,
-//! and indexes that UpdateTable has not made. In memory only.
+//! Folders that mkdir made and the store does not know: collection folders that exist without
+//! items, or were emptied by unlink and not yet removed, and indexes that UpdateTable has not
+//! created. In memory only.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +8,14 @@ use crate::codec::{digest::Digest, file_name::STEM_BYTES_MAX, key::partition_dig
 use crate::fs::prelude::*;
 use crate::model::IndexName;
 
-/// Folders made by mkdir and not removed, over all tables.
+/// The maximum number of folders made by mkdir and not removed, over all tables.
 pub const MADE_MAX: usize = 100_000;
-/// Folders remembered because something in them was unlinked; the kernel's forget frees them.
+/// The maximum number of folders kept after an unlink in them; the kernel's FORGET frees them.
 const EMPTIED_MAX: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Folder {
-    /// By mkdir: stays until rmdir. Else until the kernel forgets it.
+    /// True if mkdir made it: it stays until rmdir. Else it stays until the kernel forgets it.
     made: bool,
     since_ms: u64,
 }
@@ -23,14 +24,15 @@ struct Folder {
 #[derive(Debug, Default)]
 pub struct Folders {
     tables: HashMap<TableName, HashMap<AttributeValue, Folder>>,
-    /// Folders made by a shortened name: the digest of a partition key that is not known, the name, milliseconds since the epoch.
+    /// Folders made by a shortened name: the digest of an unknown partition key, the name,
+    /// milliseconds since the epoch.
     aliases: HashMap<TableName, HashMap<Digest, (String, u64)>>,
     made: usize,
     emptied: usize,
 }
 
 impl Folders {
-    /// mkdir. False when there are too many.
+    /// Adds a folder, for mkdir; returns false when there are too many.
     pub fn make(&mut self, table: &TableName, partition: AttributeValue, now_ms: u64) -> bool {
         if self.made >= MADE_MAX {
             return false;
@@ -47,7 +49,7 @@ impl Folders {
         true
     }
 
-    /// mkdir by a shortened name. False when there are too many.
+    /// Adds a folder by a shortened name, for mkdir; returns false when there are too many.
     pub fn make_alias(
         &mut self,
         table: &TableName,
@@ -65,7 +67,8 @@ impl Folders {
         true
     }
 
-    /// rmdir by a shortened name, or the first item arrived. The name, if it was there.
+    /// Removes a folder by a shortened name, for rmdir or at its first item; returns the name, if
+    /// it was there.
     pub fn remove_alias(&mut self, table: &TableName, digest: &Digest) -> Option<String> {
         let aliases = self.aliases.get_mut(table)?;
         let removed = aliases.remove(digest);
@@ -77,13 +80,13 @@ impl Folders {
         Some(name)
     }
 
-    /// Are there folders made by a shortened name?
+    /// True if there are folders made by a shortened name.
     #[must_use]
     pub fn has_aliases(&self, table: &TableName) -> bool {
         self.aliases.contains_key(table)
     }
 
-    /// Since when a folder by a shortened name is there, milliseconds since the epoch.
+    /// Returns the creation time of a folder by a shortened name, milliseconds since the epoch.
     #[must_use]
     pub fn alias_since(&self, table: &TableName, digest: &Digest) -> Option<u64> {
         self.aliases
@@ -92,7 +95,7 @@ impl Folders {
             .map(|(_, since_ms)| *since_ms)
     }
 
-    /// The folders of a table that were made by a shortened name, in no order.
+    /// Returns the folders of a table that were made by a shortened name, unordered.
     #[must_use]
     pub fn aliases_of(&self, table: &TableName) -> Vec<(Digest, String)> {
         let aliases = self.aliases.get(table).into_iter().flatten();
@@ -101,7 +104,7 @@ impl Folders {
             .collect()
     }
 
-    /// Something was unlinked there: the folder stays although it may now be empty.
+    /// Keeps a folder after an unlink in it, although it may now be empty.
     pub fn keep(&mut self, table: &TableName, partition: &AttributeValue, now_ms: u64) {
         if self.emptied >= EMPTIED_MAX || self.since(table, partition).is_some() {
             return;
@@ -116,7 +119,7 @@ impl Folders {
         );
     }
 
-    /// rmdir, or the first item arrived. Was it there?
+    /// Removes a folder, for rmdir or at its first item; returns true if it was there.
     pub fn remove(&mut self, table: &TableName, partition: &AttributeValue) -> bool {
         let Some(folders) = self.tables.get_mut(table) else {
             return false;
@@ -133,7 +136,7 @@ impl Folders {
         true
     }
 
-    /// The kernel forgot the folder.
+    /// Removes an emptied folder that the kernel forgot.
     pub fn forget(&mut self, table: &TableName, partition: &AttributeValue) {
         let emptied = self
             .tables
@@ -145,7 +148,7 @@ impl Folders {
         }
     }
 
-    /// The table is gone.
+    /// Removes the folders of a dropped table.
     pub fn drop_table(&mut self, table: &TableName) {
         self.made -= self
             .aliases
@@ -160,7 +163,7 @@ impl Folders {
         }
     }
 
-    /// The partition key of a folder that is looked up by a shortened name.
+    /// Returns the partition key of a folder that is looked up by a shortened name.
     #[must_use]
     pub fn value_of(&self, table: &TableName, digest: &Digest) -> Option<AttributeValue> {
         let values = self.tables.get(table)?.keys();
@@ -170,7 +173,7 @@ impl Folders {
             .cloned()
     }
 
-    /// Since when the folder is kept here, milliseconds since the epoch.
+    /// Returns the time since when the folder is kept here, milliseconds since the epoch.
     #[must_use]
     pub fn since(&self, table: &TableName, partition: &AttributeValue) -> Option<u64> {
         self.tables
@@ -179,7 +182,7 @@ impl Folders {
             .map(|folder| folder.since_ms)
     }
 
-    /// The folders of a table, in no order.
+    /// Returns the folders of a table, unordered.
     #[must_use]
     pub fn of(&self, table: &TableName) -> Vec<AttributeValue> {
         self.tables
@@ -189,7 +192,8 @@ impl Folders {
     }
 }
 
-/// Is the value's name perhaps longer than a stem? A byte becomes three characters at most; spares the digests of short ones.
+/// True if the value's name may be longer than a stem: a byte becomes three characters at most.
+/// Spares the digests of short values.
 fn may_be_shortened(value: &AttributeValue) -> bool {
     let bytes = match value {
         AttributeValue::S(text) => text.len(),
@@ -199,18 +203,18 @@ fn may_be_shortened(value: &AttributeValue) -> bool {
     bytes * 3 > STEM_BYTES_MAX
 }
 
-/// Drafts at a time.
+/// The maximum number of drafts.
 const DRAFTS_MAX: usize = 256;
 
-/// Indexes that mkdir made in `gsi/`, and when each was made, milliseconds since the epoch.
+/// Indexes that mkdir made in `gsi/`, with their creation times, milliseconds since the epoch.
 #[derive(Debug, Default)]
 pub struct IndexDrafts(Mutex<BTreeMap<(TableName, IndexName), u64>>);
 
 impl IndexDrafts {
-    /// MKDIR.
+    /// Adds a draft, for mkdir.
     ///
     /// # Errors
-    /// There are too many.
+    /// [`FsError::NotPermitted`] when there are too many drafts of indexes.
     pub fn make(&self, table: &TableName, index: &IndexName) -> Result<(), FsError> {
         let mut drafts = self.0.lock();
         if drafts.len() >= DRAFTS_MAX {
@@ -222,7 +226,7 @@ impl IndexDrafts {
         Ok(())
     }
 
-    /// RMDIR, or it was made. Was it there?
+    /// Removes a draft, for rmdir or when the index is created; returns true if it was there.
     pub fn remove(&self, table: &TableName, index: &IndexName) -> bool {
         self.0
             .lock()
@@ -230,13 +234,13 @@ impl IndexDrafts {
             .is_some()
     }
 
-    /// When it was made, milliseconds since the epoch.
+    /// Returns the creation time of a draft, milliseconds since the epoch.
     #[must_use]
     pub fn created_ms(&self, table: &TableName, index: &IndexName) -> Option<u64> {
         self.0.lock().get(&(table.clone(), index.clone())).copied()
     }
 
-    /// Those of a table.
+    /// Returns the drafts of a table.
     #[must_use]
     pub fn of(&self, table: &TableName) -> Vec<IndexName> {
         self.0
@@ -247,7 +251,7 @@ impl IndexDrafts {
             .collect()
     }
 
-    /// The table is gone.
+    /// Removes the drafts of a dropped table.
     pub fn drop_table(&self, table: &TableName) {
         self.0.lock().retain(|(of, _), _| of != table);
     }

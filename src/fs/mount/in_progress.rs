@@ -1,12 +1,8 @@
-//! What one process is in the middle of, where a single call does not say it.
+//! Sequences of calls that one process has begun, where a single call does not show the intent.
 //!
-//! - A program may unlink a file before it makes it anew (`tar -x`, `unzip`, `install`; with `-o restore` any). A table's definition, and
-//!   with `-o restore` a derived file, cannot be gone; so it is gone for that process alone, until it makes it anew.
-//! - A program that copies a directory makes it and then everything in it. So the template of the definition is not there for the process
-//!   that made the directory, until it makes it or lists the directory. One that makes the definition with O_EXCL, as `cp -r` does, insists:
-//!   what is there by itself is not there for it until it makes it. And while the maker runs, what is written to derived files of the
-//!   table is taken and dropped.
-//! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: what is derived goes with it.
+//! - A program may unlink a file before it makes it anew (`tar -x`, `unzip`, `install`; with `-o restore` any). A table's definition, and with `-o restore` a derived file, cannot be removed; so it is hidden from that process alone, until it makes it anew.
+//! - A program that copies a directory makes it and then everything in it. So the template of the definition is hidden from the process that made the directory, until it makes it or lists the directory. If it makes the definition with O_EXCL, as `cp -r` does, everything that exists by itself is hidden from it until it makes it. And while the maker runs, writes to derived files of the table are accepted and discarded.
+//! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: derived files are removed with it.
 
 use std::collections::HashSet;
 
@@ -17,30 +13,33 @@ use crate::fs::{
     recent::Seldom,
 };
 
-/// How long a process may take from one of these calls to the next.
+/// The maximum time from one of these calls of a process to the next, in milliseconds.
 const PATIENCE_MS: u64 = 60_000;
 const IN_PROGRESS_MAX: usize = 1_000;
-/// Tables whose makers are remembered; the derived files of more are refused.
+/// The maximum number of tables with a known maker; writes to the derived files of more are
+/// refused.
 const MAKERS_MAX: usize = 1_000;
-/// Programs that unlink what they are about to write. No call tells them from others, who want to be rid of a table when they unlink its
-/// definition: without this rule either they fail over a table that is there, or `rm` says yes and does nothing.
+/// Programs that unlink the files that they are about to write. No call distinguishes them from
+/// programs that unlink a definition to remove the table: without this rule either they fail over
+/// an existing table, or `rm` reports success and does nothing.
 const RESTORERS: [&str; 12] = [
     "tar", "gtar", "bsdtar", "star", "cpio", "bsdcpio", "pax", "unzip", "bsdunzip", "7z", "7zr",
     "install",
 ];
 
-/// Does this process write anew what it unlinks? Told by its name; one in another pid namespace is not known.
+/// True if this process writes anew the files that it unlinks, by its name. A process in another
+/// pid namespace has no known name.
 pub fn is_restorer(pid: u32) -> bool {
     RESTORERS.contains(&name_of(pid).as_str())
 }
 
-/// Names made in one table that are remembered.
+/// The maximum number of recorded names made in one table.
 const MADE_MAX: usize = 1_000_000;
-/// Names of derived files that are remembered; the oldest go first.
+/// The maximum number of recorded names of derived files; the oldest are dropped first.
 const NAMES_MAX: usize = 65_536;
 
-/// Names that a program restored in the place of derived files, by their filesystem paths, and where a link points: see
-/// `special/dropped.rs`.
+/// Names that a program restored in place of derived files, by their filesystem paths, with the
+/// target of a link: see `special/discarded_writes.rs`.
 pub type DroppedNames = Recent<String, (Kind, String), NAMES_MAX>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,7 +50,8 @@ enum Doing {
     Removing(TableName),
 }
 
-/// What is there by itself in a table's directory, and is not there for the process that made the directory.
+/// The files that exist by themselves in a table's directory, and are hidden from the process that
+/// made the directory.
 #[derive(Debug)]
 enum Hidden {
     /// The template of the definition.
@@ -61,7 +61,7 @@ enum Hidden {
     Nothing,
 }
 
-/// A table's directory that a process made.
+/// A process that made a table's directory.
 #[derive(Debug)]
 struct Maker {
     table: TableName,
@@ -71,7 +71,7 @@ struct Maker {
     hidden_until: u64,
 }
 
-/// See the module.
+/// The recorded calls; see the module.
 #[derive(Debug, Default)]
 pub struct InProgress {
     list: Mutex<Recent<(Doing, u32), (), IN_PROGRESS_MAX, PATIENCE_MS>>,
@@ -79,7 +79,8 @@ pub struct InProgress {
 }
 
 impl InProgress {
-    /// Is there anything that another process sees otherwise? Then the caller's process must be found out.
+    /// True if some process has a different view of a file. Then the caller's process must be
+    /// determined.
     pub fn any(&self, now_ms: u64) -> bool {
         !self.list.lock().is_empty()
             || self
@@ -87,7 +88,7 @@ impl InProgress {
                 .is_any(|makers| makers.iter().any(|maker| now_ms < maker.hidden_until))
     }
 
-    /// This process made a table's directory.
+    /// Records that this process made a table's directory.
     pub fn made_directory(&self, table: &TableName, process: Process, now_ms: u64) {
         self.makers.change(|makers| {
             let mut is_there = HashMap::new();
@@ -109,7 +110,7 @@ impl InProgress {
         });
     }
 
-    /// Does the process that made this table's directory run?
+    /// True if the process that made this table's directory still runs.
     pub fn is_being_made(&self, table: &TableName) -> bool {
         self.makers.is_any(|makers| {
             makers
@@ -126,14 +127,15 @@ impl InProgress {
         }
     }
 
-    /// This process listed a table's directory: it has seen what is there.
+    /// Records that this process listed a table's directory: nothing is hidden from it any more.
     pub fn listed(&self, table: &TableName, process: u32) {
         self.change_hidden(table, process, |maker| {
             (maker.hidden, maker.hidden_until) = (Hidden::Nothing, 0)
         });
     }
 
-    /// This process made the definition, and would have failed had it been there.
+    /// Records that this process made the definition with O_EXCL, and would have failed over an
+    /// existing one.
     pub fn insists(&self, table: &TableName, process: u32) {
         self.change_hidden(table, process, |maker| {
             if matches!(maker.hidden, Hidden::Template) {
@@ -142,7 +144,8 @@ impl InProgress {
         });
     }
 
-    /// Is this, which is in that table by itself, still to be made by that process?
+    /// True if this file, which exists in that table by itself, is still to be made by that
+    /// process.
     pub fn is_to_be_made(
         &self,
         table: &TableName,
@@ -172,19 +175,19 @@ impl InProgress {
         list.get(&(of, process), now_ms).is_some()
     }
 
-    /// This process unlinked what stays.
+    /// Records that this process unlinked a file that cannot be removed.
     pub fn unlinked(&self, ino: u64, process: u32, now_ms: u64) {
         self.list
             .lock()
             .keep((Doing::Unlinked(ino), process), (), now_ms);
     }
 
-    /// Is it gone for this process?
+    /// True if the file is hidden from this process.
     pub fn is_unlinked(&self, ino: u64, process: u32, now_ms: u64) -> bool {
         self.holds(Doing::Unlinked(ino), process, now_ms)
     }
 
-    /// It was made, or made anew; the processes that had unlinked it.
+    /// Records that a file was made, or made anew; returns the processes that had unlinked it.
     pub fn made(&self, ino: u64) -> Vec<u32> {
         if !self.makers.is_empty() {
             self.makers.change(|makers| {
@@ -205,19 +208,19 @@ impl InProgress {
             .collect()
     }
 
-    /// This process began to remove a table, or goes on.
+    /// Records that this process begins or continues to remove a table.
     pub fn removing(&self, table: &TableName, process: u32, now_ms: u64) {
         self.list
             .lock()
             .keep((Doing::Removing(table.clone()), process), (), now_ms);
     }
 
-    /// Is this process removing that table?
+    /// True if this process is removing that table.
     pub fn is_removing(&self, table: &TableName, process: u32, now_ms: u64) -> bool {
         self.holds(Doing::Removing(table.clone()), process, now_ms)
     }
 
-    /// The table is gone.
+    /// Forgets the removal of a table that is gone.
     pub fn removed(&self, table: &TableName) {
         self.list
             .lock()
@@ -277,7 +280,7 @@ mod tests {
         doing.listed(&orders, me.id);
         doing.insists(&orders, me.id);
         assert!(!hides(6, me.id, false) && !doing.any(now) && doing.is_being_made(&orders));
-        // One that is gone makes nothing.
+        // A process that is gone makes nothing.
         doing.made_directory(
             &orders,
             Process {

@@ -1,22 +1,24 @@
-//! The failures people can read back: `.ddb/errors/last` of the reader's own session, `.ddb/errors.ndjson` of all; and
-//! `.ddb/warnings.ndjson`.
+//! The failures that people can read back: `.ddb/errors/last` of the reader's own session,
+//! `.ddb/errors.ndjson` of all; and `.ddb/warnings.ndjson`.
 //!
-//! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
-//! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
+//! A session is one of `setsid`: the shells of two terminals have two, the commands of one shell
+//! share its session. Memory is bounded: the last [`ENTRIES_MAX`] failures, of at most
+//! [`SESSIONS_MAX`] sessions.
 
 use std::{collections::VecDeque, sync::atomic::AtomicU64};
 
 use crate::codec::{calendar, shown};
 use crate::fs::prelude::*;
 
-/// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
+/// The maximum number of failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;
-/// Sessions whose last failure is kept; the oldest is dropped.
+/// The maximum number of sessions with a last failure; the oldest is dropped.
 pub const SESSIONS_MAX: usize = 1_000;
-/// A failure's text; longer ones are cut.
+/// The maximum bytes of a failure's text; longer ones are cut.
 const TEXT_BYTES_MAX: usize = 4 * 1024;
 
-/// How long after a failed call a name that the same program misses belongs to it, milliseconds.
+/// Time after a failed call in which a name that the same program does not find is attributed to
+/// it, in milliseconds.
 const SAME_MATTER_MS: u64 = 2_000;
 
 /// One failure.
@@ -26,32 +28,32 @@ pub struct Failed {
     pub operation: &'static str,
     /// Path below the mount.
     pub path: String,
-    /// `EINVAL`.
+    /// The errno's name, such as `EINVAL`.
     pub errno: &'static str,
-    /// `ValidationException`, if DynamoDB has a word for it.
+    /// DynamoDB's exception if there is one, such as `ValidationException`.
     pub exception: Option<&'static str>,
     /// Lines of explanation, each with its newline.
     pub text: String,
     /// Milliseconds since the epoch.
     pub time_ms: u64,
-    /// The thread that called.
+    /// The calling thread.
     pub thread: u32,
 }
 
-/// Finds out what is wrong with a name of a mount `M`; `None` when it is there by now.
+/// A function that finds the fault of a name in a mount `M`; `None` when the name exists by now.
 pub type Explain<M> = dyn Fn(&M) -> Option<Failed> + Send + Sync;
 
-/// A name that was looked up and is not there, or a call that failed in a way that programs count on: a mistake, or a program that only
-/// wants to know. Told when nothing says more.
+/// A failed lookup, or a call that failed in a way that programs expect: a mistake, or only a
+/// probe. Shown when there is no better failure.
 pub struct Missed<M> {
-    /// Inode number of the directory, or of what the call was on, without a name.
+    /// Inode number of the directory; or of the object of the call, without a name.
     pub parent: u64,
     pub name: String,
     /// Milliseconds since the epoch.
     pub time_ms: u64,
-    /// The thread that called.
+    /// The calling thread.
     pub thread: u32,
-    /// Called when somebody asks, which is seldom.
+    /// Called when the failure is read, which is rare.
     pub explain: Arc<Explain<M>>,
 }
 
@@ -74,7 +76,7 @@ impl<M> std::fmt::Debug for Missed<M> {
 }
 
 impl Failed {
-    /// The failure of a call now, explained by this text.
+    /// Creates the failure of a call that ends now, explained by this text.
     #[must_use]
     pub fn new(
         caller: Caller,
@@ -95,7 +97,8 @@ impl Failed {
         }
     }
 
-    /// The text of `.ddb/errors/last`, at a time in milliseconds since the epoch. Its length does not depend on that time.
+    /// Renders `.ddb/errors/last`, at a time in milliseconds since the epoch. Its length does not
+    /// depend on that time.
     #[must_use]
     pub fn render(&self, now_ms: u64) -> String {
         let exception = self
@@ -141,7 +144,8 @@ impl Failed {
 }
 
 impl<M> Missed<M> {
-    /// Was the name missed after that failure, and not by what the failed program did next? A shell does one thing after another.
+    /// True if the name was not found after that failure, and not by the next calls of the failed
+    /// program. A shell runs one command after another.
     fn is_another_matter(&self, failed: &Failed, session: u32) -> bool {
         let is_shell = self.thread == session;
         let is_same_program = self.thread == failed.thread && !is_shell;
@@ -150,7 +154,7 @@ impl<M> Missed<M> {
     }
 }
 
-/// A span of time in its largest unit.
+/// Returns a span of time in its largest unit.
 fn age(ms: u64) -> String {
     match ms / 1000 {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -174,19 +178,19 @@ fn cut(text: &mut String) {
 #[derive(Debug)]
 struct Failures<M> {
     all: VecDeque<Failed>,
-    /// (path, sentence, milliseconds since the epoch)
+    /// Warnings: path, sentence, milliseconds since the epoch.
     warnings: VecDeque<(String, String, u64)>,
-    /// By session.
+    /// The last failure of each session.
     last: Recent<u32, Failed, SESSIONS_MAX>,
-    /// The last name missed by each session.
+    /// The last failed lookup of each session.
     missed: Recent<u32, Missed<M>, SESSIONS_MAX>,
 }
 
-/// See the module.
+/// The log of failures and warnings; see the module.
 #[derive(Debug)]
 pub struct Journal<M> {
     state: Mutex<Failures<M>>,
-    /// Failures kept so far, those that went again among them.
+    /// Number of failures recorded so far, with the dropped ones.
     kept: AtomicU64,
 }
 
@@ -207,7 +211,7 @@ impl<M> Default for Journal<M> {
 }
 
 impl<M> Journal<M> {
-    /// Keeps a failure that follows from another one, which stays the last of its session.
+    /// Appends a failure that follows from another one, which stays the last of its session.
     pub fn append(&self, failed: Failed) {
         let mut state = self.state.lock();
         if state.all.len() == ENTRIES_MAX {
@@ -217,12 +221,12 @@ impl<M> Journal<M> {
         self.kept.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many failures were kept so far: for [`Journal::has_kept`].
+    /// Returns the number of failures recorded so far: for [`Journal::has_kept`].
     pub fn kept(&self) -> u64 {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Was a failure of this thread kept since there were so many?
+    /// True if a failure of this thread was recorded after the first `since` ones.
     pub fn has_kept(&self, thread: u32, since: u64) -> bool {
         let state = self.state.lock();
         let new = usize::try_from(self.kept() - since).unwrap_or(usize::MAX);
@@ -234,15 +238,15 @@ impl<M> Journal<M> {
             .any(|failed| failed.thread == thread)
     }
 
-    /// Keeps a failure of a session.
+    /// Records a failure of a session.
     pub fn record(&self, session: u32, failed: Failed) {
-        // Two locks of one mutex, not nested: between them the failure is in the list and not yet the session's last, which
-        // nobody can tell.
+        // The mutex is locked twice, not nested. Between the two the failure is in the list and not
+        // yet the session's last, which no reader can tell.
         self.append(failed.clone());
         self.state.lock().last.keep(session, failed, now_ms());
     }
 
-    /// Keeps sentences about a call that succeeded.
+    /// Records sentences about a call that succeeded.
     pub fn warn(&self, path: &str, sentences: Vec<String>) {
         for sentence in sentences {
             log::info!("{path}: {sentence}");
@@ -263,7 +267,7 @@ impl<M> Journal<M> {
         state.warnings.clear();
     }
 
-    /// `.ddb/warnings.ndjson`, the oldest first.
+    /// Renders `.ddb/warnings.ndjson`, the oldest first.
     #[must_use]
     pub fn warnings(&self) -> String {
         let state = self.state.lock();
@@ -274,12 +278,13 @@ impl<M> Journal<M> {
         lines.collect()
     }
 
-    /// A session missed a name.
+    /// Records a failed lookup of a session.
     pub fn miss(&self, session: u32, missed: Missed<M>) {
         self.state.lock().missed.keep(session, missed, now_ms());
     }
 
-    /// The name was made: whoever missed it before was about to, or need not be told any more.
+    /// Forgets failed lookups of a name that was made: the program that looked it up was about to
+    /// make it, or needs no report any more.
     pub fn made(&self, parent_ino: u64, name: &[u8]) {
         let mut state = self.state.lock();
         if !state.missed.is_empty() {
@@ -289,7 +294,8 @@ impl<M> Journal<M> {
         }
     }
 
-    /// The text of `.ddb/errors/last` for a session, at a time in milliseconds since the epoch; empty when nothing failed.
+    /// Renders `.ddb/errors/last` for a session, at a time in milliseconds since the epoch; empty
+    /// when nothing failed.
     #[must_use]
     pub fn last(
         &self,
@@ -309,12 +315,12 @@ impl<M> Journal<M> {
                 .as_ref()
                 .is_none_or(|failed| missed.is_another_matter(failed, session))
         });
-        // Explained without the lock: that asks the database.
+        // Explained without the lock: that reads the database.
         let told = missed.and_then(|missed| explain(&missed)).or(failed);
         told.map(|failed| failed.render(now_ms)).unwrap_or_default()
     }
 
-    /// The same, if it was a call on this path.
+    /// Renders the last failure of a session, if it was of a call on this path.
     #[must_use]
     pub fn last_at(&self, session: u32, path: &str, now_ms: u64) -> Option<String> {
         self.state
@@ -325,7 +331,7 @@ impl<M> Journal<M> {
             .map(|failed| failed.render(now_ms))
     }
 
-    /// `.ddb/errors.ndjson`, the oldest first.
+    /// Renders `.ddb/errors.ndjson`, the oldest first.
     #[must_use]
     pub fn all(&self) -> String {
         self.state

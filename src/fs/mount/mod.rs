@@ -1,17 +1,19 @@
-//! What a mount is: the database, and what lives in memory beside it. Each part of the memory is bounded for itself.
+//! The state of a mount: the database, and the data in memory beside it. Each part of the memory
+//! has its own bound.
 //!
 //! ```text
-//! texts.rs                           texts of open files, of files that read a whole table, and as programs wrote them
-//! folders.rs                         folders without items, and what becomes an index
-//! scratch.rs                         where scratch files are, and what they are called
-//! in_progress.rs                     what one process is in the middle of
-//! journal.rs  calls.rs  reports.rs   failures, calls and answers, and batches that people read back
-//! stream.rs                          today's changes of a table as a file that grows
-//! paths.rs                           the path of a node, for people
+//! text_cache.rs                                texts of open files, of files that read a whole table, and as programs wrote them
+//! folders.rs                                   folders without items, and drafts of indexes
+//! scratch.rs                                   places and names of scratch files
+//! archiver_quirks.rs                           sequences of calls that one process has begun
+//! error_log.rs  call_log.rs  batch_reports.rs  failures, calls and responses, and batches that people read back
+//! stream_log.rs                                today's changes of a table as a file that grows
+//! paths.rs                                     the path of a node, for people
 //! ```
 //!
-//! Locks are short. Where one is taken under another, that of the drafts comes first, then that of the folders or the dropped names
-//! (CreateTable hands a draft's folders over). The database is asked under three only, each of one file: a text that reads a table
+//! Locks are held for a short time. Where two are nested, the lock of the drafts comes first, then
+//! that of the folders or the dropped names (CreateTable takes over a draft's folders). The
+//! database is called under three locks only, each of one file: a text that reads a table
 //! (`LongTexts`, `KeptShapes` within it), the log of a stream, and a directory's own listing.
 
 use std::{
@@ -50,12 +52,12 @@ pub mod texts;
 /// The last plan of each session for each table: see `schema.plan`.
 type Plans = Recent<(TableName, u32), Vec<u8>, 256>;
 
-/// The mount as a program calls it: every system call has one of its own, which is passed down.
+/// The mount in one system call: each call has a value of its own, which is passed down.
 #[derive(Clone)]
 pub struct Mount {
     state: Arc<MountState>,
     pub db: Arc<dyn Browse>,
-    /// Of nothing in particular in what the mount does by itself.
+    /// The calling process; the default for work of the mount itself.
     pub caller: Caller,
 }
 
@@ -67,18 +69,19 @@ impl Deref for Mount {
     }
 }
 
-/// What all calls of a mount share; see the module.
+/// The state that all calls of a mount share; see the module.
 pub struct MountState {
     pub options: ViewOptions,
-    /// What the program that mounts tells of itself: an object.
+    /// The configuration of the mounting program: a JSON object.
     pub config: OnceLock<Value>,
-    /// Tells what the kernel knows and keeps: an object.
+    /// Reports the state of the kernel's cache: a JSON object.
     pub kept: OnceLock<Box<dyn Fn() -> Value + Send + Sync>>,
-    /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
+    /// The start of this mount, milliseconds since the epoch: the time of nodes without a time of
+    /// their own.
     pub started_ms: u64,
-    /// What open files and directories may hold.
+    /// Memory of open files and directories.
     pub budget: Budget,
-    /// What requests that are written to files may take.
+    /// Memory of requests that are written to files.
     pub requests: Budget,
     pub texts: LongTexts,
     pub written: WrittenTexts,
@@ -87,10 +90,10 @@ pub struct MountState {
     pub index_drafts: IndexDrafts,
     pub plans: Mutex<Plans>,
     pub scratch: Mutex<ScratchFiles<Node>>,
-    /// When the tables with scratch files were made, milliseconds since the epoch.
+    /// Creation times of the tables with scratch files, milliseconds since the epoch.
     scratch_births: Mutex<HashMap<TableName, u64>>,
     deferred: Mutex<DeferredDeletes<(TableName, Key)>>,
-    /// Entries of `deferred`, so that nobody locks it while it is empty.
+    /// 1 while `deferred` has entries, so that calls do not lock it while it is empty.
     hidden: AtomicUsize,
     pub dropped: Mutex<DroppedNames>,
     /// Tables that a program copies others into.
@@ -121,7 +124,7 @@ impl std::fmt::Debug for MountState {
     }
 }
 
-/// May a name that means nothing be made in this directory, and forgotten?
+/// True if an unknown name may be created in this directory, and be discarded.
 #[must_use]
 pub fn is_place_of_dropped(directory: &Node) -> bool {
     match directory {
@@ -176,7 +179,7 @@ impl Mount {
         }
     }
 
-    /// The same mount, called by another program, for which the database is asked.
+    /// Returns the same mount for another caller, with the database to call for it.
     #[must_use]
     pub fn called_by(&self, caller: Caller, db: Arc<dyn Browse>) -> Self {
         Self {
@@ -186,26 +189,26 @@ impl Mount {
         }
     }
 
-    /// May a name that means nothing be made in this directory, and forgotten?
+    /// True if an unknown name may now be created in this directory, and be discarded.
     pub(in crate::fs) fn restores_in(&self, directory: &Node) -> bool {
         is_place_of_dropped(directory)
             && directory.table().is_some_and(|table| self.restores(table))
     }
 
-    /// Is what is written to derived files of this table taken and dropped?
+    /// True if writes to derived files of this table are accepted and discarded.
     pub(in crate::fs) fn restores(&self, table: &TableName) -> bool {
         self.options.restore || self.in_progress.is_being_made(table)
     }
 
-    /// What the database tells of its layout.
+    /// Returns the physical layout of the database.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] when it tells nothing.
+    /// [`FsError::NotFound`] when the database has no layout to show.
     pub(in crate::fs) fn layout(&self) -> Result<&dyn Layout, FsError> {
         self.db.layout().ok_or(FsError::NotFound)
     }
 
-    /// The table's definition.
+    /// Returns the table's definition.
     ///
     /// # Errors
     /// [`FsError::NotFound`] when there is no such table.
@@ -213,7 +216,7 @@ impl Mount {
         self.db.schema(table)?.ok_or(FsError::NotFound)
     }
 
-    /// Is there a draft of this name and no table?
+    /// True if there is a draft of this name and no table.
     pub(in crate::fs) fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
         if self.drafts.lock().get(table).is_none() {
             return Ok(false);
@@ -221,7 +224,7 @@ impl Mount {
         Ok(self.db.schema(table)?.is_none())
     }
 
-    /// The definition of the table that `source` reads; the index exists in it.
+    /// Returns the definition of the table that `source` reads; the index exists in it.
     ///
     /// # Errors
     /// [`FsError::NotFound`] when there is no such table or index.
@@ -231,14 +234,15 @@ impl Mount {
         Ok(schema)
     }
 
-    /// When the table of `source` was created, milliseconds since the epoch. Directories and statistics carry this time: a time that
-    /// moved with every write would make backup programs complain.
+    /// Returns the creation time of the table of `source`, milliseconds since the epoch.
+    /// Directories and statistics carry this time: a time that moved with every write would make
+    /// backup programs complain.
     pub(in crate::fs) fn source_time(&self, source: &Source) -> Result<u64, FsError> {
         self.source_schema(source)?;
         self.table_time(&source.table)
     }
 
-    /// When what `schema.json` shows was last changed, milliseconds since the epoch.
+    /// Returns the time of the last change of `schema.json`, milliseconds since the epoch.
     pub(in crate::fs) fn definition_time(&self, table: &TableName) -> Result<u64, FsError> {
         let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
         Ok(description
@@ -247,12 +251,12 @@ impl Mount {
             .unwrap_or(description.created_ms))
     }
 
-    /// When the table was created, milliseconds since the epoch.
+    /// Returns the creation time of the table, milliseconds since the epoch.
     pub(in crate::fs) fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
         let schema = self.schema(table)?;
         if let Some((known, created_ms)) = self.created.lock().get(table)
-            // The catalog keeps a definition as long as it is valid: the same one is of the same table, another may be of a
-            // table made anew.
+            // The catalog keeps a definition as long as it is valid: the same pointer is of the
+            // same table, another may be of a table that was created again.
             && Arc::ptr_eq(known, &schema)
         {
             return Ok(*created_ms);
@@ -266,7 +270,7 @@ impl Mount {
         Ok(description.created_ms)
     }
 
-    /// Is this version of a base item hidden by a delete that waits?
+    /// True if a pending delete hides this version of a base item.
     pub(in crate::fs) fn is_hidden(&self, source: &Source, key: &EntryKey, version: u64) -> bool {
         source.index.is_none()
             && self.hidden.load(Ordering::Acquire) > 0
@@ -276,12 +280,12 @@ impl Mount {
                 .is_hidden(&(source.table.clone(), key.base.clone()), version)
     }
 
-    /// Does any delete wait? Listings then ask of each entry.
+    /// True if any delete is pending; listings then check each entry.
     pub(in crate::fs) fn hides_any(&self) -> bool {
         self.hidden.load(Ordering::Acquire) > 0
     }
 
-    /// Works on the waiting deletes.
+    /// Calls `work` with the pending deletes.
     pub(in crate::fs) fn with_deferred<T>(
         &self,
         work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T,
@@ -294,5 +298,5 @@ impl Mount {
     }
 }
 
-/// Tables whose creation time is remembered.
+/// The maximum number of tables with a cached creation time.
 const CREATED_MAX: usize = 10_000;

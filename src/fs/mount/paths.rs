@@ -1,4 +1,4 @@
-//! The path of a node below the mount, for people; and what directory it is in.
+//! The path of a node below the mount, for people; and the directory it is in.
 
 use super::Mount;
 use crate::fs::{
@@ -16,7 +16,7 @@ use crate::fs::{
 };
 
 impl Mount {
-    /// The path of a node below the mount, for people.
+    /// Returns the path of a node below the mount, for people.
     #[must_use]
     pub fn path(&self, node: &Node) -> String {
         let in_source =
@@ -65,7 +65,8 @@ impl Mount {
         };
         match self.index_kind(source) {
             Some(kind) => format!("{table}/{}/{index}", kind_name(kind)),
-            // Dropped meanwhile; the path is for people, in the report of a call that failed.
+            // The index was dropped meanwhile; the path is for people, in the report of a call that
+            // failed.
             None => format!("{table}/{index}"),
         }
     }
@@ -86,13 +87,13 @@ impl Mount {
         out
     }
 
-    /// The inode numbers of "." and ".." of a directory.
+    /// Returns the inode numbers of "." and ".." of a directory.
     #[must_use]
     pub fn dots(&self, node: &Node) -> [u64; 2] {
         [node.ino(), self.above(node)]
     }
 
-    /// The inode number of the directory that a directory is in.
+    /// Returns the inode number of the parent of a directory.
     fn above(&self, node: &Node) -> u64 {
         let above = match node {
             Node::Indexes(table, _) => Node::Table(table.clone()),
@@ -110,7 +111,11 @@ impl Mount {
             ),
             Node::Query(path) => return above_query(path),
             Node::Special(special) => return special.above,
-            _ => Node::Root,
+            Node::Root | Node::Table(_) => Node::Root,
+            file => {
+                debug_assert!(false, "{file:?} is no directory");
+                Node::Root
+            }
         };
         above.ino()
     }
@@ -123,16 +128,19 @@ impl Mount {
     }
 }
 
-/// The directory with one clause less, or the one that the clauses begin in.
+/// Returns the inode number of the directory with one clause less, or of the one that the clauses
+/// begin in.
 fn above_query(path: &QueryPath) -> u64 {
     let above = path.names().split_last().and_then(|(_, names)| {
         let start = path.start_of_clauses();
-        names
+        let above = names
             .iter()
             .try_fold(start, |path, name| match path.child(name.as_bytes()) {
                 Ok(Child::Dir(path)) => Some(path),
                 _ => None,
-            })
+            });
+        debug_assert!(above.is_some(), "fewer clauses of a path are one too");
+        above
     });
     let source = path.source();
     match above {
@@ -143,7 +151,7 @@ fn above_query(path: &QueryPath) -> u64 {
     }
 }
 
-/// Of `queries/`, which is named by its path.
+/// Returns the inode number of `queries/`, which is identified by its path.
 fn queries_ino(table: &TableName) -> u64 {
     ino::special(
         Kind::Directory,

@@ -1,27 +1,27 @@
-//! How a batch went: `<Table>/batch/result.json`, of the last one of the reader's session.
+//! Reports of batches: `<Table>/batch/result.json`, of the last batch of the reader's session.
 
 use super::texts::pretty;
 use crate::codec::calendar;
 use crate::fs::{path::BATCH_NAME, prelude::*};
 use crate::store::memory_limit::part_of_limit;
 
-/// Failed lines that are told one by one; the rest is counted.
+/// The maximum number of failed lines in a report; the rest is counted.
 const ERRORS_MAX: usize = 1_000;
-/// A failed line's own text; longer ones are cut.
+/// The maximum bytes of a failed line's own text; longer ones are cut.
 const LINE_TEXT_MAX: usize = 200;
-/// Batches kept, of all sessions and tables.
+/// The maximum number of batches kept, of all sessions and tables.
 const REPORTS_MAX: usize = 200;
-/// Items that were read and not taken, and failed lines, of batches that nobody has open any more, if memory allows: beyond, the oldest
-/// batches are forgotten.
+/// The maximum bytes of failed lines, and of items read and not yet taken, of batches that no
+/// process has open, if memory allows. Beyond it the oldest batches are forgotten.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Of the memory limit that is the most.
+/// The part of the memory limit that they take at most.
 const LIMIT_PARTS: u64 = 64;
-/// A failed line: its text, its error, and what that tells of.
+/// Approximate bytes of a failed line: its text, its error and the error's data.
 const ERROR_BYTES: usize = 1024;
-/// Text of items that were read and wait to be taken, of one batch.
+/// The maximum bytes of items of one batch that were read and not yet taken.
 pub const ITEMS_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What is done with each line of a batch.
+/// The operation on each line of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchKind {
     Put,
@@ -32,7 +32,7 @@ pub enum BatchKind {
 }
 
 impl BatchKind {
-    /// The file's name.
+    /// Returns the file's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ struct LineError {
     text: String,
 }
 
-/// See the module.
+/// The report of one batch.
 #[derive(Debug)]
 pub struct Report {
     table: TableName,
@@ -62,10 +62,10 @@ pub struct Report {
     pub done: u64,
     failed: u64,
     errors: Vec<LineError>,
-    /// Lines whose item is not there, of `get`; the first ones.
+    /// Lines of `get` without an item, the first ones.
     missing: Vec<u64>,
     missing_count: u64,
-    /// Items that were read, a line each, and were not taken yet.
+    /// Items that were read and not yet taken, a line each.
     pub items: Vec<u8>,
 }
 
@@ -85,13 +85,11 @@ impl Report {
         }
     }
 
-    /// A line that was not carried out.
+    /// Records a line that failed.
     pub fn fail(&mut self, line: u64, text: &[u8], error: FsError) {
         self.failed += 1;
         if self.errors.len() < ERRORS_MAX {
-            let text = text
-                .get(..LINE_TEXT_MAX.min(text.len()))
-                .unwrap_or_default();
+            let text = &text[..LINE_TEXT_MAX.min(text.len())];
             self.errors.push(LineError {
                 line,
                 error,
@@ -100,7 +98,7 @@ impl Report {
         }
     }
 
-    /// A key without an item.
+    /// Records a key without an item.
     pub fn miss(&mut self, line: u64) {
         self.missing_count += 1;
         if self.missing.len() < ERRORS_MAX {
@@ -108,7 +106,7 @@ impl Report {
         }
     }
 
-    /// What it holds.
+    /// Returns the bytes of memory that it holds.
     fn bytes(&self) -> usize {
         self.items.capacity()
             + self.errors.len() * ERROR_BYTES
@@ -137,6 +135,7 @@ impl Report {
                 .items
                 .split(|&byte| byte == b'\n')
                 .filter(|line| !line.is_empty());
+            // A line of which a reader took a part is null.
             out["items"] = items
                 .map(|line| serde_json::from_slice::<Value>(line).unwrap_or_default())
                 .collect();
@@ -157,7 +156,7 @@ impl LineError {
     }
 }
 
-/// What the lines that were done are called.
+/// Returns the name of the count of successful lines.
 fn done_name(kind: BatchKind) -> &'static str {
     match kind {
         BatchKind::Put | BatchKind::Insert | BatchKind::Delete | BatchKind::Atomic => "committed",
@@ -174,7 +173,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// A session begins a batch.
+    /// Registers a new batch of a session.
     pub fn begin(&self, session: u32, report: Report) -> Arc<Mutex<Report>> {
         let place = (session, report.table.clone());
         let report = Arc::new(Mutex::new(report));
@@ -182,7 +181,7 @@ impl Reports {
         report
     }
 
-    /// A batch was closed: what it holds is kept for its session in bounded memory.
+    /// Records that a batch was closed: its report stays for its session in bounded memory.
     pub fn closed(&self) {
         let mut list = self.list.lock();
         let bytes = |report: &Arc<Mutex<Report>>| report.lock().bytes();
@@ -193,7 +192,7 @@ impl Reports {
         }
     }
 
-    /// What `result.json` says to a session.
+    /// Renders `result.json` for a session.
     #[must_use]
     pub fn text(&self, session: u32, table: &TableName) -> Vec<u8> {
         let report = self

@@ -1,4 +1,5 @@
-//! Scratch files in memory go with their tables; where each is parked, and what it is called in `.ddb/scratch/`.
+//! Scratch files in memory, which are removed with their tables; their places in the trash, and
+//! their names in `.ddb/scratch/`.
 
 use super::Mount;
 use crate::codec::{calendar::iso, digest::hex, file_name::NAME_BYTES_MAX};
@@ -10,20 +11,21 @@ use crate::fs::{
 };
 use crate::model::api::table_control::ParkedPlace;
 
-/// The directory that lists all of them.
+/// The directory that lists all scratch files.
 const PATH: &str = ".ddb/scratch";
-/// What follows the table in the name of one that is below `items/`.
+/// The text after the table in the listed name of a file below `items/`.
 pub const ITEMS: &str = "items,";
 
 impl Mount {
-    /// The file in memory of this name.
+    /// Finds the file in memory of this name.
     pub(in crate::fs) fn find_scratch(&self, directory: &Node, name: &str) -> Option<FileId> {
-        // A table dropped over HTTP tells us nothing: it is found out when its files are next looked for.
+        // A table dropped over HTTP sends no event: that is detected when its files are next looked
+        // for.
         self.drop_scratch_of_gone(directory.table()?);
         self.scratch.lock().find(directory, name)
     }
 
-    /// The directory of a file that has one, and its name there.
+    /// Returns the directory of a file that has one, and its name there.
     pub(in crate::fs) fn scratch_place(&self, id: FileId) -> Option<(Node, String)> {
         self.scratch
             .lock()
@@ -31,10 +33,11 @@ impl Mount {
             .map(|(directory, name)| (directory.clone(), name.to_owned()))
     }
 
-    /// A new file in memory.
+    /// Creates a file in memory.
     ///
     /// # Errors
-    /// `Exists`, `ScratchFull`, or the directory's table is gone.
+    /// [`FsError::Exists`]; [`FsError::ScratchFull`]; [`FsError::NotFound`] when the directory's
+    /// table is gone.
     pub(in crate::fs) fn create_scratch(
         &self,
         directory: &Node,
@@ -48,10 +51,11 @@ impl Mount {
             .create(directory.clone(), name, mode, now_ms)
     }
 
-    /// A new file in memory with this content, over the one of that name if there is one.
+    /// Creates a file in memory with this content, over the one of that name if there is one.
     ///
     /// # Errors
-    /// `ScratchFull`, `TooLarge`, or the directory's table is gone.
+    /// [`FsError::ScratchFull`]; [`FsError::TooLarge`]; [`FsError::NotFound`] when the directory's
+    /// table is gone.
     pub(in crate::fs) fn fill_scratch(
         &self,
         directory: &Node,
@@ -65,15 +69,16 @@ impl Mount {
             .create_with(directory.clone(), name, text, now_ms)
     }
 
-    /// Notes when the table of a directory was made: another of that name has not its files.
+    /// Records the creation time of a directory's table: another table of that name does not have
+    /// its files.
     ///
     /// # Errors
-    /// The table is gone.
+    /// [`FsError::NotFound`] when the directory's table is gone.
     pub(in crate::fs) fn remember_birth(&self, directory: &Node) -> Result<(), FsError> {
         let table = directory.table().ok_or(FsError::NotFound)?;
         self.drop_scratch_of_gone(table);
         if self.is_draft(table)? {
-            // What it becomes keeps them.
+            // The table that the draft becomes keeps them.
             return Ok(());
         }
         let born_ms = self.table_time(table)?;
@@ -81,7 +86,7 @@ impl Mount {
         Ok(())
     }
 
-    /// The files of a table go when it is gone, or another of its name is there.
+    /// Removes the files of a table that is gone, or was replaced by another of its name.
     pub(in crate::fs) fn drop_scratch_of_gone(&self, table: &TableName) {
         let Some(born_ms) = self.scratch_births.lock().get(table).copied() else {
             return;
@@ -93,7 +98,7 @@ impl Mount {
         }
     }
 
-    /// A table is gone, and its files with it.
+    /// Removes the files of a dropped table.
     pub(in crate::fs) fn drop_scratch_of(&self, table: &TableName) {
         self.scratch_births.lock().remove(table);
         let mut scratch = self.scratch.lock();
@@ -105,8 +110,8 @@ impl Mount {
     }
 }
 
-/// Where a file of this name in that directory is parked. `None` where none is: beside a definition, and in a folder whose partition
-/// key is not known yet.
+/// Returns the place in the trash of a file of this name in that directory. `None` where there is
+/// none: beside a definition, and in a folder with an unknown partition key.
 pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
     let (table, folder) = match directory {
         Node::Items(Source { table, index: None }) => (table, None),
@@ -122,7 +127,7 @@ pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
     })
 }
 
-/// The directory of a parked file.
+/// Returns the directory of a file in the trash.
 pub fn directory_of(place: &ParkedPlace) -> Node {
     match &place.folder {
         Some(value) => Node::Collection(base(&place.table), vec![value.clone()]),
@@ -130,12 +135,12 @@ pub fn directory_of(place: &ParkedPlace) -> Node {
     }
 }
 
-/// The path of an item below the mount.
+/// Returns the path of an item below the mount.
 pub fn item_path(table: &TableName, key: &Key) -> String {
     format!("{table}/{}", names::item_path(key))
 }
 
-/// The name of an item collection's folder; `None` of another directory.
+/// Returns the name of an item collection's folder; `None` for another directory.
 pub fn folder_name(directory: &Node) -> Option<String> {
     match directory {
         Node::Collection(_, partition) => Some(names::collection_name(partition)),
@@ -144,8 +149,9 @@ pub fn folder_name(directory: &Node) -> Option<String> {
     }
 }
 
-/// What a file in that directory is called in `.ddb/scratch/`.
+/// Returns the name in `.ddb/scratch/` of a file in that directory.
 pub fn listed_name(directory: &Node, name: &str) -> String {
+    debug_assert!(directory.table().is_some(), "{directory:?} has no table");
     let table = directory
         .table()
         .map(ToString::to_string)
@@ -171,7 +177,8 @@ fn shortened(whole: &str) -> String {
     format!("{}~{end}", &whole[..cut])
 }
 
-/// What the move of an item to a name that is no item's means, for `.ddb/warnings.ndjson`.
+/// Returns the warning in `.ddb/warnings.ndjson` about the move of an item to a name that is no
+/// item's.
 #[must_use]
 pub fn warning(directory: &Node, name: &str, until_ms: u64) -> String {
     format!(

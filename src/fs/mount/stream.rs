@@ -1,15 +1,16 @@
-//! A table's stream, read through the operations of the API: a place in it ([`Records`]), a change as a line ([`write_line`]), and
-//! today's changes as a file that only grows ([`Log`]).
+//! A table's stream, read through the operations of the API: a position in it ([`Records`]), a
+//! change as a line ([`write_line`]), and today's changes as a file that only grows ([`Log`]).
 //!
-//! `<Table>/stream/log.ndjson` has today's changes (UTC), a line each. At midnight its name stands for a new, empty one with another inode
-//! number, as if rotated, and who has the old one open reads it to its end. So does a new stream. Records are kept for 24 hours, so none
-//! of today's is ever missing; older ones are in `since/`.
+//! `<Table>/stream/log.ndjson` has today's changes (UTC), a line each. At midnight its name stands
+//! for a new, empty file with another inode number, as if rotated, and open files are read to the
+//! old end. The same happens with a new stream. Records are kept for 24 hours, so none of today's
+//! is ever missing; older ones are in `since/`.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | `st_size` is exact, and the lines have no fixed length | a `Log` counts the bytes of each new record once, when somebody looks |
+//! | `st_size` is exact, and the lines have no fixed length | a `Log` counts the bytes of each new record once, at the next access |
 //! | a read may begin anywhere | a mark every `MARK_RECORDS` records: offset and sequence number |
-//! | memory | marks only; logs that nobody has open are forgotten and counted again |
+//! | memory | marks only; logs that are not open are forgotten and counted again |
 
 use crate::codec::calendar;
 use crate::fs::prelude::*;
@@ -18,7 +19,7 @@ use crate::model::{
         DescribeStreamRequest, GetRecordsRequest, GetShardIteratorRequest, Origin, SequenceNumber,
         ShardPosition, StreamEvent, StreamName, StreamRecord,
     },
-    error::StreamError,
+    error::{StoreError, StreamError},
 };
 
 /// Appends a change as a line of JSON, with its newline:
@@ -26,8 +27,9 @@ use crate::model::{
 /// ```text
 /// {"seq":"1000…","time":"2026-01-02T03:04:05.678Z","op":"MODIFY","key":{…},"new":{…},"old":{…}}
 /// ```
-/// Items are plain JSON. `new` and `old` are there when the stream's view type keeps them and the item existed; `"by":"ttl"` when
-/// the item's time to live was over. `seq` is text: it has 21 digits, more than a JSON number can be trusted with.
+/// Items are plain JSON. `new` and `old` are there when the stream's view type keeps them and the
+/// item existed; `"by":"ttl"` when the item's time to live was over. `seq` is text: it has 21
+/// digits, more than a JSON number can be trusted with.
 pub fn write_line(record: &StreamRecord, out: &mut Vec<u8>) {
     let op = match record.event {
         StreamEvent::Insert => "INSERT",
@@ -62,19 +64,19 @@ pub fn write_line(record: &StreamRecord, out: &mut Vec<u8>) {
 
 fn write_item(item: &Item, out: &mut Vec<u8>) {
     plain_json::write_line(item, &[], out);
-    // The item's own newline.
+    // Removes the item's own newline.
     out.pop();
 }
 
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Records of one page while counting.
 const PAGE_RECORDS: u32 = 1_000;
-/// Records from one mark to the next: as many may be rendered in vain to begin a read.
+/// Records from one mark to the next: a read renders up to as many in vain.
 const MARK_RECORDS: u32 = 64;
-/// Logs whose marks are kept.
+/// The maximum number of logs with marks.
 const LOGS_MAX: usize = 256;
 
-/// One file: of one stream and one day.
+/// The file of one stream and one day.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogName {
     pub stream: StreamName,
@@ -82,14 +84,14 @@ pub struct LogName {
     pub day: u64,
 }
 
-/// The logs that somebody looked at.
+/// The logs that were accessed.
 #[derive(Debug, Default)]
 pub struct Logs {
     known: Mutex<HashMap<LogName, Arc<Mutex<Log>>>>,
 }
 
 impl Logs {
-    /// The log of that name, known or not.
+    /// Returns the log of that name, creating it if necessary.
     pub fn get(&self, name: &LogName) -> Arc<Mutex<Log>> {
         let mut known = self.known.lock();
         if known.len() >= LOGS_MAX {
@@ -103,19 +105,20 @@ impl Logs {
     }
 }
 
-/// What is known of one file.
+/// The counted records of one file.
 #[derive(Debug)]
 pub struct Log {
     name: LogName,
-    /// Behind the last record counted; `None` before the first look and after the day's end.
+    /// The position after the last record counted; `None` before the first access and after the
+    /// day's end.
     records: Option<Records>,
-    /// The day is over and every record counted.
+    /// True if the day is over and every record counted.
     is_sealed: bool,
     count: u64,
     pub bytes: u64,
-    /// Time of the last record, milliseconds since the epoch; of the day's start before any.
+    /// Time of the last record, or of the day's start before any, in milliseconds since the epoch.
     pub modified_ms: u64,
-    /// (offset, sequence number) of a record, ascending.
+    /// Offset and sequence number of records, ascending.
     marks: Vec<(u64, SequenceNumber)>,
 }
 
@@ -133,21 +136,23 @@ impl Log {
         }
     }
 
-    /// Counts the records that are new.
+    /// Counts the new records.
     ///
     /// # Errors
-    /// The stream is gone.
+    /// [`FsError::NotFound`] and stream errors when the stream is gone.
     pub fn look(&mut self, db: &dyn Browse) -> Result<(), FsError> {
         if self.is_sealed {
             return Ok(());
         }
-        let mut records = match self.records.take() {
+        // The position stays in place when a page fails: from the day's start the same records would
+        // be counted twice.
+        let records = match &mut self.records {
             Some(records) => records,
-            None => Records::at(
+            none => none.insert(Records::at(
                 db,
                 self.name.stream.clone(),
                 ShardPosition::AtTimestamp(self.name.day * DAY_MS),
-            )?,
+            )?),
         };
         let end_ms = (self.name.day + 1) * DAY_MS;
         let mut text = Vec::new();
@@ -155,7 +160,7 @@ impl Log {
             let page = records.next(db, PAGE_RECORDS)?;
             for record in &page {
                 if record.created_ms >= end_ms {
-                    self.is_sealed = true;
+                    (self.is_sealed, self.records) = (true, None);
                     return Ok(());
                 }
                 if self.count.is_multiple_of(MARK_RECORDS.into()) {
@@ -168,16 +173,15 @@ impl Log {
                 self.modified_ms = record.created_ms;
             }
             if page.is_empty() {
-                self.records = Some(records);
                 return Ok(());
             }
         }
     }
 
-    /// Bytes from `offset` on, to the end that was counted.
+    /// Returns the bytes from `offset` on, to the end that was counted.
     ///
     /// # Errors
-    /// The stream is gone.
+    /// [`FsError::NotFound`] and stream errors when the stream is gone.
     pub fn read(&mut self, db: &dyn Browse, offset: u64, size: usize) -> Result<Vec<u8>, FsError> {
         self.look(db)?;
         let end = offset.saturating_add(size as u64).min(self.bytes);
@@ -198,17 +202,20 @@ impl Log {
         let (mut out, mut text) = (Vec::new(), Vec::new());
         while at < end {
             let page = records.next(db, MARK_RECORDS)?;
+            // A short read would be the end of the file.
             if page.is_empty() {
-                break;
+                return Err(FsError::Database(
+                    StoreError::Corrupt("a stream lacks records that it had").into(),
+                ));
             }
             for record in page {
                 text.clear();
                 write_line(&record, &mut text);
                 let part = |place: u64| {
-                    usize::try_from(place.clamp(at, at + text.len() as u64) - at)
-                        .unwrap_or(usize::MAX)
+                    usize::try_from(place.saturating_sub(at))
+                        .map_or(text.len(), |part| part.min(text.len()))
                 };
-                out.extend_from_slice(text.get(part(offset)..part(end)).unwrap_or_default());
+                out.extend_from_slice(&text[part(offset)..part(end)]);
                 at += text.len() as u64;
             }
         }
@@ -216,22 +223,22 @@ impl Log {
     }
 }
 
-/// A place in a stream, read page by page.
+/// A position in a stream, read page by page.
 #[derive(Debug)]
 pub struct Records {
     stream: StreamName,
     shard_id: String,
-    /// `None` at the end of a stream that was disabled.
+    /// The shard iterator; `None` at the end of a stream that was disabled.
     iterator: Option<String>,
-    /// Where to go on when the iterator expired.
+    /// The position to continue from when the iterator expired.
     place: ShardPosition,
 }
 
 impl Records {
-    /// Records of a stream from a position.
+    /// Opens a stream at a position.
     ///
     /// # Errors
-    /// There is no such stream, or no such position.
+    /// [`FsError::NotFound`] and stream errors when there is no such stream or position.
     pub fn at(
         db: &dyn Browse,
         stream: StreamName,
@@ -250,7 +257,7 @@ impl Records {
             .next()
             .ok_or(FsError::NotFound)?;
         let place = match position {
-            // Not for ever the latest: from now on.
+            // The latest position is fixed at the start, not at each retry.
             ShardPosition::Latest => ShardPosition::AtTimestamp(now_ms()),
             position => position,
         };
@@ -273,10 +280,10 @@ impl Records {
         Ok(db.get_shard_iterator(request)?.shard_iterator)
     }
 
-    /// The next records, at most `limit`; none when there are no more now.
+    /// Returns the next records, at most `limit`; none when there are no more now.
     ///
     /// # Errors
-    /// The stream is gone, or the records behind this place were removed.
+    /// Stream errors when the stream is gone, or the records after this position were removed.
     pub fn next(&mut self, db: &dyn Browse, limit: u32) -> Result<Vec<StreamRecord>, FsError> {
         loop {
             let Some(iterator) = self.iterator.clone() else {
@@ -286,7 +293,7 @@ impl Records {
                 shard_iterator: iterator.clone(),
                 limit: Some(limit),
             }) {
-                // Nobody asked for a while: the machine slept.
+                // The iterator was not used for long, such as while the machine slept.
                 Err(Error::Stream(StreamError::ExpiredIterator)) => {
                     self.iterator = Some(self.iterator_at(db, self.place)?);
                     continue;
@@ -301,7 +308,7 @@ impl Records {
         }
     }
 
-    /// Is this the end of a stream that was disabled?
+    /// True at the end of a stream that was disabled.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.iterator.is_none()
@@ -313,10 +320,10 @@ impl Records {
     }
 }
 
-/// The position after the record that a text names; 0 is before all.
+/// Returns the position after the record of this sequence number; 0 is before all.
 ///
 /// # Errors
-/// The text is no sequence number.
+/// [`FsError::Clause`] for a text that is no sequence number.
 pub fn after(text: &str) -> Result<ShardPosition, FsError> {
     if !text.is_empty() && text.bytes().all(|byte| byte == b'0') {
         return Ok(ShardPosition::TrimHorizon);

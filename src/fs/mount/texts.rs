@@ -1,5 +1,5 @@
-//! Texts of files that are kept in memory: of an open file ([`Text`]), of one that is made by reading a whole table ([`LongTexts`],
-//! [`KeptShapes`]), and as a program wrote it ([`WrittenTexts`]).
+//! Texts of files in memory: of an open file ([`Text`]), of one that is made from a whole table
+//! ([`LongTexts`], [`KeptShapes`]), and as a program wrote it ([`WrittenTexts`]).
 
 use std::time::Instant;
 
@@ -8,29 +8,27 @@ use crate::fs::{prelude::*, recent::Weighed};
 use crate::inspect::shapes::{Shapes, read};
 use crate::store::budget::{Budget, Permit};
 
-/// How long a text is kept for whoever asks next.
+/// Time for which a text is cached.
 const KEPT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 struct Made {
-    /// What was committed when the making began.
+    /// The last commit before the text was made.
     commit_id: u64,
     at: Instant,
     text: Arc<Text>,
 }
 
-/// Texts that are made by reading a whole table, `missing.ndjson` and the like, by what tells the files from others. A program asks three
-/// times for one, by its name, when it opens it, and for its size: it is made once for all who ask while nothing is committed.
+/// A cache of texts that are made from a whole table, `missing.ndjson` and the like, by the
+/// identity of the file. A program needs one three times, for its lookup, its open and its size: it
+/// is made once for all callers until the next commit.
 #[derive(Debug, Default)]
 pub struct LongTexts {
     made: Mutex<HashMap<String, Arc<Mutex<Option<Made>>>>>,
 }
 
 impl LongTexts {
-    /// The text as of now. Who asks while somebody else makes it waits.
-    ///
-    /// # Errors
-    /// Those of `make`.
+    /// Returns the current text. A caller waits while another makes it.
     pub fn get(
         &self,
         identity: &str,
@@ -39,7 +37,7 @@ impl LongTexts {
     ) -> Result<Arc<Text>, FsError> {
         let place = Arc::clone(self.made.lock().entry(identity.to_owned()).or_default());
         let mut made = place.lock();
-        // Before the text is made: a commit during the making makes it old at once, never new too long.
+        // Read before the text is made: a commit meanwhile makes the text old, never wrongly new.
         let now = commit_id();
         if let Some(made) = made
             .as_ref()
@@ -47,7 +45,7 @@ impl LongTexts {
         {
             return Ok(Arc::clone(&made.text));
         }
-        // Its bytes are given back before the next are made: both together may be more than there is.
+        // Its bytes are freed before the next are made: both together may exceed the memory.
         *made = None;
         let text = make()?;
         *made = Some(Made {
@@ -58,7 +56,7 @@ impl LongTexts {
         Ok(text)
     }
 
-    /// Forgets the texts that nobody has asked for in a while.
+    /// Drops the texts that were not used for a while.
     pub fn forget_old(&self) {
         let is_old =
             |made: &Option<Made>| made.as_ref().is_none_or(|made| made.at.elapsed() >= KEPT);
@@ -68,7 +66,7 @@ impl LongTexts {
     }
 }
 
-/// The whole of a file, counted as long as anybody has it open.
+/// The whole text of a file, counted as long as the file is open.
 #[derive(Debug, Default)]
 pub struct Text {
     pub bytes: Vec<u8>,
@@ -76,10 +74,10 @@ pub struct Text {
 }
 
 impl Text {
-    /// Counts the text.
+    /// Counts the text in the budget.
     ///
     /// # Errors
-    /// `TooManyOpen`.
+    /// [`FsError::TooManyOpen`] when the budget is used up.
     pub fn new(mut bytes: Vec<u8>, budget: &Budget) -> Result<Arc<Self>, FsError> {
         bytes.shrink_to_fit();
         let permit = budget
@@ -92,29 +90,30 @@ impl Text {
     }
 }
 
-/// JSON as files show it, and a terminal may.
+/// Formats JSON for files, safe to show on a terminal.
 #[must_use]
 pub fn pretty(json: &Value) -> Vec<u8> {
     shown::json(&format!("{json:#}\n")).into_bytes()
 }
 
-/// Bytes of all texts and of what keeps them.
+/// The maximum bytes of all written texts and their entries.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes that a text costs beside its own.
+/// Bytes of a text's entry beside its own.
 const ENTRY_BYTES: usize = 128;
 
-/// An item, by the number that it has for the view, and a version of it.
+/// The number of an item in the view, and a version of it.
 pub type Written = (u64, Version);
 
-/// `-o keep_text`: the texts that programs wrote, by the item and the version that each of them made. As long as an item is of that version
-/// its file is that text, byte for byte. Memory is bounded, and the oldest go: their items are shown as all others are.
+/// `-o keep_text`: the texts that programs wrote, by the item and the version that each of them
+/// made. As long as an item is of that version its file is that text, byte for byte. Memory is
+/// bounded, and the oldest are evicted: their items are rendered as all others.
 #[derive(Debug, Default)]
 pub struct WrittenTexts {
     texts: Mutex<Weighed<Written, Arc<Vec<u8>>, { usize::MAX }, BYTES_MAX>>,
 }
 
 impl WrittenTexts {
-    /// This text made that version.
+    /// Keeps the text that made this version.
     pub fn keep(&self, written: Written, text: &[u8]) {
         self.texts
             .lock()
@@ -126,46 +125,48 @@ impl WrittenTexts {
     }
 }
 
-/// Items read of a table: of a larger one a sample, so that nobody waits for long.
+/// The maximum number of items read of a table; of a larger table a sample, to bound the wait.
 const ITEMS_MAX: u64 = 1_000_000;
-/// What is read of a table with as many items is never older than its last write.
+/// Up to this number of items the shapes are never older than the table's last write.
 const FRESH_ITEMS_MAX: u64 = 20_000;
-/// What took longer is good for so many times as long, writes or not.
+/// Shapes of larger tables are valid for this multiple of the time that they took, despite writes.
 const TIMES_TAKEN: u32 = 20;
-/// Tables of which it is kept.
+/// The maximum number of tables with cached shapes.
 const TABLES_MAX: usize = 100;
 
 #[derive(Debug)]
 struct Kept {
-    /// Another one after a change of the definition, and of another table of that name.
+    /// The table's definition; a changed one, or that of another table of the name, invalidates the
+    /// shapes.
     schema: Arc<TableSchema>,
-    /// What was committed when reading began.
+    /// The last commit before the items were read.
     commit_id: u64,
     at: Instant,
     took: Duration,
     shapes: Arc<Shapes>,
 }
 
-/// Somebody makes them while it is locked.
+/// The cached shapes of a table, locked while they are made.
 type Place = Arc<Mutex<Option<Kept>>>;
 
-/// What items look like (`shapes.md`, `shapes.json`): read once for both files, and of a large table that is being written not at every
-/// question.
+/// A cache of the shapes of items (`shapes.md`, `shapes.json`): read once for both files, and for a
+/// large table with writes not at every call.
 #[derive(Debug, Default)]
 pub struct KeptShapes {
     tables: Mutex<Recent<TableName, Place, TABLES_MAX>>,
 }
 
 impl KeptShapes {
-    /// The shapes of a table, as of now or of the time that they tell. Who asks while they are made waits.
+    /// Returns the shapes of a table, current or as of the time in them. A caller waits while
+    /// another makes them.
     ///
     /// # Errors
-    /// `NotFound`; the database failed.
+    /// [`FsError::NotFound`] for an unknown table; errors of the database.
     pub fn get(&self, database: &dyn Browse, table: &TableName) -> Result<Arc<Shapes>, FsError> {
         let place = self.place(table);
         let mut kept = place.lock();
         let schema = database.schema(table)?.ok_or(FsError::NotFound)?;
-        // Before they are read: a commit meanwhile makes them old at once.
+        // Read before the items: a commit meanwhile makes the shapes old.
         let commit_id = database.commit_id();
         if let Some(kept) = kept
             .as_ref()

@@ -1,9 +1,9 @@
-//! What stat shows: file, directory or symlink, and its attributes.
+//! The attributes that stat shows, and the kinds file, directory and symlink.
 
 use crate::database::EntryStat;
 use crate::fs::prelude::*;
 
-/// Bytes that `st_blocks` counts in.
+/// The unit of `st_blocks`, in bytes.
 const BLOCK_BYTES: u64 = 512;
 
 /// Attributes of a node; owner and permissions come from the mount.
@@ -11,30 +11,30 @@ const BLOCK_BYTES: u64 = 512;
 pub struct Attr {
     pub ino: u64,
     pub kind: Kind,
-    /// Bytes; 0 of a directory.
+    /// Size in bytes; 0 for a directory.
     pub size: u64,
     /// Commit time, milliseconds since the epoch: mtime, ctime and atime.
     pub modified_ms: u64,
-    /// False for index entries and everything else that is derived.
+    /// False for index entries and all other derived files.
     pub writable: bool,
-    /// Names; 0 of a file that is open and has none any more.
+    /// Number of names; 0 for an open file that has none any more.
     pub links: u32,
-    /// Of an item or index entry, the version they are of; of anything else 0.
+    /// The version of an item or index entry that these attributes are of; 0 for anything else.
     pub version: Version,
     pub lasts: Lasting,
 }
 
-/// How long the kernel may keep what it is told of a node: by default not at all.
+/// Times for which the kernel may cache a node; by default none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lasting {
-    /// That the name stands for the inode.
+    /// Time for which the kernel may cache that the name stands for the inode.
     pub name: Duration,
-    /// The attributes.
+    /// Time for which the kernel may cache the attributes.
     pub attr: Duration,
 }
 
 impl Lasting {
-    /// It asks again each time.
+    /// No caching: the kernel asks each time.
     pub const NOT: Self = Self {
         name: Duration::ZERO,
         attr: Duration::ZERO,
@@ -42,7 +42,7 @@ impl Lasting {
 }
 
 impl Attr {
-    /// As of its kind, without its inode number, which [`Attr::of`] gives.
+    /// Creates attributes without an inode number, which [`Attr::of`] sets.
     fn new(kind: Kind, size: u64, modified_ms: u64) -> Self {
         Self {
             ino: 0,
@@ -56,13 +56,13 @@ impl Attr {
         }
     }
 
-    /// A directory.
+    /// Returns the attributes of a directory.
     #[must_use]
     pub fn directory(modified_ms: u64) -> Self {
         Self::new(Kind::Directory, 0, modified_ms)
     }
 
-    /// A file that cannot be written.
+    /// Returns the attributes of a read-only file.
     #[must_use]
     pub fn read_only(size: u64, modified_ms: u64) -> Self {
         Self {
@@ -71,19 +71,19 @@ impl Attr {
         }
     }
 
-    /// A file that can be written.
+    /// Returns the attributes of a writable file.
     #[must_use]
     pub fn file(size: u64, modified_ms: u64) -> Self {
         Self::new(Kind::File, size, modified_ms)
     }
 
-    /// A symlink; its size is the target's length.
+    /// Returns the attributes of a symlink; its size is the target's length.
     #[must_use]
     pub fn symlink(target: &str, modified_ms: u64) -> Self {
         Self::new(Kind::Symlink, target.len() as u64, modified_ms)
     }
 
-    /// `X.json`.
+    /// Returns the attributes of `X.json`.
     #[must_use]
     pub fn entry(stat: &EntryStat, writable: bool) -> Self {
         Self {
@@ -93,19 +93,20 @@ impl Attr {
         }
     }
 
-    /// The same, of the inode that is shown under this number.
+    /// Sets the inode number.
     #[must_use]
     pub fn of(self, ino: u64) -> Self {
         Self { ino, ..self }
     }
 
-    /// `st_blocks`: units of 512 bytes, rounded up.
+    /// Returns `st_blocks`: units of 512 bytes, rounded up.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.size.div_ceil(BLOCK_BYTES)
     }
 
-    /// The permission bits before the mount's umask: anybody may read, and write what can be written.
+    /// Returns the permission bits before the mount's umask: all users may read, and write a
+    /// writable file.
     #[must_use]
     pub fn permissions(&self) -> u16 {
         match (self.kind, self.writable) {

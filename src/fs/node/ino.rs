@@ -1,5 +1,6 @@
-//! Inode numbers: a function of what a node names, equal across mounts, so that `d_ino` and `st_ino` always agree; but for a directory
-//! made in the place of one that was removed, or that was renamed.
+//! Inode numbers: a function of the named object, equal across mounts, so that `d_ino` and `st_ino`
+//! always agree. The exceptions are a directory made in place of a removed one, and a renamed
+//! directory.
 //!
 //! ```text
 //! 1, 2                                      the root and README.md
@@ -21,25 +22,26 @@ use crate::fs::{
 /// The root's inode number, FUSE's own.
 pub const ROOT_INO: u64 = 1;
 pub const README_INO: u64 = 2;
-/// The last number below those of tables that is taken for good.
+/// The last fixed number; the exceptional directories are counted from there.
 pub const LAST_FIXED_INO: u64 = README_INO;
 
-/// Is this the inode number of the root, a service file, or something of a table or index that stands for no data?
+/// True for the inode number of the root, a service file, or a file of a table or index that stands
+/// for no data.
 #[must_use]
 pub fn is_structure(ino: u64) -> bool {
     ino & DATA == 0
 }
 
-/// The inode number of an entry, without building its node.
+/// Returns the inode number of an entry, without building its node.
 #[must_use]
 pub fn entry_ino(source: &Source, key: &EntryKey, form: TextForm) -> u64 {
     EntryInos::new(source, form).of(key)
 }
 
-/// The inode numbers of the entries of a source, one after the other.
+/// A generator of the inode numbers of a source's entries, one after the other.
 #[derive(Debug)]
 pub struct EntryInos {
-    /// What they have in common, and of the last one its key.
+    /// The common prefix of the identities, followed by the key of the last entry.
     identity: Vec<u8>,
     common_bytes: usize,
 }
@@ -65,7 +67,7 @@ impl EntryInos {
     }
 }
 
-/// Of an item collection.
+/// Returns the inode number of an item collection.
 #[must_use]
 pub fn collection(source: &Source, partition: &PartitionKey) -> u64 {
     let mut bytes = identity(Tag::Collection, source);
@@ -73,7 +75,7 @@ pub fn collection(source: &Source, partition: &PartitionKey) -> u64 {
     data(&bytes)
 }
 
-/// Of what is named by a path in a table.
+/// Returns the inode number of an object named by a path in a table.
 #[must_use]
 pub fn named(tag: Tag, source: &Source, path: &str) -> u64 {
     let mut bytes = identity(tag, source);
@@ -81,7 +83,7 @@ pub fn named(tag: Tag, source: &Source, path: &str) -> u64 {
     data(&bytes)
 }
 
-/// Of what has an identity of its own.
+/// Returns the inode number of an object with an identity of its own.
 #[must_use]
 pub fn alone(tag: Tag, own: &[u8]) -> u64 {
     let mut bytes = vec![tag as u8];
@@ -89,8 +91,9 @@ pub fn alone(tag: Tag, own: &[u8]) -> u64 {
     data(&bytes)
 }
 
-/// Of what is beside tables, items and queries. Another kind has another number: it may be in the place of one that was removed and is
-/// held, and Linux answers EIO for an inode whose kind changes.
+/// Returns the inode number of a special file. Different kinds have different numbers: the file may
+/// replace a removed one that is still held, and Linux answers EIO for an inode that changes its
+/// kind.
 #[must_use]
 pub fn special(kind: Kind, identity: &str) -> u64 {
     let tag = match kind {
@@ -101,7 +104,7 @@ pub fn special(kind: Kind, identity: &str) -> u64 {
     alone(tag, identity.as_bytes())
 }
 
-/// Of `X.base` beside an index entry.
+/// Returns the inode number of `X.base` beside an index entry.
 #[must_use]
 pub fn base_link(source: &Source, key: &EntryKey) -> u64 {
     let mut bytes = identity(Tag::Base, source);
@@ -109,7 +112,7 @@ pub fn base_link(source: &Source, key: &EntryKey) -> u64 {
     data(&bytes)
 }
 
-/// Of a directory of a query, or of what has that name in one.
+/// Returns the inode number of a query directory, or of the file of this name in it.
 pub fn in_query(tag: Tag, path: &QueryPath, name: &str) -> u64 {
     let mut bytes = query_identity(tag, path);
     bytes.extend_from_slice(name.as_bytes());
@@ -120,8 +123,8 @@ pub fn in_query(tag: Tag, path: &QueryPath, name: &str) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub enum Role {
     Directory = 0,
-    // Lowest of its directory: `rm -r` may go by inode numbers, and must meet the definition before any item
-    // (`open/host/rm_guard.rs`).
+    // The lowest of its directory: `rm -r` may remove in the order of inode numbers, and must meet
+    // the definition before any item (`open/host/rm_guard.rs`).
     Schema = 1,
     Stats = 2,
     Items = 3,
@@ -129,7 +132,7 @@ pub enum Role {
     Local = 5,
 }
 
-/// Keeps identities of different kinds apart.
+/// The tag that separates identities of different kinds.
 #[derive(Debug, Clone, Copy)]
 pub enum Tag {
     Structure = 1,
@@ -153,12 +156,13 @@ const ROLE_BITS: u32 = 4;
 /// The bit that inode numbers of data have.
 const DATA: u64 = 1 << 63;
 
-/// A digest of few instructions: listings make one for each name. Two names that meet are told apart, see `inode_table`.
+/// Computes a cheap digest: listings make one for each name. Collisions are resolved in
+/// `inode_table`.
 fn hash64(bytes: &[u8]) -> u64 {
     SipHasher13::new().hash(bytes)
 }
 
-/// Of a directory or file that is there because its table or index is.
+/// Returns the inode number of a directory or file that exists as long as its table or index.
 #[must_use]
 pub fn structure(source: &Source, role: Role) -> u64 {
     let hash = hash64(&identity(Tag::Structure, source));
@@ -169,7 +173,7 @@ fn data(bytes: &[u8]) -> u64 {
     DATA | hash64(bytes)
 }
 
-/// Names cannot hold NUL, so the parts are told apart.
+/// Encodes a source; names cannot hold NUL, so it separates the parts.
 fn identity(tag: Tag, source: &Source) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
     bytes.push(tag as u8);

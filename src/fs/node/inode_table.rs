@@ -1,16 +1,21 @@
-//! Which node an inode number stands for, as long as the kernel knows the number, and whether it may keep what it was told of it.
+//! The table of inodes: the node of each inode number that the kernel knows, and a mark on nodes
+//! that the kernel may cache.
 //!
-//! The kernel counts every LOOKUP, CREATE, MKDIR and READDIRPLUS reply and gives the count back with FORGET. Plain listings create no
-//! entries, so a walk over a million names costs nothing here; looking them all up costs some hundred bytes each. Sharded, so that
-//! parallel lookups do not meet.
+//! The kernel counts every LOOKUP, CREATE, MKDIR and READDIRPLUS reply and returns the count with
+//! FORGET. Plain listings create no entries, so a walk over a million names costs nothing here; a
+//! lookup of each costs some hundred bytes. The table is sharded, so that parallel lookups rarely
+//! share a lock.
 //!
-//! Who answers so that the kernel may keep the answer marks the node, *then* reads what it answers with; who writes looks for the mark
-//! *after* the commit. So either the reader sees the write, or the writer sees the mark.
+//! A call with a cacheable reply marks the node, *then* reads the data of its reply; a writer looks
+//! for the mark *after* its commit. So either the reader sees the write, or the writer sees the
+//! mark.
 //!
-//! Of a directory that is removed the kernel marks its inode dead, as long as anybody holds it: whatever is made in its place needs
-//! another number. So does what was below: the kernel knows one name of a directory, and would move it from the removed one, which
-//! it refuses with ESTALE while others rename (`__d_unalias` in Linux). One that is renamed keeps its number, by which those who hold it go on in it, under its new name. So a directory's
-//! number is that of its node ([`Node::ino`]) only until then.
+//! When a directory is removed, the kernel marks its inode dead for as long as a process holds it:
+//! a directory made in its place needs another number. So do the directories below it: the kernel
+//! knows one name of a directory, and would move it from the removed parent, which it refuses with
+//! ESTALE while other processes rename (`__d_unalias` in Linux). A renamed directory keeps its
+//! number, so that processes which hold it can use it under its new name. So a directory's number
+//! is that of its node ([`Node::ino`]) only until then.
 
 use foldhash::HashMap;
 use std::{
@@ -24,53 +29,56 @@ use crate::fs::prelude::*;
 
 const SHARDS: usize = 16;
 
-/// When a node was marked as one of which the kernel may keep something: a later mark is another one.
+/// The time at which a node was marked as cacheable: a later mark is a different one.
 pub type Mark = NonZeroU32;
 
-/// A node of which a lookup was counted.
+/// The result of a counted lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     pub ino: u64,
-    /// The kernel did not know the number. So it has no name of it that it asks about again: it holds the lock of the directory until
-    /// it has taken the answer, and a notification about the name comes after that.
+    /// True if the kernel did not know the number. Then it has no cached name of the node that
+    /// needs invalidation: it holds the lock of the directory until it has taken the reply, and an
+    /// invalidation of the name comes after that.
     pub is_first: bool,
 }
 
 #[derive(Debug)]
 struct Slot {
     node: KnownNode,
-    /// Stays at the most there is: such a number is never forgotten.
+    /// The kernel's lookup count, saturating: a node at the maximum is never forgotten.
     lookups: u32,
     mark: Option<Mark>,
-    /// The clock of its shard when it came in, or was last found to be among the oldest.
+    /// The clock of the shard when the node was inserted, or was last returned by
+    /// [`InodeTable::oldest`].
     since: u32,
-    /// When [`InodeTable::is_asked_again`] was called last, in milliseconds; the high bits are cut off.
+    /// The time of the last call of [`InodeTable::is_asked_again`], in milliseconds modulo 2^32.
     asked_ms: u32,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
     slots: HashMap<u64, Slot>,
-    /// Moves on with each node that comes in.
+    /// Number of insertions.
     clock: u32,
     last_mark: u32,
 }
 
-/// See the module.
+/// The nodes that the kernel knows, by inode number.
 #[derive(Debug)]
 pub struct InodeTable {
     shards: [Mutex<Shard>; SHARDS],
-    /// Numbers that the kernel knows, without the root.
+    /// Number of nodes, without the root.
     known: AtomicUsize,
     sources: Sources,
     root: Arc<Node>,
-    /// The numbers of directories that are not those of their nodes. Locked before a shard, by all that count or move directories.
+    /// The numbers of directories that differ from those of their nodes. Locked before a shard, by
+    /// every method that counts or moves directories.
     others: Mutex<Others>,
 }
 
 #[derive(Debug)]
 struct Others {
-    /// By the node's.
+    /// The directory's number by that of its node.
     numbers: HashMap<u64, u64>,
     last: u64,
 }
@@ -94,7 +102,8 @@ impl Default for InodeTable {
 
 impl Shard {
     fn mark(&mut self, ino: u64) {
-        // Zero is no mark; after four thousand million of them the first comes again, to a node that long lost it.
+        // Zero is no mark. After 2^32 marks the first comes again, for a node that has lost it long
+        // ago.
         self.last_mark = self.last_mark.checked_add(1).unwrap_or(1);
         if let Some(slot) = self.slots.get_mut(&ino) {
             slot.mark = Mark::new(self.last_mark);
@@ -109,8 +118,9 @@ impl InodeTable {
         &self.shards[usize::try_from(mixed).unwrap_or_default() % SHARDS]
     }
 
-    /// Counts one lookup of the node; with `keeps`, what is read of the node from now on may be kept by the kernel.
-    /// `None` when the number of a file already stands for another node: two digests of 63 bits met.
+    /// Counts one lookup of the node. With `keeps`, the kernel may cache the data that is read from
+    /// now on. Returns `None` when the number of a file already stands for another node: a
+    /// collision of two 63-bit digests.
     #[must_use]
     pub fn mark(&self, node: Node, keeps: bool) -> Option<Counted> {
         let ino = node.ino();
@@ -123,13 +133,14 @@ impl InodeTable {
         self.mark_known(ino, KnownNode::new(node, &self.sources), keeps)
     }
 
-    /// A source as the nodes of its items share it.
+    /// Returns the source, shared by the nodes of its items.
     #[must_use]
     pub fn share(&self, source: &Source) -> Arc<Source> {
         self.sources.share(source)
     }
 
-    /// [`InodeTable::mark`] of an item with this number, packed by [`super::pack_item`]; what is read of it may be kept.
+    /// Counts a lookup as [`InodeTable::mark`], for an item with this number, packed by
+    /// [`super::pack_item`]; the kernel may cache it.
     #[must_use]
     pub fn mark_item(&self, ino: u64, source: &Arc<Source>, packed: &[u8]) -> Option<u64> {
         self.mark_known(ino, KnownNode::item(source, packed), true)
@@ -151,7 +162,7 @@ impl InodeTable {
         counted.ok()
     }
 
-    /// The node back when the number stands for another.
+    /// Counts a lookup; returns the node as the error when the number stands for another.
     fn count(&self, ino: u64, node: KnownNode, keeps: bool) -> Result<Counted, KnownNode> {
         let mut shard = self.shard(ino).lock();
         let clock = shard.clock;
@@ -160,7 +171,8 @@ impl InodeTable {
         match known {
             Some(slot) if slot.node.is_same(&node) => {
                 slot.lookups = slot.lookups.saturating_add(1);
-                // Equal, but a query path holds its table's definition, which may be a new one.
+                // The nodes are equal, but a query path holds its table's definition, which may be
+                // a new one.
                 slot.node = node;
             }
             Some(_) => return Err(node),
@@ -185,20 +197,21 @@ impl InodeTable {
         Ok(Counted { ino, is_first })
     }
 
-    /// The number by which the kernel knows the directory whose node has this one.
+    /// Returns the number under which the kernel knows the directory of this node's number.
     #[must_use]
     pub fn number(&self, ino: u64) -> u64 {
         self.others.lock().numbers.get(&ino).copied().unwrap_or(ino)
     }
 
-    /// The directory is no more, nor are those below: before the kernel hears of it, which then marks its inode dead.
+    /// Records that a directory and those below it are removed. Must be called before the reply to
+    /// the kernel, which then marks its inode dead.
     pub fn removed(&self, directory: &Node) {
         if directory.kind() != Kind::Directory {
             return;
         }
         let mut others = self.others.lock();
         self.set(&mut others, directory, KnownNode::Other(None));
-        // All other directories are removed when there are none in them.
+        // Other directories are removed only when they have no directories in them.
         if matches!(directory, Node::Table(_) | Node::Index(_)) {
             self.removed_below(&mut others, directory);
         }
@@ -220,7 +233,7 @@ impl InodeTable {
         }
     }
 
-    /// A directory was renamed, perhaps onto another, which is no more.
+    /// Records that a directory was renamed, perhaps onto another, which is removed by that.
     pub fn renamed(&self, from: &Node, to: Node) {
         let mut others = self.others.lock();
         self.set(&mut others, &to, KnownNode::Other(None));
@@ -232,7 +245,7 @@ impl InodeTable {
         }
     }
 
-    /// What the number of a directory that the kernel knows stands for from now on; the number.
+    /// Sets the node of a directory that the kernel knows; returns its number.
     fn set(&self, others: &mut Others, directory: &Node, now: KnownNode) -> Option<u64> {
         let ino = directory.ino();
         let number = others.numbers.remove(&ino).unwrap_or(ino);
@@ -245,7 +258,7 @@ impl InodeTable {
         Some(number)
     }
 
-    /// Was this a directory that is no more?
+    /// True if this was a directory that is removed.
     #[must_use]
     pub fn is_removed(&self, ino: u64) -> bool {
         self.shard(ino)
@@ -255,7 +268,8 @@ impl InodeTable {
             .is_some_and(|slot| matches!(slot.node, KnownNode::Other(None)))
     }
 
-    /// Was this called of the node before, within that time, but not at this very moment?
+    /// True if this was called for the node before, within that time, but not in this very
+    /// millisecond.
     pub fn is_asked_again(&self, ino: u64, within: Duration, now_ms: u64) -> bool {
         let now = u32::try_from(now_ms & u64::from(u32::MAX)).unwrap_or_default();
         let mut shard = self.shard(ino).lock();
@@ -266,23 +280,24 @@ impl InodeTable {
         since > 0 && u128::from(since) < within.as_millis()
     }
 
-    /// Takes back one lookup that [`InodeTable::mark`] counted: the kernel is not told of the node.
+    /// Takes back one lookup that [`InodeTable::mark`] counted: the reply does not contain the
+    /// node.
     pub fn unmark(&self, ino: u64) {
         self.forget(ino, 1);
     }
 
-    /// What is read of a known node from now on may be kept by the kernel: as [`InodeTable::mark`], for an answer that is no lookup.
+    /// Marks a known node as cacheable, as [`InodeTable::mark`], for a reply that is no lookup.
     pub fn mark_again(&self, ino: u64) {
         self.shard(ino).lock().mark(ino);
     }
 
-    /// The mark of a node of which the kernel may keep something.
+    /// Returns the mark of a node that the kernel may cache.
     #[must_use]
     pub fn marked(&self, ino: u64) -> Option<Mark> {
         self.shard(ino).lock().slots.get(&ino)?.mark
     }
 
-    /// The kernel keeps nothing any more of what it was told up to that mark.
+    /// Clears the mark, unless a later one was set: the kernel no longer caches replies up to it.
     pub fn ended(&self, ino: u64, mark: Mark) {
         if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino)
             && slot.mark == Some(mark)
@@ -291,7 +306,7 @@ impl InodeTable {
         }
     }
 
-    /// All nodes of which the kernel may keep something, of one table or of all.
+    /// Returns all marked nodes, of one table or of all.
     #[must_use]
     pub fn all_marked(&self, table: Option<&TableName>) -> Vec<(u64, Mark)> {
         let mut all = Vec::new();
@@ -304,8 +319,8 @@ impl InodeTable {
         all
     }
 
-    /// Of more than `most` nodes, those that were not among the last seven eighths of that to come in: the oldest. None of them is
-    /// named again before as many have come in.
+    /// Returns the oldest nodes if there are more than `most`: those that were not among the last
+    /// 7/8 of that number to be inserted. None of them is returned again before as many insertions.
     #[must_use]
     pub fn oldest(&self, most: usize) -> Vec<u64> {
         let most = most / SHARDS;
@@ -329,7 +344,7 @@ impl InodeTable {
         oldest
     }
 
-    /// The node of a number that the kernel knows.
+    /// Returns the node of a number that the kernel knows.
     #[must_use]
     pub fn get(&self, ino: u64) -> Option<Arc<Node>> {
         if ino == ROOT_INO {
@@ -338,7 +353,8 @@ impl InodeTable {
         self.shard(ino).lock().slots.get(&ino)?.node.node()
     }
 
-    /// [`InodeTable::get`], but for items, index entries and collections, which cost more.
+    /// Returns the node as [`InodeTable::get`], but not an item, index entry or collection, which
+    /// would have to be unpacked.
     #[must_use]
     pub fn get_other(&self, ino: u64) -> Option<Arc<Node>> {
         if ino == ROOT_INO {
@@ -353,7 +369,7 @@ impl InodeTable {
             .cloned()
     }
 
-    /// Takes back `count` lookups; the node, when that were all.
+    /// Takes back `count` lookups; returns the node when none are left.
     pub fn forget(&self, ino: u64, count: u64) -> Option<Arc<Node>> {
         let mut shard = self.shard(ino).lock();
         let slot = shard.slots.get_mut(&ino)?;
@@ -367,7 +383,7 @@ impl InodeTable {
         }
         let gone = shard.slots.remove(&ino);
         self.known.fetch_sub(1, Ordering::Relaxed);
-        // A table that once held a million entries gives the memory back.
+        // Gives memory back: a table may once have held a million entries.
         let slots = &mut shard.slots;
         if slots.capacity() > 1024 && slots.len() < slots.capacity() / 8 {
             slots.shrink_to_fit();
@@ -376,7 +392,7 @@ impl InodeTable {
         let node = gone?.node.node()?;
         if node.kind() == Kind::Directory {
             let (mut others, own) = (self.others.lock(), node.ino());
-            // Unless it was counted again meanwhile.
+            // Unless the number was counted again meanwhile.
             if others.numbers.get(&own) == Some(&ino)
                 && !self.shard(ino).lock().slots.contains_key(&ino)
             {
@@ -386,29 +402,30 @@ impl InodeTable {
         Some(node)
     }
 
-    /// Numbers the kernel knows, without the root.
+    /// Returns the number of nodes that the kernel knows, without the root.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.load(Ordering::Relaxed)
     }
 
-    /// Does the kernel know nothing but the root?
+    /// True if the kernel knows no node but the root.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A node, or what it is built of.
+/// A node, packed if possible.
 #[derive(Debug, Clone)]
 enum KnownNode {
     /// An item, an index entry or a collection of this source.
     Packed(Arc<Source>, Packed),
-    /// `None` of a directory that is no more: whoever holds it finds nothing in it, whatever is made in its place.
+    /// Any other node; `None` for a removed directory, which is empty for processes that hold it,
+    /// whatever is made in its place.
     Other(Option<Arc<Node>>),
 }
 
-/// What a node is beside its source.
+/// A node without its source.
 ///
 /// ```text
 /// kind, partition count, sort count (one byte each, the counts those of an index's key, 0 of a table's),
@@ -417,13 +434,13 @@ enum KnownNode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Packed(Box<[u8]>);
 
-/// The sources of the nodes known, each once.
+/// The sources of the known nodes, each once.
 #[derive(Debug, Default)]
 struct Sources {
     known: Mutex<HashMap<Source, Weak<Source>>>,
 }
 
-/// Sources that are kept before those are looked for that no node is of any more.
+/// The number of sources from which unused ones are dropped.
 const SOURCES_MANY: usize = 1_000;
 
 impl Sources {
@@ -460,22 +477,26 @@ impl KnownNode {
         }
     }
 
-    /// An item of this source, packed by [`pack_item`].
+    /// Creates the node of an item of this source, packed by [`pack_item`].
     #[must_use]
     pub fn item(source: &Arc<Source>, packed: &[u8]) -> Self {
         Self::Packed(Arc::clone(source), Packed(packed.into()))
     }
 
-    /// The node; what was packed unpacks.
+    /// Returns the node, unpacked if necessary.
     #[must_use]
     pub fn node(&self) -> Option<Arc<Node>> {
         match self {
             Self::Other(node) => node.clone(),
-            Self::Packed(source, packed) => packed.node(Source::clone(source)).map(Arc::new),
+            Self::Packed(source, packed) => {
+                let node = packed.node(Source::clone(source));
+                debug_assert!(node.is_some(), "a packed node does not unpack: {packed:?}");
+                node.map(Arc::new)
+            }
         }
     }
 
-    /// A node that is not packed.
+    /// Returns the node if it is not packed.
     #[must_use]
     pub fn other(&self) -> Option<&Arc<Node>> {
         match self {
@@ -484,7 +505,7 @@ impl KnownNode {
         }
     }
 
-    /// Is it one, or was it?
+    /// True if it is or was a directory.
     fn is_directory(&self) -> bool {
         match self {
             Self::Packed(_, packed) => packed.0.first() == Some(&COLLECTION),
@@ -494,7 +515,7 @@ impl KnownNode {
         }
     }
 
-    /// Is it of that table?
+    /// True if it belongs to that table.
     #[must_use]
     pub fn is_of(&self, table: &TableName) -> bool {
         match self {
@@ -505,7 +526,7 @@ impl KnownNode {
         }
     }
 
-    /// Do both stand for the same node?
+    /// True if both stand for the same node.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -522,14 +543,14 @@ const PLAIN_JSON: u8 = 0;
 const DYNAMODB_JSON: u8 = 1;
 const COLLECTION: u8 = 2;
 
-/// Appends what the node of an item's plain text is beside its source.
+/// Appends the packed node of an item's plain JSON.
 pub fn pack_item(key: &EntryKey, out: &mut Vec<u8>) {
     let fits = Packed::write_entry(key, TextForm::PlainJson, out);
     debug_assert!(fits.is_some(), "a key that none can be");
 }
 
 impl Packed {
-    /// `None` of a key that none can be.
+    /// Packs an entry; returns `None` for a value of a type that no key has.
     fn entry(entry: &EntryKey, form: TextForm) -> Option<Self> {
         let mut bytes = Vec::with_capacity(64);
         Self::write_entry(entry, form, &mut bytes)?;
@@ -586,7 +607,8 @@ impl Packed {
             let attribute_type = match letter {
                 b'S' => KeyAttributeType::S,
                 b'N' => KeyAttributeType::N,
-                _ => KeyAttributeType::B,
+                b'B' => KeyAttributeType::B,
+                _ => return None,
             };
             let (value, after) = key::decode(attribute_type, bytes).ok()?;
             values.push(value);
@@ -595,7 +617,8 @@ impl Packed {
         let form = match head[0] {
             PLAIN_JSON => TextForm::PlainJson,
             DYNAMODB_JSON => TextForm::DynamoDbJson,
-            _ => return Some(Node::Collection(source, values)),
+            COLLECTION => return Some(Node::Collection(source, values)),
+            _ => return None,
         };
         let key = entry_key(values, head[1].into(), head[2].into())?;
         Some(Node::Entry(Box::new(EntryNode { source, key, form })))
@@ -603,9 +626,10 @@ impl Packed {
 }
 
 fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> Option<EntryKey> {
-    let mut base = values
-        .split_off((partition + sort).min(values.len()))
-        .into_iter();
+    if values.len() <= partition + sort {
+        return None;
+    }
+    let mut base = values.split_off(partition + sort).into_iter();
     let base = Key {
         partition: base.next()?,
         sort: base.next(),
@@ -613,7 +637,7 @@ fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> 
     if partition == 0 {
         return Some(EntryKey { index: None, base });
     }
-    let sort = values.split_off(partition.min(values.len()));
+    let sort = values.split_off(partition);
     Some(EntryKey {
         index: Some((values, sort)),
         base,
@@ -671,7 +695,7 @@ mod inode_table_tests {
         );
         assert!(forget(one).is_none() && !inodes.is_removed(one));
         assert_eq!(ino("One"), again, "known by that number still");
-        // Onto one that is held.
+        // Renames onto a directory that is held.
         let two = ino("Two");
         inodes.renamed(&table("One"), table("Two"));
         assert_eq!(
@@ -685,15 +709,15 @@ mod inode_table_tests {
         assert_eq!(ino("One"), one, "nobody holds that number");
         inodes.renamed(&table("Two"), table("Three"));
         assert_eq!((ino("Three"), ino("Two")), (again, LAST_FIXED_INO + 2));
-        // And back: a number that a node has by itself is no other.
+        // Renames back: a number that a node has by itself is not stored as another.
         inodes.renamed(&table("One"), table("Four"));
         inodes.renamed(&table("Four"), table("One"));
         assert_eq!((ino("One"), ino("Four")), (one, table("Four").ino()));
-        // What was never known, is removed, or is no directory changes nothing.
+        // An unknown node, a removed one, or one that is no directory changes nothing.
         inodes.removed(&table("Five"));
         inodes.removed(&Node::Readme);
         assert_eq!(ino("Five"), table("Five").ino());
-        // Once the kernel has forgotten a number, a node has its own again.
+        // After the kernel has forgotten a number, a node has its own again.
         assert!(forget(again).is_some() && forget(two).is_none());
         assert_eq!(ino("Three"), table("Three").ino());
         assert_eq!(ino("Two"), LAST_FIXED_INO + 2);

@@ -1,12 +1,13 @@
-//! What a filesystem path means, and its inode number.
+//! Parsed filesystem paths, and their inode numbers.
 //!
-//! A [`Node`] holds the whole identity of what it names and no state, so it may be built from a directory listing, thrown away and
-//! built again. It is plain data: what it reads is found out above, by matching on it.
+//! A [`Node`] holds the whole identity of the object that it names and no state, so it may be built
+//! from a directory listing, dropped and built again. It is plain data: the layers above read its
+//! content, by a match on it.
 //!
 //! ```text
-//! ino.rs          its inode number, a function of its identity
-//! special.rs      what is beside tables, items and queries
-//! attr.rs         what stat shows of it
+//! ino.rs          inode numbers, a function of the identity
+//! special.rs      files and directories beside tables, items and queries
+//! attr.rs         the attributes that stat shows
 //! inode_table.rs  the nodes that the kernel knows by number, packed
 //! ```
 
@@ -31,7 +32,7 @@ pub use attr::Kind;
 pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure};
 pub use inode_table::pack_item;
 
-/// What a filesystem path means.
+/// The object that a filesystem path names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Node {
     Root,
@@ -52,7 +53,8 @@ pub enum Node {
     Index(Source),
     /// `items/K(pk)/` of a composite table or an index.
     Collection(Source, PartitionKey),
-    /// A collection's folder by a shortened name, none of its items stored: their bodies will say the key.
+    /// A collection's folder by a shortened name, none of its items stored: the body of the first
+    /// one will contain the key.
     AliasFolder(Box<AliasFolder>),
     /// `X.json` or `X.ddbjson`.
     Entry(Box<EntryNode>),
@@ -68,7 +70,7 @@ pub enum Node {
     QueryResult(Box<QueryPath>, ResultKind),
     /// `000001,<name>.json` in a query directory: a symlink.
     QueryLink(Box<QueryPath>, String),
-    /// Anything else: a file or directory with a source file of its own.
+    /// Any other file or directory; each has a source file of its own.
     Special(SpecialNode),
 }
 
@@ -86,7 +88,7 @@ impl EntryNode {
         &self.source.table
     }
 
-    /// The directory that its file is in.
+    /// Returns the directory of its file.
     pub fn directory(&self) -> Node {
         let source = self.source.clone();
         match (&self.key.index, &self.key.base.sort) {
@@ -96,7 +98,7 @@ impl EntryNode {
         }
     }
 
-    /// Of the base item.
+    /// Returns the key of the base item.
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key.base
@@ -113,17 +115,17 @@ pub struct AliasNode {
     pub path: String,
 }
 
-/// The folder of a collection whose partition key is known by its digest only.
+/// The folder of a collection that is known only by the digest of its partition key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AliasFolder {
     pub table: TableName,
     pub digest: Digest,
-    /// The name it was looked up by.
+    /// The name by which it was looked up.
     pub name: String,
 }
 
 impl Node {
-    /// File, directory or symlink.
+    /// Returns the kind: file, directory or symlink.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -148,7 +150,7 @@ impl Node {
         }
     }
 
-    /// Are its bytes made when somebody wants them? Then its size is not known before.
+    /// True if its bytes are made on demand: its size is not known before.
     #[must_use]
     pub fn is_computed(&self) -> bool {
         match self {
@@ -158,7 +160,7 @@ impl Node {
         }
     }
 
-    /// Is it a file that only ddbfs writes, anew for each who opens it?
+    /// True if it is a file that only ddbfs writes, rendered anew for each open.
     #[must_use]
     pub fn is_rendered(&self) -> bool {
         match self {
@@ -168,13 +170,13 @@ impl Node {
         }
     }
 
-    /// Is more than a bounded number of records read for its attributes or its text?
+    /// True if its attributes or its text need more than a bounded number of records.
     #[must_use]
     pub fn reads_many(&self) -> bool {
         matches!(self, Self::Special(special) if matches!(special.effort, Effort::Table | Effort::TableNow))
     }
 
-    /// The table this node belongs to.
+    /// Returns the table that this node belongs to.
     #[must_use]
     pub fn table(&self) -> Option<&TableName> {
         match self {
@@ -198,7 +200,7 @@ impl Node {
         }
     }
 
-    /// Is it below the directory of that table or index?
+    /// True if it is below the directory of that table or index.
     #[must_use]
     pub fn is_below(&self, directory: &Self) -> bool {
         match (directory, self) {
@@ -211,7 +213,7 @@ impl Node {
         }
     }
 
-    /// The inode number.
+    /// Returns the inode number.
     #[must_use]
     pub fn ino(&self) -> u64 {
         match self {
@@ -247,7 +249,7 @@ impl From<Special> for Node {
     }
 }
 
-/// What an item is called where it is remembered who read it: its inode number as plain JSON.
+/// Returns the number of an item in records of its readers: the inode number of its plain JSON.
 #[must_use]
 pub fn item_number(table: &TableName, key: &Key) -> u64 {
     entry_ino(
@@ -260,7 +262,7 @@ pub fn item_number(table: &TableName, key: &Key) -> u64 {
     )
 }
 
-/// The base table as a source.
+/// Returns the base table as a source.
 #[must_use]
 pub fn base(table: &TableName) -> Source {
     Source {
@@ -269,10 +271,10 @@ pub fn base(table: &TableName) -> Source {
     }
 }
 
-/// The index that a source reads; `None` of a table.
+/// Returns the index that a source reads; `None` for a table.
 ///
 /// # Errors
-/// `NotFound`: the table has no such index.
+/// [`FsError::NotFound`] when the table has no such index.
 pub fn index_of<'s>(
     schema: &'s TableSchema,
     source: &Source,

@@ -1,5 +1,5 @@
-//! Files, directories and symlinks beside tables, items and queries: which one it is, as plain data. What they read and do is in
-//! `fs::special`, each in one file.
+//! Files, directories and symlinks beside tables, items and queries, as plain data. Their behaviour
+//! is in `fs::special`, one file each.
 
 use std::{
     any::Any,
@@ -13,41 +13,43 @@ use super::{
 };
 use crate::fs::{path::table_name, prelude::*};
 
-/// What answering calls on a file takes.
+/// The cost of a call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// A bounded number of records: it is done at once.
+    /// A bounded number of records: calls are answered at once.
     Small,
-    /// Nothing, but its reads wait for what has not happened yet. Then they are not slow.
+    /// No records, but its reads block until an event: a slow read is not a slow call.
     Waits,
-    /// Its bytes are made when somebody wants them: its size is not known before.
+    /// Bytes made on demand: the size is not known before.
     Computed,
-    /// As many as a table has: it is done on a thread for long work. The text changes with commits only.
+    /// Every record of the table: calls run on a thread for long work. The text changes with
+    /// commits only.
     Table,
-    /// The same, and it is another at each moment.
+    /// The same, and the text changes with time too.
     TableNow,
 }
 
-/// Whose it is, and what is to be known of it without reading anything.
+/// The place of a special file, and its properties that need no read.
 #[derive(Debug)]
 pub struct Special {
     /// Filesystem path below the mount.
     pub path: String,
-    /// What it is told from others by where that is not the path.
+    /// The identity, where it is not the path.
     identity: Option<String>,
     pub kind: Kind,
-    /// The table or index it belongs to.
+    /// The table or index that it belongs to.
     pub source: Option<Source>,
-    /// May it be written? Of a file.
+    /// True if it is a writable file.
     pub is_writable: bool,
-    /// How much is read for its attributes and its text.
+    /// The cost of its attributes and its text.
     pub effort: Effort,
-    /// Of a directory: the inode number of the one that it is in.
+    /// The inode number of the parent directory; for a directory only.
     pub above: u64,
     pub feature: Feature,
 }
 
-/// What it reads and does, which `fs::open::room` puts in and takes out: here it is only carried.
+/// The behaviour of a special file, which `fs::open::special_file` puts in and takes out: here it
+/// is only carried.
 #[derive(Debug)]
 pub struct Feature(Box<dyn Any + Send + Sync>);
 
@@ -56,7 +58,7 @@ impl Feature {
         Self(Box::new(feature))
     }
 
-    /// What was put in, if it is of this type.
+    /// Returns the behaviour, if it is of this type.
     #[must_use]
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
@@ -64,7 +66,7 @@ impl Feature {
 }
 
 impl Special {
-    /// A file of a table, an index or the mount.
+    /// Creates a file of a table, an index or the mount.
     #[must_use]
     pub fn file(path: String, source: Option<Source>, feature: impl Into<Feature>) -> Self {
         let (kind, effort) = (Kind::File, Effort::Small);
@@ -80,7 +82,7 @@ impl Special {
         }
     }
 
-    /// A directory in that of the inode number `above`.
+    /// Creates a directory in that of the inode number `above`.
     #[must_use]
     pub fn directory(
         path: String,
@@ -95,7 +97,7 @@ impl Special {
         }
     }
 
-    /// A directory of that name in a table's directory.
+    /// Creates a directory of this name in a table's directory.
     #[must_use]
     pub fn directory_in_table(table: &TableName, name: &str, feature: impl Into<Feature>) -> Self {
         let source = Source {
@@ -111,7 +113,7 @@ impl Special {
         )
     }
 
-    /// A file of that name in this directory, of the same table or index.
+    /// Creates a file of this name in this directory, of the same table or index.
     #[must_use]
     pub fn child(&self, name: &str, feature: impl Into<Feature>) -> Self {
         Self::file(
@@ -121,7 +123,7 @@ impl Special {
         )
     }
 
-    /// A directory of that name in this one, of the same table or index.
+    /// Creates a directory of this name in this one, of the same table or index.
     #[must_use]
     pub fn child_directory(&self, name: &str, feature: impl Into<Feature>) -> Self {
         Self {
@@ -149,7 +151,8 @@ impl Special {
         Self { effort, ..self }
     }
 
-    /// What it is told from others by: what has another of these has another inode number, even under the same path.
+    /// Sets the identity. Nodes with different identities have different inode numbers, even under
+    /// the same path.
     #[must_use]
     pub fn told_by(self, identity: String) -> Self {
         Self {
@@ -163,36 +166,37 @@ impl Special {
         self.identity.as_deref().unwrap_or(&self.path)
     }
 
-    /// The inode number.
+    /// Returns the inode number.
     #[must_use]
     pub fn ino(&self) -> u64 {
         ino::special(self.kind, self.identity())
     }
 
-    /// The table or index it belongs to.
+    /// Returns the table or index that it belongs to.
     ///
     /// # Errors
-    /// `NotFound`: none.
+    /// [`FsError::NotFound`] for a file of the mount.
     pub fn of_source(&self) -> Result<&Source, FsError> {
         self.source.as_ref().ok_or(FsError::NotFound)
     }
 
-    /// The table it belongs to.
+    /// Returns the table that it belongs to.
     ///
     /// # Errors
-    /// `NotFound`: none.
+    /// [`FsError::NotFound`] for a file of the mount.
     pub fn of_table(&self) -> Result<&TableName, FsError> {
         self.of_source().map(|source| &source.table)
     }
 
-    /// The table it belongs to.
+    /// Returns the table that it belongs to.
     #[must_use]
     pub fn table(&self) -> Option<&TableName> {
         self.source.as_ref().map(|source| &source.table)
     }
 }
 
-/// A [`Special`] that many may hold: equal when the identities are, of directories and of others.
+/// A shared [`Special`]. Two are equal when their identities are, and both or neither are
+/// directories.
 #[derive(Debug, Clone)]
 pub struct SpecialNode(Arc<Special>);
 

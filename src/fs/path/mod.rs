@@ -1,5 +1,6 @@
-//! Names: of files and directories that are there by themselves, of tables, of keys ([`names`]); and which names below
-//! `items/` are not items: scratch files and the probes that are refused (docs/filesystem.md 4).
+//! Names of fixed files and directories, of tables and of keys ([`names`]); and the names below
+//! `items/` that are not items: scratch files and the probes that are refused (docs/filesystem.md
+//! 4).
 
 use crate::fs::FsError;
 use crate::model::{IndexKind, TableName};
@@ -8,35 +9,36 @@ pub mod names;
 
 pub use names::is_scratch_name;
 
-/// In the root.
+/// Names in the root.
 pub const README_NAME: &str = "README.md";
 pub const SERVICE_NAME: &str = ".ddb";
-/// In the directory of a table or an index.
+/// Names in the directory of a table or an index.
 pub const SCHEMA_NAME: &str = "schema.json";
 pub const STATS_NAME: &str = "stats.json";
 pub const ITEMS_NAME: &str = "items";
 pub const QUERY_NAME: &str = "query";
 pub const SCAN_NAME: &str = "scan";
 pub const PARTITIONS_NAME: &str = "partitions";
-/// In the directory of a table.
+/// Names in the directory of a table.
 pub const GLOBAL_NAME: &str = "gsi";
 pub const LOCAL_NAME: &str = "lsi";
 pub const QUERIES_NAME: &str = "queries";
 pub const BATCH_NAME: &str = "batch";
 pub const STREAM_NAME: &str = "stream";
-/// In any directory that has one. Of a directory of keys it would be a key, so those have none: the table's speaks of them.
+/// The name of the help, in any directory that has one. In a directory of keys it would be a key,
+/// so those have none; the help of the table describes them.
 pub const HELP_NAME: &str = "help";
 
-/// A name as text.
+/// Returns a name as text.
 ///
 /// # Errors
-/// It is none.
+/// [`FsError::Invalid`] for a name that is not UTF-8.
 pub fn name_text(name: &[u8]) -> Result<&str, FsError> {
     std::str::from_utf8(name)
         .map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))
 }
 
-/// The directory of a kind of index.
+/// Returns the name of the directory of a kind of index.
 #[must_use]
 pub fn kind_name(kind: IndexKind) -> &'static str {
     match kind {
@@ -45,10 +47,11 @@ pub fn kind_name(kind: IndexKind) -> &'static str {
     }
 }
 
-/// Names of tables that mean something else in the root.
+/// Names of tables that are reserved in the root.
 const TAKEN: [&str; 2] = [README_NAME, SERVICE_NAME];
 
-/// A table's directory: its name; if that is taken, with the first character as `%XX`, as keys are written (docs/filesystem.md 2).
+/// Returns the name of a table's directory: the table's name; if that is reserved, with the first
+/// character as `%XX`, the encoding of keys (docs/filesystem.md 2).
 #[must_use]
 pub fn table_name(table: &TableName) -> String {
     let name = table.as_str();
@@ -60,13 +63,14 @@ pub fn table_name(table: &TableName) -> String {
     }
 }
 
-/// `p07` of a partition; more digits where there are more of them.
+/// Returns the name of a partition, such as `p07`; with more digits where there are more
+/// partitions.
 #[must_use]
 pub fn partition_name(id: u32) -> String {
     format!("p{id:02}")
 }
 
-/// The table behind such a name.
+/// Returns the table of an escaped name, as [`table_name`] makes it.
 #[must_use]
 pub fn taken_table(name: &str) -> Option<TableName> {
     if !name.starts_with('%') {
@@ -78,8 +82,8 @@ pub fn taken_table(name: &str) -> Option<TableName> {
         .find(|table| table_name(table).eq_ignore_ascii_case(name))
 }
 
-/// Names that desktops and version control look for everywhere. Vim tries to create `4913` to see whether it may write; refused,
-/// it writes the file in place.
+/// Names that desktops and version control probe for everywhere. Vim tries to create `4913` to
+/// learn if it may write; refused, it writes the file in place.
 const REFUSED_NAMES: &[&str] = &[
     "4913",
     ".AppleDouble",
@@ -111,11 +115,11 @@ const REFUSED_NAMES: &[&str] = &[
     "folder.jpg",
 ];
 
-/// The same, by how a name begins.
+/// Prefixes of such names.
 const REFUSED_PREFIXES: &[&str] = &["._", ".Trash-", ".nfs", ".fuse_hidden"];
 
-/// Is `name` that of a file in memory beside a table's `schema.json`, made by a program that writes it anew? Other files have no
-/// business there, and are refused with the reason.
+/// True if `name` is of a temporary file beside a table's `schema.json`, made by a program that
+/// rewrites it. Other files are refused there, with the reason.
 #[must_use]
 pub fn is_schema_scratch_name(name: &str) -> bool {
     let starts = [".", "schema.json", "sed"]
@@ -124,7 +128,7 @@ pub fn is_schema_scratch_name(name: &str) -> bool {
     starts && !is_refused_probe(name)
 }
 
-/// Is there never such a file, nor can one be created? Answered without asking the store.
+/// True if such a file never exists and cannot be created. Needs no access to the store.
 #[must_use]
 pub fn is_refused_probe(name: &str) -> bool {
     let refused = REFUSED_NAMES.contains(&name)
@@ -134,7 +138,8 @@ pub fn is_refused_probe(name: &str) -> bool {
     refused && !is_rsync_temporary(name)
 }
 
-/// `.NAME.json.Ab12Cd`: where the item's name begins with `_` it looks like what macOS writes beside a file.
+/// True if the name is of a temporary file of rsync, `.NAME.json.Ab12Cd`. If the item's name begins
+/// with `_` it looks like a file of macOS.
 fn is_rsync_temporary(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(file, random)| {
         let is_item = file.ends_with(".json") || file.ends_with(".ddbjson");

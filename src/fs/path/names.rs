@@ -10,26 +10,26 @@ use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
 use crate::model::{AttributeValue, Key, api::Version, schema::KeyAttributeType};
 
-/// The final suffix of a file beside an item.
+/// The final suffix of an item's file, or of a file beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suffix {
     Json,
     DdbJson,
     Base,
-    /// Merged into the item.
+    /// A merge patch of the item.
     Patch,
-    /// An update of the item.
+    /// An UpdateItem expression of the item.
     Update,
-    /// What is known of the item.
+    /// Metadata of the item.
     Meta,
     /// The item's attributes as files.
     Attributes,
-    /// The item, to be replaced if it is of this version.
+    /// The item, replaced if it is of this version.
     Replacing(Version),
 }
 
 impl Suffix {
-    /// The text form of an item that this suffix names.
+    /// Returns the text form of an item that this suffix names.
     #[must_use]
     pub fn form(self) -> Option<TextForm> {
         match self {
@@ -58,7 +58,7 @@ impl Suffix {
     }
 }
 
-/// The suffixes that are one word.
+/// The suffixes without a parameter.
 const PLAIN_SUFFIXES: [Suffix; 7] = [
     Suffix::Json,
     Suffix::DdbJson,
@@ -69,8 +69,8 @@ const PLAIN_SUFFIXES: [Suffix; 7] = [
     Suffix::Attributes,
 ];
 
-/// Is `name` a scratch file's, kept in memory and never an item? It starts with `.` or has no suffix that means something beside an item
-/// (docs/filesystem.md 1).
+/// True if `name` is a scratch file's, kept in memory and never an item. It starts with `.` or has
+/// no known suffix (docs/filesystem.md 1).
 #[must_use]
 pub fn is_scratch_name(name: &str) -> bool {
     let mut all = PLAIN_SUFFIXES
@@ -80,12 +80,12 @@ pub fn is_scratch_name(name: &str) -> bool {
     name.starts_with('.') || !all.any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
 }
 
-/// What the stem of a name says.
+/// A parsed stem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed {
-    /// The values, as many as there were types.
+    /// The values, one for each expected type.
     Values(Vec<AttributeValue>),
-    /// A name too long to be written out.
+    /// A shortened name: the full one is too long for a file name.
     Alias(Alias),
 }
 
@@ -93,11 +93,12 @@ pub enum Parsed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alias {
     pub digest: Digest,
-    /// What the first value begins with, for types whose order is that of their bytes.
+    /// A prefix of the first value, for types that are ordered by their bytes.
     pub prefix: Option<Vec<u8>>,
 }
 
-/// Strips the one mandatory suffix. `None` for names that are no item's: they begin with a dot or have no known suffix.
+/// Strips the one mandatory suffix. Returns `None` for names that are no item's: they begin with a
+/// dot or have no known suffix.
 #[must_use]
 pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
     if name.starts_with('.') {
@@ -114,10 +115,10 @@ pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
     })
 }
 
-/// What a stem, or a collection's name, means where keys of `types` are expected.
+/// Parses a stem, or a collection's name, where keys of `types` are expected.
 ///
 /// # Errors
-/// [`FsError::NotFound`]: no key has such a name.
+/// [`FsError::NotFound`] when no key has such a name.
 pub fn parse(stem: &str, types: &[KeyAttributeType]) -> Result<Parsed, FsError> {
     match file_name::decode(stem.as_bytes(), types).map_err(|_| FsError::NotFound)? {
         Decoded::Values(values) => Ok(Parsed::Values(values)),
@@ -132,18 +133,18 @@ pub fn parse(stem: &str, types: &[KeyAttributeType]) -> Result<Parsed, FsError> 
     }
 }
 
-/// The folder of a collection.
+/// Returns the name of a collection's folder.
 #[must_use]
 pub fn collection_name(partition: &[AttributeValue]) -> String {
     file_name::collection_name(&partition.iter().collect::<Vec<_>>())
 }
 
-/// An entry's name without its suffix.
+/// Returns an entry's name without its suffix.
 fn entry_stem(key: &EntryKey) -> String {
     entry_stem_within(key, STEM_BYTES_MAX)
 }
 
-/// The same in at most `bytes_max`, at least 28.
+/// Returns an entry's name without its suffix, in at most `bytes_max` bytes, which is at least 28.
 pub fn entry_stem_within(key: &EntryKey, bytes_max: usize) -> String {
     match (values_of_stem(key), &key.base.sort) {
         (Some(values), _) => file_name::entry_stem_within(&values, bytes_max),
@@ -152,7 +153,7 @@ pub fn entry_stem_within(key: &EntryKey, bytes_max: usize) -> String {
     }
 }
 
-/// Of an index's entry: the index's sort key, and the base key.
+/// Returns the values in the stem of an index's entry: the index's sort key and the base key.
 fn values_of_stem(key: &EntryKey) -> Option<Vec<&AttributeValue>> {
     let (_, sort) = key.index.as_ref()?;
     Some(
@@ -163,7 +164,7 @@ fn values_of_stem(key: &EntryKey) -> Option<Vec<&AttributeValue>> {
     )
 }
 
-/// The digest that a shortened name of an entry holds, however short.
+/// Returns the digest in a shortened name of an entry, however short.
 #[must_use]
 pub fn entry_digest(entry: &EntryKey) -> Digest {
     match (values_of_stem(entry), &entry.base.sort) {
@@ -173,7 +174,7 @@ pub fn entry_digest(entry: &EntryKey) -> Digest {
     }
 }
 
-/// `X.json` or `X.ddbjson`.
+/// Returns `X.json` or `X.ddbjson`.
 #[must_use]
 pub fn entry_name(key: &EntryKey, form: TextForm) -> String {
     let suffix = match form {
@@ -185,13 +186,13 @@ pub fn entry_name(key: &EntryKey, form: TextForm) -> String {
     name
 }
 
-/// An entry's path below `items/`.
+/// Returns an entry's path below `items/`.
 #[must_use]
 pub fn entry_path(key: &EntryKey, form: TextForm) -> String {
     in_collection(key, entry_name(key, form))
 }
 
-/// The path of a base item in its table's directory.
+/// Returns the path of a base item in its table's directory.
 #[must_use]
 pub fn item_path(key: &Key) -> String {
     format!(
@@ -206,7 +207,7 @@ pub fn item_path(key: &Key) -> String {
     )
 }
 
-/// The path of `X.base` below an index's `items/`.
+/// Returns the path of `X.base` below an index's `items/`.
 #[must_use]
 pub fn base_path(key: &EntryKey) -> String {
     in_collection(key, format!("{}{}", entry_stem(key), Suffix::Base.text()))

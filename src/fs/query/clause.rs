@@ -1,12 +1,14 @@
-//! The clauses: a row of [`TABLE`] for each that has a word of its own. Parser, help, suggestions, requests, `explain.json`, saved requests and
-//! the completion of shells read it. Conditions on the key are in `key_clause`.
+//! The clauses: a row of [`TABLE`] for each that has a word of its own. The table serves the
+//! parser, help, suggestions, requests, `explain.json`, saved requests and shell completion.
+//! Conditions on the key are in `key_clause`.
 //!
 //! ```text
-//! clause = word [ "=" value ]                    a row of the table; its help says what the value is
-//!        | "where." path [ "," type ] "." operator [ "=" value ]                                      see `where_dotted`
+//! clause = word [ "=" value ]                    a row of the table; its help describes the value
+//!        | "where." path [ "," type ] "." operator [ "=" value ]                                      see `where_clause`
 //!        | key [ "." operator ] "=" value        key = "@pk" | "@sk" | a key attribute's name         see `key_clause`
 //! ```
-//! The fixed words win over an attribute of the same name; such an attribute is reached as `@pk` or `@sk`.
+//! The fixed words win over an attribute of the same name; such an attribute is reached as `@pk` or
+//! `@sk`.
 
 use super::{
     fault::ClauseFault,
@@ -32,38 +34,39 @@ struct Row {
     word: &'static str,
     form: Form,
     place: Place,
-    /// How the help writes it, and what it means; not said of a word that another row's help tells.
+    /// The clause as the help writes it, and its meaning; `None` for a word that the help of
+    /// another row explains.
     help: Option<(&'static str, &'static str)>,
     /// More lines of the help.
     below: &'static [&'static str],
-    /// It works on these only.
+    /// The only kind that the clause works on; `None` for both.
     kind: Option<QueryKind>,
     works_on_global: bool,
-    /// What it makes of a request that is otherwise complete.
+    /// Applies the clauses to a request that is otherwise complete.
     ask: fn(&Clauses, &mut ReadRequest),
-    /// Adds what a saved request says of it.
+    /// Adds the part of a saved request that this clause stands for.
     saved: fn(&SavedRequest, &mut Clauses),
-    /// A filter that is known when the query runs.
+    /// A filter that is made when the query runs.
     filter: Option<LateFilter>,
-    /// What would cost less than this clause.
+    /// Returns advice what would cost less than this clause.
     advice: fn(&QueryPath) -> Option<String>,
 }
 
 type Add = fn(&mut Clauses, &str, Context<'_>) -> Result<bool, ClauseFault>;
 type LateFilter = fn(&QueryPath, &dyn Browse) -> Result<Option<Filter>, FsError>;
 
-/// How a clause is written.
+/// The form of a clause.
 #[derive(Clone, Copy)]
 enum Form {
-    /// The word alone, not beside the other one.
+    /// The word alone, exclusive with the other word.
     Word { against: Option<&'static str> },
-    /// `word=value`; `add` says whether the clause is the first of its word.
+    /// `word=value`; `add` returns false if there was a clause of this word.
     Value { example: &'static str, add: Add },
-    /// All that follows the word.
+    /// The text after the word.
     Prefix(Add),
 }
 
-/// The order of the help.
+/// The place of a row in the help, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Order,
@@ -75,18 +78,19 @@ enum Place {
 }
 
 impl Row {
-    /// A word that changes nothing of the request.
+    /// Creates a row that changes nothing of the request.
     const fn new(
         word: &'static str,
         form: Form,
         place: Place,
-        help: (&'static str, &'static str),
+        clause: &'static str,
+        meaning: &'static str,
     ) -> Self {
         Self {
             word,
             form,
             place,
-            help: Some(help),
+            help: Some((clause, meaning)),
             below: &[],
             kind: None,
             works_on_global: true,
@@ -98,7 +102,7 @@ impl Row {
     }
 }
 
-/// Of words equally near to a misspelt one the first is suggested.
+/// All clauses. Of words equally near to a misspelt one the first is suggested.
 static TABLE: &[Row] = &[
     Row {
         advice: select_advice,
@@ -109,7 +113,8 @@ static TABLE: &[Row] = &[
                 add: add_select,
             },
             Place::Result,
-            ("select=a,b.c,d[0]", "only these attributes"),
+            "select=a,b.c,d[0]",
+            "only these attributes",
         )
     },
     Row {
@@ -123,7 +128,8 @@ static TABLE: &[Row] = &[
                 },
             },
             Place::Result,
-            ("limit=<n>", "return at most n items"),
+            "limit=<n>",
+            "return at most n items",
         )
     },
     Row {
@@ -141,7 +147,8 @@ static TABLE: &[Row] = &[
                 },
             },
             Place::Result,
-            ("eval=<n>", "read at most n items, DynamoDB's Limit"),
+            "eval=<n>",
+            "read at most n items, DynamoDB's Limit",
         )
     },
     Row::new(
@@ -151,10 +158,8 @@ static TABLE: &[Row] = &[
             add: |all, text, _| Ok(all.after.replace(Token::parse(text)?).is_none()),
         },
         Place::Result,
-        (
-            "after=<token>",
-            "start after the page whose page.json said next",
-        ),
+        "after=<token>",
+        "start after the page whose page.json said next",
     ),
     Row {
         works_on_global: false,
@@ -173,14 +178,16 @@ static TABLE: &[Row] = &[
             CONSISTENT,
             Form::Word { against: None },
             Place::Result,
-            ("consistent", "consistent read"),
+            "consistent",
+            "consistent read",
         )
     },
     Row::new(
         TYPED,
         Form::Word { against: None },
         Place::Result,
-        ("typed", "items in DynamoDB JSON"),
+        "typed",
+        "items in DynamoDB JSON",
     ),
     Row {
         filter: Some(where_clause::live),
@@ -188,7 +195,8 @@ static TABLE: &[Row] = &[
             "live",
             Form::Word { against: None },
             Place::Hidden,
-            ("live", "without items whose time to live is over"),
+            "live",
+            "without items whose time to live is over",
         )
     },
     Row {
@@ -203,10 +211,8 @@ static TABLE: &[Row] = &[
                 add: |all, text, context| Ok(all.add_filter(where_clause::literal(text, context)?)),
             },
             Place::Expression,
-            (
-                "where=<expression>",
-                "the same as DynamoDB's FilterExpression:",
-            ),
+            "where=<expression>",
+            "the same as DynamoDB's FilterExpression:",
         )
     },
     Row {
@@ -218,10 +224,8 @@ static TABLE: &[Row] = &[
                 Ok(all.add_filter(where_clause::dotted(head, value, context)?))
             }),
             Place::Condition,
-            (
-                "where.<path>.<op>[=<value>]",
-                "a filter: reads the same, shows what matches",
-            ),
+            "where.<path>.<op>[=<value>]",
+            "a filter: reads the same, shows what matches",
         )
     },
     Row {
@@ -239,7 +243,8 @@ static TABLE: &[Row] = &[
                 add: |all, text, _| Ok(all.segment.replace(segment(text)?).is_none()),
             },
             Place::Part,
-            ("segment=<i>,<n>", "the i-th of n parts, from 0"),
+            "segment=<i>,<n>",
+            "the i-th of n parts, from 0",
         )
     },
     Row {
@@ -258,7 +263,8 @@ static TABLE: &[Row] = &[
             DESC,
             Form::Word { against: Some(ASC) },
             Place::Order,
-            ("desc, asc", "order of the sort key; asc if not said"),
+            "desc, asc",
+            "order of the sort key; asc if not said",
         )
     },
     Row {
@@ -270,13 +276,14 @@ static TABLE: &[Row] = &[
                 against: Some(DESC),
             },
             Place::Order,
-            ("", ""),
+            "",
+            "",
         )
     },
 ];
 
 impl Row {
-    /// Is the directory one of this clause?
+    /// True if the directory's name is one of this clause.
     fn is_named(&self, name: &str) -> bool {
         match self.form {
             Form::Prefix(_) => name.starts_with(self.word),
@@ -284,7 +291,7 @@ impl Row {
         }
     }
 
-    /// The word as far as it is always the same.
+    /// Returns the constant part of the name.
     fn start(&self) -> String {
         match self.form {
             Form::Value { .. } => format!("{}=", self.word),
@@ -313,7 +320,7 @@ impl Row {
         }
     }
 
-    /// False if what the clause says was said before.
+    /// Adds the clause; returns false if it was given before.
     fn add(
         &self,
         all: &mut Clauses,
@@ -323,31 +330,33 @@ impl Row {
         let value = split(name).1;
         match (self.form, value) {
             (Form::Value { example, .. }, None | Some("")) => {
-                return Err(ClauseFault::no_value(self.word, example));
+                Err(ClauseFault::no_value(self.word, example))
             }
-            (Form::Word { .. }, Some(_)) => return Err(ClauseFault::unwanted_value(self.word)),
-            _ => self.check_place(context)?,
-        }
-        match self.form {
-            Form::Word {
-                against: Some(other),
-            } if all.has(other) => Err(ClauseFault::surplus(format!(
-                "{} and {} exclude each other",
-                self.word.min(other),
-                self.word.max(other)
-            ))),
-            Form::Word { .. } => Ok(all.add_word(self.word)),
-            Form::Value { add, .. } => add(all, value.unwrap_or_default(), context),
-            Form::Prefix(add) => add(
-                all,
-                name.strip_prefix(self.word).unwrap_or_default(),
-                context,
-            ),
+            (Form::Value { add, .. }, Some(value)) => {
+                self.check_place(context)?;
+                add(all, value, context)
+            }
+            (Form::Word { .. }, Some(_)) => Err(ClauseFault::unwanted_value(self.word)),
+            (Form::Word { against }, None) => {
+                self.check_place(context)?;
+                match against {
+                    Some(other) if all.has(other) => Err(ClauseFault::surplus(format!(
+                        "{} and {} exclude each other",
+                        self.word.min(other),
+                        self.word.max(other)
+                    ))),
+                    _ => Ok(all.add_word(self.word)),
+                }
+            }
+            (Form::Prefix(add), _) => {
+                self.check_place(context)?;
+                add(all, &name[self.word.len()..], context)
+            }
         }
     }
 }
 
-/// True if this is a clause that has no value.
+/// True if this is the word of a clause without a value.
 #[must_use]
 pub fn is_word(name: &str) -> bool {
     TABLE
@@ -356,7 +365,7 @@ pub fn is_word(name: &str) -> bool {
 }
 
 impl Clauses {
-    /// These clauses and one more, a directory's name.
+    /// Returns these clauses and one more, the name of a directory.
     pub fn with(&self, name: &str, context: Context<'_>) -> Result<Self, ClauseFault> {
         let mut all = self.clone();
         let is_first = match TABLE.iter().find(|row| row.is_named(name)) {
@@ -379,12 +388,12 @@ impl Clauses {
         }
     }
 
-    /// What a saved request says beside its key, its filter and its projection.
+    /// Adds the members of a saved request other than its key, its filter and its projection.
     pub fn add_saved(&mut self, request: &SavedRequest) {
         TABLE.iter().for_each(|row| (row.saved)(request, self));
     }
 
-    /// May items be evaluated that are not returned?
+    /// True if items may be evaluated that are not returned.
     pub fn is_filtered(&self) -> bool {
         !self.filters.is_empty()
             || TABLE
@@ -392,7 +401,7 @@ impl Clauses {
                 .any(|row| row.filter.is_some() && self.has(row.word))
     }
 
-    /// Makes of a request what these clauses ask for.
+    /// Applies these clauses to a request.
     pub fn ask(&self, request: &mut ReadRequest) {
         TABLE.iter().for_each(|row| (row.ask)(self, request));
     }
@@ -407,12 +416,13 @@ impl Clauses {
     }
 }
 
-/// What would cost less than these clauses.
+/// Returns advice what would cost less than these clauses.
 pub(super) fn advice(path: &QueryPath) -> impl Iterator<Item = String> {
     TABLE.iter().filter_map(|row| (row.advice)(path))
 }
 
-/// The lines of the help, each a clause with its meaning, or indented and without: of what works here, or of all.
+/// Returns the lines of the help, each a clause with its meaning, or indented and without: of the
+/// clauses that work in the context, or of all.
 pub(super) fn help(context: Option<Context<'_>>) -> Vec<(String, String)> {
     let is_here = |row: &&Row| context.is_none_or(|context| row.check_place(context).is_ok());
     let mut rows: Vec<&Row> = TABLE.iter().filter(is_here).collect();
@@ -431,7 +441,7 @@ pub(super) fn help(context: Option<Context<'_>>) -> Vec<(String, String)> {
     lines.collect()
 }
 
-/// A clause that is none of the table, and no condition on the key.
+/// Returns the fault of a name that is neither in the table nor a condition on the key.
 fn not_of_key(name: &str, context: Context<'_>) -> ClauseFault {
     let is_misspelt =
         |head: &str| spelling::misspelt(head, words(context).iter().map(String::as_str)).is_some();
@@ -453,7 +463,7 @@ fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
     ClauseFault::new(format!("unknown clause '{name}'"), hint)
 }
 
-/// Every word that may stand here, those with a value with their `=`.
+/// Returns every word that may stand here, with its `=` if it has a value.
 pub(super) fn words(context: Context<'_>) -> Vec<String> {
     let results = ResultKind::TABLE
         .iter()
@@ -499,7 +509,8 @@ fn segment(text: &str) -> Result<Segment, ClauseFault> {
         })
 }
 
-/// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
+/// Adds `select=`: the paths, each of which a global index must project. A local index fetches the
+/// attributes that it lacks.
 fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<bool, ClauseFault> {
     let paths = spelling::document_paths(text)?;
     if let Some(index) = context.index.filter(|_| context.on_global_index())
@@ -512,7 +523,7 @@ fn add_select(all: &mut Clauses, text: &str, context: Context<'_>) -> Result<boo
     Ok(all.select.replace(paths).is_none())
 }
 
-/// What `select=` does not save.
+/// Explains that `select=` saves no reading.
 fn select_advice(path: &QueryPath) -> Option<String> {
     let shown: Vec<String> = path
         .clauses

@@ -1,4 +1,4 @@
-//! Every clause, good and bad, with its message and hint.
+//! Tests of every clause, good and bad, with its message and hint.
 
 use super::{
     Child, ResultKind,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::fs::prelude::*;
 
-/// `dir`, `file`, `-> target`, `ENOENT`, or the message.
+/// Returns `dir`, `file`, `-> target`, `ENOENT`, or the message.
 fn outcome(path: &str) -> String {
     match walk(&game_scores(), path) {
         Ok(Child::Dir(_)) => "dir".to_owned(),
@@ -21,7 +21,7 @@ fn check(path: &str, expected: &str) {
     assert_eq!(outcome(path), expected, "{path}");
 }
 
-/// The hint of a bad path begins with `expected`.
+/// Checks that the hint of a bad path begins with `expected`.
 fn check_hint(path: &str, expected: &str) {
     match walk(&game_scores(), path) {
         Err(FsError::Clause { hint, .. }) => assert!(hint.starts_with(expected), "{path}: {hint}"),

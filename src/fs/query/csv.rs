@@ -1,8 +1,10 @@
-//! `items.csv`: a header and a record an item, quoted as RFC 4180 has it; lines end as those of other Unix programs, in a newline alone.
+//! `items.csv`: a header and a record an item, quoted by RFC 4180. Lines end in a newline alone, as
+//! in other Unix programs.
 //!
-//! The columns are the paths of `select=`, in their order; without it the key attributes and then, by name, every attribute that any of
-//! the items has, for which the query runs once before. An attribute that a writer adds between the two runs is left out: a record
-//! always has as many fields as the header.
+//! The columns are the paths of `select=`, in their order. Without it they are the key attributes
+//! and then, by name, every attribute that any of the items has, for which the query runs once
+//! before. An attribute that a writer adds between the two runs is left out: a record always has as
+//! many fields as the header.
 //!
 //! | value | field |
 //! |---|---|
@@ -26,7 +28,7 @@ use crate::codec::{dynamodb_json, record::Row};
 use crate::expr::ProjectionPaths;
 use crate::fs::prelude::*;
 
-/// Columns of a header that is made from the items.
+/// The maximum number of columns of a header that is made from the items.
 const COLUMNS_MAX: usize = 10_000;
 
 /// Names of attributes, gathered from items.
@@ -36,13 +38,13 @@ pub(super) type Names = BTreeSet<String>;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Columns {
     paths: Vec<DocumentPath>,
-    /// The top-level attributes that they are in.
+    /// The top-level attributes that the columns are in.
     heads: BTreeSet<String>,
     typed: bool,
 }
 
 impl Columns {
-    /// Those of `select=`.
+    /// Returns the columns of `select=`.
     pub fn selected(path: &QueryPath) -> Option<Self> {
         Some(Self::new(
             path.clauses.select.clone()?,
@@ -58,7 +60,7 @@ impl Columns {
         }
     }
 
-    /// Those of the items' attributes.
+    /// Returns the columns of the items' attributes, key attributes first.
     pub fn of_names(path: &QueryPath, mut names: Names) -> Self {
         let keys: Vec<String> = path
             .context()
@@ -76,7 +78,7 @@ impl Columns {
         )
     }
 
-    /// The top-level attributes that the columns are in.
+    /// Returns the projection to the top-level attributes that the columns are in.
     pub fn projection(&self) -> ProjectionPaths {
         ProjectionPaths::of_attributes(self.heads.iter().map(DocumentPath::top_level).collect())
     }
@@ -131,7 +133,8 @@ impl Columns {
     }
 }
 
-/// In quotes where a reader could take it for something else: an empty text is not an absent one.
+/// Writes a field, in quotes where a reader could misread it: an empty text differs from an absent
+/// one.
 fn write_field(field: &str, out: &mut Vec<u8>) {
     let is_bare =
         !field.is_empty() && !field.contains([',', '"', '\n', '\r']) && field.trim() == field;

@@ -1,8 +1,10 @@
-//! `explain.json`: what a query reads and what that costs, told before it runs.
+//! `explain.json`: an estimate of the work of a query and its cost, made before it runs.
 //!
-//! It runs as `items.ndjson` would, but nothing is consumed ([`Bill`]s are never settled). Where it comes to the end the figures are exact;
-//! else what was read is the least, and the counters of the item collections (or of the whole source, for a scan) are the most. Of a service
-//! elsewhere nothing is read, since that would be paid for; it counts no collections, so that the most is all that the source has.
+//! It runs as `items.ndjson` would, but consumes nothing: its [`Bill`]s are never settled. Where it
+//! comes to the end the figures are exact. Else the entries read are the lower bound, and the
+//! counters of the item collections (or of the whole source, for a scan) are the upper bound. Of a
+//! remote service nothing is read, since that would be paid for; such a service counts no
+//! collections, so that the upper bound is the whole source.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +24,8 @@ use crate::model::{
     limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES},
 };
 
-/// Bytes, with an overhead for each item, after which a query is no longer followed but estimated: about a second's work.
+/// Bytes, with an overhead for each item, after which a query is no longer followed but estimated:
+/// about one second of work.
 const FOLLOWED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
@@ -57,14 +60,14 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
     Ok(shown::json(&format!("{text:#}\n")).into_bytes())
 }
 
-/// Of what is evaluated, filtered out or not.
+/// Figures over all evaluated items, filtered out or not.
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     requests: u64,
     items: u64,
-    /// With those of fetched items.
+    /// Bytes read, with those of fetched items.
     bytes: u64,
-    /// Those of fetched items included.
+    /// Capacity units, with those of fetched items.
     units: f64,
 }
 
@@ -96,7 +99,8 @@ fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<
     Ok(Estimate { least, most })
 }
 
-/// Reads as a result would, to the end or to [`FOLLOWED_BYTES_MAX`]; whether the end was reached.
+/// Reads as a result would, to the end or to [`FOLLOWED_BYTES_MAX`]; returns the sum and true if
+/// the end was reached.
 fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsError> {
     let (mut stream, mut sum) = (path.stream(db, &|_| {})?, StreamStep::default());
     // Where a look is paid for like a read, nothing is read.
@@ -115,7 +119,8 @@ fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsErr
     Ok((sum, false))
 }
 
-/// The most that it can be: all that the source has for these partition keys, and each unit and page begun.
+/// Returns the upper bound: all that the source has for these partition keys, with each started
+/// unit and page counted in full.
 fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figures, FsError> {
     let (requests, unit) = (resolved.len() as u64, READ_UNIT_BYTES as u64);
     let entries = totals(path, resolved, &path.source(), db)?;
@@ -123,7 +128,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
         entries.entries.min(eval.saturating_mul(requests))
     });
     let items = match path.clauses.is_filtered() {
-        // A merge may have read a page of each shard more than it gives.
+        // A merge may have read one page of each shard more than it returned.
         false if requests == 1 => path
             .bounds()
             .limit
@@ -147,7 +152,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
     } else {
         fetched.bytes / unit + items
     };
-    // A page with fetches ends up to a unit before its maximum.
+    // A page with fetches ends up to one unit before its maximum.
     let pages = (entries.bytes + fetched_units * unit) / (PAGE_BYTES_MAX - READ_UNIT_BYTES) as u64
         + requests;
     let short_pages = match path.clauses.partition {
@@ -169,7 +174,7 @@ fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figu
     })
 }
 
-/// Entries and bytes of the collections, or of the whole source.
+/// Returns the entries and bytes of the collections, or of the whole source.
 fn totals(
     path: &QueryPath,
     resolved: &[Resolved],
@@ -192,7 +197,8 @@ fn totals(
     Ok(sum)
 }
 
-/// What is selected and not in the local index that is read: it is fetched from the table, item by item.
+/// Returns the selected attributes that the local index does not project: they are fetched from the
+/// table, item by item.
 fn fetched_attributes(path: &QueryPath) -> Vec<&str> {
     let Some(index) = path
         .index_schema()
@@ -227,7 +233,7 @@ fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
     Some(shown.collect::<Vec<_>>().join(" AND "))
 }
 
-/// What would read less, or cost less.
+/// Returns advice for a query that reads less or costs less.
 fn advice(path: &QueryPath) -> Vec<String> {
     let mut all = Vec::new();
     let equal: BTreeSet<&str> = path
@@ -270,7 +276,7 @@ fn advice(path: &QueryPath) -> Vec<String> {
     all
 }
 
-/// An index whose key does what the filter does.
+/// Returns the advice to use an index with a key that replaces the filter.
 fn better_index(
     path: &QueryPath,
     index: &IndexSchema,

@@ -1,14 +1,15 @@
-//! What is wrong with a clause: the sentence and the hint that `.ddb/errors/last` shows. Sentences that several checks say are made here.
+//! The error of a clause: the sentence and the hint that `.ddb/errors/last` shows. Sentences that
+//! several checks share are made here.
 
 use std::fmt::Display;
 
 use crate::fs::prelude::*;
 
-/// Why a name is no clause, or not allowed in this directory.
+/// The reason why a name is no clause, or not allowed in this directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClauseFault {
     pub message: String,
-    /// What to do about it.
+    /// Advice how to mend the clause.
     pub hint: String,
 }
 
@@ -20,7 +21,7 @@ impl ClauseFault {
         }
     }
 
-    /// A text that is no value of this attribute.
+    /// Returns the fault of a text that is no value of this attribute.
     pub fn value(attribute: &str, fault: impl Display) -> Self {
         Self::new(format!("{attribute}: {fault}"), "write bytes as %XX")
     }
@@ -32,7 +33,7 @@ impl ClauseFault {
         )
     }
 
-    /// One clause too many, or a part of one.
+    /// Returns the fault of a clause, or a part of one, that is too much.
     pub fn surplus(message: String) -> Self {
         Self::new(
             message,
@@ -65,7 +66,7 @@ impl ClauseFault {
         )
     }
 
-    /// A position token that is none of ours, or of another query.
+    /// Returns the fault of a position token that is malformed or belongs to another query.
     pub fn token(message: &str) -> Self {
         Self::new(
             message,

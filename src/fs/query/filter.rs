@@ -1,7 +1,8 @@
 //! Filters: the `where` clauses of a path, as parts of one FilterExpression.
 //!
-//! A filter is a condition as it is evaluated, and beside it its pieces as they were written: by those `request.json` and `explain.json`
-//! show it, any number of them in one text with placeholders of its own ([`Expression`]). `where_clause` reads them.
+//! A filter is a condition for evaluation, with its pieces as they were written. From the pieces
+//! `request.json` and `explain.json` show it, any number of filters in one text with placeholders
+//! of its own ([`Expression`]). `where_clause` parses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,22 +30,22 @@ enum Piece {
     Value(AttributeValue),
 }
 
-/// One filter, checked as far as can be without an item.
+/// One filter, checked as far as possible without an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filter {
     pieces: Vec<Piece>,
     condition: Condition,
-    /// Beside other filters it stands in parentheses.
+    /// True if it needs parentheses when it is joined with other filters.
     is_open: bool,
 }
 
 impl Filter {
-    /// An expression that was typed, what stood in it for placeholders put into some.
+    /// Parses a typed expression. Its names and values were replaced with these placeholders.
     pub fn of_text(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
         Self::parsed(text, placeholders).map_err(|fault| in_own_words(&fault, placeholders))
     }
 
-    /// A FilterExpression of the API.
+    /// Parses a FilterExpression of the API.
     pub fn of_expression(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
         Self::parsed(text, placeholders).map_err(|fault| {
             ClauseFault::new(
@@ -57,7 +58,7 @@ impl Filter {
     fn parsed(text: &str, placeholders: &Placeholders) -> Result<Self, ExpressionFault> {
         let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders));
         let condition = parse(text)?;
-        // In parentheses already, it would have them twice, which the API refuses.
+        // Text that is in parentheses already would have them twice, which the API refuses.
         let is_open = matches!(condition, Condition::Or(_))
             && parse(&format!("({text})")) != Err(ExpressionFault::RedundantParentheses);
         Ok(Self {
@@ -67,12 +68,13 @@ impl Filter {
         })
     }
 
-    /// What holds for the items that it keeps.
+    /// Returns the condition that holds for the items that it keeps.
     pub fn condition(&self) -> &Condition {
         &self.condition
     }
 
-    /// A filter of a query may name no key attribute, one of an index nothing that the index does not have.
+    /// Checks the attributes that the filter names: in a query no key attribute, in an index only
+    /// projected ones.
     pub fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
         let names = self.condition.attribute_names();
         let keys = context.keys();
@@ -99,7 +101,7 @@ impl Filter {
         }
     }
 
-    /// The expression's text, its names and values added to `expression`.
+    /// Returns the expression's text; its names and values are added to `expression`.
     pub fn write(&self, expression: &mut Expression, among_others: bool) -> String {
         let text = render(&self.pieces, expression);
         if among_others && self.is_open {
@@ -109,7 +111,7 @@ impl Filter {
         }
     }
 
-    /// As a person would write it.
+    /// Returns the text without placeholders, for people.
     pub fn shown(&self) -> String {
         join(self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text.clone(),
@@ -118,14 +120,14 @@ impl Filter {
         }))
     }
 
-    /// The top-level attributes that must have one value for the filter to hold.
+    /// Returns the top-level attributes that must have one value for the filter to hold.
     pub fn equalities(&self) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         equalities(&self.condition, &mut found);
         found
     }
 
-    /// The top-level attributes that are looked at.
+    /// Returns the top-level attributes that the filter reads.
     pub fn names(&self) -> BTreeSet<&str> {
         self.condition.attribute_names()
     }
@@ -169,7 +171,7 @@ fn render(pieces: &[Piece], expression: &mut Expression) -> String {
     }))
 }
 
-/// Pieces with blanks where a person puts them.
+/// Joins pieces, with spaces as in handwritten expressions.
 fn join(pieces: impl Iterator<Item = String>) -> String {
     let mut out = String::new();
     for piece in pieces {
@@ -182,11 +184,12 @@ fn join(pieces: impl Iterator<Item = String>) -> String {
     out
 }
 
-/// The fault with names and values instead of the placeholders that stood for them.
+/// Returns the fault with names and values in place of their placeholders.
 fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseFault {
     let mut message = fault.to_string();
     if let ExpressionFault::Syntax { .. } = fault {
-        // It alone shows the text. The longest first: `#f12` begins with `#f1`.
+        // Only this fault shows the text. The longest placeholder comes first: `#f12` begins with
+        // `#f1`.
         for (placeholder, name) in placeholders.names.iter().flatten().rev() {
             message = message.replace(placeholder.as_str(), name);
         }
@@ -209,7 +212,7 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
     ClauseFault::new(message, hint)
 }
 
-/// The pieces of an expression with placeholders; it was parsed before.
+/// Splits an expression with placeholders into pieces; the text must have been parsed before.
 fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
     let name = |alias: &str| {
         placeholders
@@ -247,11 +250,16 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
             (Some(step), _, _) => pieces.push(Piece::Path(DocumentPath::top_level(step))),
             (None, TokenKind::Dot, _) => goes_on = true,
             (None, TokenKind::OpenBracket, Some(Piece::Path(path))) => {
-                path.rest
-                    .extend(tokens.advance().text.parse().ok().map(PathElement::Index));
+                let index = tokens.advance().text.parse().ok();
+                debug_assert!(index.is_some(), "an index that was parsed before: {text}");
+                path.rest.extend(index.map(PathElement::Index));
                 tokens.accept(TokenKind::CloseBracket);
             }
-            (None, TokenKind::ValueRef, _) => pieces.extend(value(token.text).map(Piece::Value)),
+            (None, TokenKind::ValueRef, _) => {
+                let value = value(token.text);
+                debug_assert!(value.is_some(), "{} is undefined", token.text);
+                pieces.extend(value.map(Piece::Value));
+            }
             (None, TokenKind::Identifier, _) if is_call && keyword.is_none() => {
                 tokens.advance();
                 pieces.push(Piece::Text(format!("{}(", token.text)));
@@ -261,12 +269,12 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
     }
 }
 
-/// Placeholders gathered while expressions are written.
+/// Placeholders that are collected while expressions are written.
 #[derive(Debug, Default)]
 pub(super) struct Expression {
     names: BTreeMap<String, String>,
     values: BTreeMap<String, AttributeValue>,
-    /// Numbers of the filter's names.
+    /// Numbers of the filters' names.
     filtered: BTreeMap<String, usize>,
     filter_values: usize,
 }
@@ -282,7 +290,7 @@ impl Expression {
         placeholder
     }
 
-    /// A condition on the key attribute of that name.
+    /// Returns the text of a condition on this key attribute.
     pub fn condition(&mut self, tag: &str, attribute: &str, range: &SortRange) -> String {
         let name = format!("#{tag}");
         self.names.insert(name.clone(), attribute.to_owned());
@@ -300,33 +308,34 @@ impl Expression {
         show_range(&name, range, &values)
     }
 
-    /// A projection of these paths.
+    /// Returns the text of a projection of these paths.
     pub fn projection(&mut self, paths: &[DocumentPath]) -> String {
         let mut numbers = BTreeMap::new();
         paths
             .iter()
-            .map(|path| write_path(path, 'a', (&mut numbers, &mut self.names)))
+            .map(|path| write_path(path, 'a', &mut numbers, &mut self.names))
             .collect::<Vec<_>>()
             .join(", ")
     }
 
-    /// A path in the filter.
+    /// Returns the text of a path in a filter.
     pub fn filter_path(&mut self, path: &DocumentPath) -> String {
-        write_path(path, 'f', (&mut self.filtered, &mut self.names))
+        write_path(path, 'f', &mut self.filtered, &mut self.names)
     }
 
-    /// A value in the filter.
+    /// Returns the placeholder of a value in a filter.
     pub fn filter_value(&mut self, value: &AttributeValue) -> String {
         self.filter_values += 1;
         self.value(&format!("f{}", self.filter_values), value)
     }
 }
 
-/// The path with placeholders of this mark, which have numbers by name.
+/// Returns the path with placeholders of this mark, numbered by name.
 fn write_path(
     path: &DocumentPath,
     mark: char,
-    (numbers, names): (&mut BTreeMap<String, usize>, &mut BTreeMap<String, String>),
+    numbers: &mut BTreeMap<String, usize>,
+    names: &mut BTreeMap<String, String>,
 ) -> String {
     path.written(|name| {
         let next = numbers.len() + 1;

@@ -1,4 +1,4 @@
-//! Filters: both spellings, to the expression and its values, and what is wrong with bad ones.
+//! Tests of filters: both spellings, to the expression and its values, and the errors of bad ones.
 
 use super::{
     request::members,
@@ -8,7 +8,8 @@ use crate::codec::dynamodb_json;
 use crate::fs::prelude::*;
 use crate::model::api::Placeholders;
 
-/// The filter of `request.json` with its placeholders put in: names in `[]`, values as DynamoDB JSON.
+/// Returns the filter of `request.json` with its placeholders replaced: names in `[]`, values as
+/// DynamoDB JSON.
 fn filter(path: &str) -> String {
     let path = directory(&game_scores(), path);
     let request = members(&path, &path.resolved(Some(Vec::new())), None).expect("JSON");

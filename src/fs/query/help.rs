@@ -12,13 +12,11 @@ use crate::codec::file_name;
 use crate::expr::read_request::ReadRequest;
 use crate::fs::{path::names, prelude::*};
 
-/// Entries that are looked at for one whose name is not shortened.
+/// The number of entries in which [`first_entry`] looks for a name that is not shortened.
 const ENTRIES_MAX: u32 = 16;
 
-/// The first entry of a table or an index in the order of a listing, of those whose names are written out.
-///
-/// # Errors
-/// The database failed.
+/// Returns the first entry of a table or an index, in the order of a listing, that has a name which
+/// is not shortened.
 pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
     let schema = db.schema(&source.table)?.ok_or(FsError::NotFound)?;
     let index = source
@@ -31,7 +29,7 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
         kind: QueryKind::Scan,
     };
     let mut found = Ok(None);
-    // A look, which is cheap also where reading costs.
+    // `look` reads without consuming capacity, also where reads are paid for.
     let request = ReadRequest {
         limit: Some(ENTRIES_MAX),
         ..ReadRequest::scan(source.table.clone(), source.index.clone())
@@ -47,7 +45,7 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
     found
 }
 
-/// The clauses and results of any query path, for `.ddb/help/queries.md`.
+/// Returns the clauses and results of any query path, for `.ddb/help/queries.md`.
 #[must_use]
 pub fn all_names() -> String {
     let mut out = String::new();
@@ -98,15 +96,16 @@ pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
     out
 }
 
-/// What follows the list of results.
+/// The text after the list of results.
 const RESULTS: &str = "
 Write space, / % # , = and bytes that are no text as %XX. A result file has its exact
 size up to 256 MB, then 0 as a pipe has; asking for the size costs no capacity.
 ";
 
-/// Queries of the first entry, if there is one, else of made-up keys: they find nothing.
+/// Writes example queries of the first entry if there is one, else of made-up keys, which find
+/// nothing.
 fn write_examples(path: &QueryPath, first: Option<&EntryKey>, out: &mut String) {
-    // Below other clauses they begin at the top again.
+    // Examples below other clauses begin at the top again.
     let up = "../".repeat(path.names().len());
     out.push_str("\nExamples, from this directory:\n```sh\n");
     let context = path.context();
@@ -159,7 +158,8 @@ fn write_query_examples(
     let _ = writeln!(out, "ls {up}{partition}");
 }
 
-/// The values of an entry's partition key and the first of its sort key, as names write them.
+/// Returns the values of an entry's partition key and the first of its sort key, encoded as in file
+/// names.
 fn key_names(entry: &EntryKey) -> (Vec<String>, Option<String>) {
     match &entry.index {
         Some((partition, sort)) => (

@@ -1,4 +1,5 @@
-//! Conditions on the key: `@pk`, `@sk` and the key attributes' own names, each with its operator; and whether all of them make a query.
+//! Conditions on the key: `@pk`, `@sk` and the key attributes' own names, each with its operator;
+//! and the check that all of them make a query.
 
 use std::cmp::Ordering;
 
@@ -14,18 +15,22 @@ use crate::expr::{KeyCondition, KeySchemaView, Predicate, SortRange};
 use crate::fs::prelude::*;
 use crate::model::IndexSchema;
 
-/// The word of a range's operator. Tokens are made of it, so it does not change.
+/// Returns the word of a range's operator. It is part of the tokens' check, so it must not change.
 pub(super) fn word(range: &SortRange) -> &'static str {
-    KEY_OPERATORS
+    let operator = KEY_OPERATORS
         .iter()
-        .find(|operator| operator.predicate == range.predicate())
-        .map_or("eq", |operator| operator.word)
+        .find(|operator| operator.predicate == range.predicate());
+    debug_assert!(
+        operator.is_some() || matches!(range, SortRange::Equal(_)),
+        "an operator without a word: {range:?}"
+    );
+    operator.map_or("eq", |operator| operator.word)
 }
 
-/// Of a partition key: a range of write shards.
+/// The operator of a partition key for a range of write shards.
 const SHARDS: &str = "shards";
 
-/// Adds a condition on the key; `None` if the name is none, false if it was said before.
+/// Adds a condition on the key; returns `None` if the name is none, false if it was given before.
 pub(super) fn add(
     all: &mut Clauses,
     name: &str,
@@ -50,7 +55,7 @@ pub(super) fn add(
     }
     let is_first = match role {
         Role::Partition(position, attributes) => {
-            add_partition(all, keys.partition, (position, attributes), operator, value)
+            add_partition(all, keys.partition, position, attributes, operator, value)
         }
         Role::Sort(position, attribute) => match all
             .sort
@@ -77,7 +82,7 @@ pub(super) fn add(
     is_first.map(Some)
 }
 
-/// What a condition is on.
+/// The key attributes that a condition is on.
 #[derive(Debug, Clone, Copy)]
 enum Role<'k> {
     /// Attributes of the partition key from that position on: one, or all of them.
@@ -88,7 +93,7 @@ enum Role<'k> {
     SortKey(&'k [KeyAttribute]),
 }
 
-/// `@pk` or `@sk`, and the operator.
+/// Splits `@pk` or `@sk` from the operator.
 fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>, Option<&'h str>)> {
     let (key, operator) = head
         .split_once('.')
@@ -101,7 +106,8 @@ fn find_key<'h, 'k>(head: &'h str, keys: KeySchemaView<'k>) -> Option<(Role<'k>,
     }
 }
 
-/// The key attribute `text`, or `attribute.operator`: the longest name wins, names may hold dots.
+/// Finds the key attribute `text`, or `attribute.operator`: the longest name wins, since names may
+/// hold dots.
 fn find_attribute<'t, 'k>(
     text: &'t str,
     keys: KeySchemaView<'k>,
@@ -133,7 +139,7 @@ fn own_names(attributes: &[KeyAttribute], separator: &str) -> String {
         .join(separator)
 }
 
-/// A fault of what takes several attributes for one.
+/// Returns the fault of a clause that takes several attributes for one.
 fn by_own_names(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
     ClauseFault::new(
         message,
@@ -144,11 +150,13 @@ fn by_own_names(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
     )
 }
 
-/// The partition key, of several attributes by the name of the folder below `items/` (`@pk=a,b`); or one attribute of it.
+/// Adds a value of the partition key: one of its attributes, or the whole of a key of several by
+/// the name of the folder below `items/` (`@pk=a,b`).
 fn add_partition(
     all: &mut Clauses,
     key: &[KeyAttribute],
-    (position, attributes): (usize, &[KeyAttribute]),
+    position: usize,
+    attributes: &[KeyAttribute],
     operator: Option<&str>,
     text: &str,
 ) -> Result<bool, ClauseFault> {
@@ -273,11 +281,12 @@ fn between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFaul
     Ok(SortRange::Between(lower, upper))
 }
 
-/// What a condition on an attribute that is no key would be.
+/// The middle of the sentence on a condition on an attribute that is no key.
 const WOULD_FILTER: &str = "is no key attribute here, so this would be a filter: DynamoDB reads, and charges for, every item of the query and \
                             then drops those that do not match";
 
-/// What is said of an attribute that is no key: it would be a filter. `None` if it is no attribute's name.
+/// Returns the fault of a condition on an attribute that is no key: it would be a filter. `None` if
+/// `head` is no attribute's name.
 pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault> {
     let attribute = spelling::decode_text(head)
         .ok()
@@ -301,7 +310,7 @@ pub(super) fn as_filter(head: &str, context: Context<'_>) -> Option<ClauseFault>
     Some(ClauseFault::new(format!("{name} {WOULD_FILTER}"), hint))
 }
 
-/// The words that begin a condition on the key.
+/// Returns the words that begin a condition on the key.
 pub(super) fn words(context: Context<'_>) -> Vec<String> {
     if context.kind == QueryKind::Scan {
         return Vec::new();
@@ -333,7 +342,7 @@ pub(super) fn words(context: Context<'_>) -> Vec<String> {
     words
 }
 
-/// The lines of the help: a condition and its meaning.
+/// Returns the lines of the help: a condition and its meaning.
 pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
     if context.kind == QueryKind::Scan {
         return Vec::new();
@@ -359,7 +368,7 @@ pub(super) fn help(context: Context<'_>) -> Vec<(String, String)> {
     lines
 }
 
-/// The same of any table.
+/// Returns the lines of the help for any table.
 pub(super) fn help_of_any() -> Vec<(String, String)> {
     let partition = (
         "@pk=<value>".to_owned(),
@@ -396,7 +405,7 @@ fn sort_help(name: &str, value: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// An attribute's name as a clause and a shell understand it.
+/// Returns an attribute's name as a clause and a shell read it.
 pub(super) fn written(attribute: &KeyAttribute) -> String {
     file_name::encode(&AttributeValue::S(attribute.name.clone()))
 }
@@ -448,10 +457,7 @@ impl Clauses {
         let Some(&last) = self.sort.keys().next_back() else {
             return Ok(());
         };
-        let name = |position: usize| {
-            sort.get(position)
-                .map_or_else(String::new, |attribute| attribute.name.clone())
-        };
+        let name = |position: usize| &sort[position].name;
         let equal = |position: &usize| matches!(self.sort.get(position), Some(SortRange::Equal(_)));
         match (0..last).find(|position| !equal(position)) {
             None => Ok(()),

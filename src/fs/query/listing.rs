@@ -1,14 +1,16 @@
-//! What `ls` of a query folder shows: a numbered symlink a result, in result order, to the item or index entry.
+//! The listing of a query folder: a numbered symlink for each result, in result order, to the item
+//! or index entry.
 //!
 //! ```text
 //! query   000001,<entry>.json            -> …/items/<folder>/<entry>.json     the folder is the query's partition key
 //! scan    000001,<folder>,<entry>.json   -> …/items/<folder>/<entry>.json     and a query of shards
 //! both    000001,<item>.json             -> …/items/<item>.json               table without sort key
 //! ```
-//! The name holds all that the target is made of, so that a link is resolved without running the query, and stays right when
-//! the results before it change. Folder and entry are the names below `items/`; where both together are too long for one name they
-//! are shortened further, which by their digests resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
-//! the key of the entry there.
+//! The name holds all parts of the target, so that a link is resolved without running the query,
+//! and stays right when the results before it change. Folder and entry are the names below
+//! `items/`. Where both together are too long for one name they are shortened further; their
+//! digests resolve to the same entry. No state is kept between calls: a position in the listing is
+//! the number and the key of the entry there.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
@@ -32,30 +34,31 @@ use crate::fs::{
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;
-/// What the key of an entry takes in memory, more or less.
+/// Approximate bytes of memory of the key of an entry.
 const ENTRY_BYTES: usize = 256;
 /// Digits of a link's number; more when there are more results.
 const NUMBER_DIGITS: usize = 6;
 const SUFFIX: &str = ".json";
 
-/// A visitor of a listing: the link's name and the place right after it.
+/// A visitor of a listing, called with the link's name and the position right after it.
 pub type VisitLink<'a> = dyn FnMut(String, Position) -> ControlFlow<()> + 'a;
 
-/// A listing that goes on where it ended, of a query that has no key to go on from. Nothing but speed is lost with it.
+/// The state of a listing that continues where it ended, of a query that has no key to continue
+/// from. It is a cache: its loss costs only time.
 #[derive(Debug, Default)]
 pub struct LiveListing(Option<Run>);
 
 #[derive(Debug)]
 struct Run {
     stream: Stream,
-    /// Read and not given.
+    /// Entries read and not yet returned.
     ready: VecDeque<EntryKey>,
-    /// How many were given.
+    /// Number of entries returned.
     given: u64,
 }
 
 impl LiveListing {
-    /// Bytes of memory of what was read and not given.
+    /// Returns the bytes of memory of entries that were read and not yet returned.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |run| {
@@ -65,11 +68,13 @@ impl LiveListing {
 }
 
 impl QueryPath {
-    /// Lists the directory: `000001,<name>.json` in result order, each a symlink ([`super::Child::Link`]), strictly after `after`, a
-    /// position that an earlier call gave. Nothing while the query is not complete. Constant memory.
+    /// Lists the directory: `000001,<name>.json` in result order, each a symlink
+    /// ([`super::Child::Link`]), strictly after `after`, a position that an earlier call gave.
+    /// Lists nothing while the query is incomplete. Uses constant memory.
     ///
     /// # Errors
-    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one.
+    /// Errors of the database; [`FsError::Clause`] for a token of another query,
+    /// [`FsError::TokenExpired`] for an expired one.
     pub fn listing(
         &self,
         db: &dyn Browse,
@@ -79,10 +84,11 @@ impl QueryPath {
         self.listing_with(&mut LiveListing::default(), db, after, &|| true, visit)
     }
 
-    /// As [`Self::listing`]; `live` is kept by who lists the directory in pieces. `wanted` is asked between pages.
+    /// Lists as [`Self::listing`]. A caller that lists the directory in pieces keeps `live` between
+    /// them. `wanted` is called between pages.
     ///
     /// # Errors
-    /// The same, and [`FsError::Interrupted`] when it is not wanted any more.
+    /// The same, and [`FsError::Interrupted`] when `wanted` returns false.
     pub fn listing_with(
         &self,
         live: &mut LiveListing,
@@ -110,11 +116,14 @@ impl QueryPath {
         loop {
             while let Some(entry) = run.ready.pop_front() {
                 run.given += 1;
-                let cursor = resolved.as_ref().map(|resolved| {
-                    let scope = self.scope(resolved);
-                    encode_cursor(&entry_cursor(&entry, scope), scope)
-                });
-                let position = encode_position(run.given, &cursor.unwrap_or_default());
+                let cursor = match &resolved {
+                    Some(resolved) => {
+                        let scope = self.scope(resolved);
+                        encode_cursor(&entry_cursor(&entry, scope), scope)?
+                    }
+                    None => Vec::new(),
+                };
+                let position = encode_position(run.given, &cursor);
                 if run.given > before
                     && visit(self.link_name(run.given, &entry), position).is_break()
                 {
@@ -143,7 +152,7 @@ impl QueryPath {
         }
     }
 
-    /// A query that goes on behind a key.
+    /// Starts a query that continues after a key.
     fn run_from(
         &self,
         resolved: &Resolved,
@@ -176,14 +185,16 @@ impl QueryPath {
         })
     }
 
-    /// Is a place in the listing a mere number? So it is where no key says where to go on: in several queries merged, and where a filter
-    /// and `eval=` together hide how many items were evaluated.
+    /// True if a position in the listing is a mere number. That is so where no key says where to
+    /// continue: in several merged queries, and where a filter with `eval=` hides the number of
+    /// evaluated items.
     fn is_counted(&self) -> bool {
         matches!(self.clauses.partition, Partition::Shards(_))
             || (self.clauses.is_filtered() && self.clauses.eval.is_some())
     }
 
-    /// A query that goes on where `live` is, or else runs again, and leaves out what was there.
+    /// Continues the query of `live` if it stands at the position, else runs it again and skips the
+    /// entries before.
     fn counted_run(
         &self,
         live: &mut LiveListing,
@@ -201,7 +212,7 @@ impl QueryPath {
         }
     }
 
-    /// Does the query name all of a base item's key?
+    /// True if the query gives all of a base item's key.
     fn is_single_row(&self) -> bool {
         let keys = self.context().keys();
         self.kind == QueryKind::Query
@@ -216,7 +227,7 @@ impl QueryPath {
                 == keys.sort.len()
     }
 
-    /// The name of the link to the `number`th result.
+    /// Returns the name of the link to the `number`th result.
     fn link_name(&self, number: u64, entry: &EntryKey) -> String {
         let number = format!("{number:0NUMBER_DIGITS$},");
         let room = NAME_BYTES_MAX - number.len() - SUFFIX.len();
@@ -232,17 +243,18 @@ impl QueryPath {
         }
     }
 
-    /// Do the source's entries lie in folders by partition key?
+    /// True if the source's entries lie in folders by partition key.
     fn has_folders(&self) -> bool {
         self.index.is_some() || self.schema.key.sort.is_some()
     }
 
-    /// Are the results of more than one partition key?
+    /// True if the results may have more than one partition key.
     fn has_several_folders(&self) -> bool {
         self.kind == QueryKind::Scan || matches!(self.clauses.partition, Partition::Shards(_))
     }
 
-    /// The target of a link called `link`, relative to this directory; `None` when the name is no link's.
+    /// Returns the target of a link called `link`, relative to this directory; `None` when the name
+    /// is no link's.
     pub(super) fn link_target(&self, link: &str) -> Option<String> {
         let (number, rest) = link.split_once(',')?;
         let numbered =
@@ -270,7 +282,7 @@ impl QueryPath {
         Some(format!("{up}items/{folder}/{stem}{SUFFIX}"))
     }
 
-    /// The folder below `items/` of the query's partition key.
+    /// Returns the folder below `items/` of the query's partition key.
     fn partition_folder(&self) -> Option<String> {
         match &self.clauses.partition {
             Partition::Alias(alias) => Some(alias.name.clone()),
@@ -284,7 +296,7 @@ impl QueryPath {
     }
 }
 
-/// Folder and entry, shortened to half of `room` each where they do not fit together.
+/// Returns folder and entry, shortened to half of `room` each where they do not fit together.
 fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
     let parts = |bytes_max: usize| {
         (
@@ -300,7 +312,7 @@ fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
     }
 }
 
-/// The values that name the entry's folder.
+/// Returns the values that name the entry's folder.
 fn partition_of(entry: &EntryKey) -> Vec<&AttributeValue> {
     match &entry.index {
         Some((partition, _)) => partition.iter().collect(),
@@ -325,19 +337,19 @@ fn decode_position(
     decoded.ok_or(FsError::Invalid("directory position"))
 }
 
-/// How many links were given before; what follows in a position is not looked at.
+/// Returns the number of links before this position; the rest of the position is not decoded.
 fn number_of(after: Option<&Position>) -> Result<u64, FsError> {
     after.map_or(Ok(0), |after| {
         Ok(decode_position(after, |_| Some(Item::default()))?.0)
     })
 }
 
-/// A listing consumes each page when it has read it.
+/// Settles the bills of a page: a listing consumes each page once it has read it.
 fn settle(bills: &mut Vec<Bill>) -> Result<(), FsError> {
     bills.drain(..).try_for_each(|bill| Ok(bill.settle()?))
 }
 
-/// Splits `<folder>,<entry>`, the folder being named by `count` values, or fewer when it is shortened.
+/// Splits `<folder>,<entry>`. The folder is named by `count` values, or fewer when it is shortened.
 fn split_folder(text: &str, count: usize) -> Option<(&str, &str)> {
     let mut end = 0;
     for part in text.split(',').take(count) {

@@ -1,4 +1,4 @@
-//! The operators of clauses: faults and the help tell of them, the parsers know them.
+//! The operators of clauses, for the parsers, the faults and the help.
 
 use crate::expr::{
     Predicate,
@@ -15,7 +15,7 @@ pub(super) struct KeyOperator {
 
 pub(super) const BEGINS: &str = "begins";
 
-/// All but equality, which has no word.
+/// All key operators but equality, which has no word.
 pub(super) static KEY_OPERATORS: [KeyOperator; 6] = [
     KeyOperator::new("lt", "<value>", "is less than", Predicate::Compare(Less)),
     KeyOperator::new(
@@ -61,21 +61,21 @@ impl KeyOperator {
     }
 }
 
-/// Their words.
+/// Returns the words of the key operators.
 pub(super) fn key_operators() -> impl Iterator<Item = &'static str> {
     KEY_OPERATORS.iter().map(|operator| operator.word)
 }
 
-/// What an operator says.
+/// The test that a filter's operator stands for.
 #[derive(Clone, Copy)]
 pub(super) enum Test {
     OfPath(Predicate),
-    /// The opposite of that.
+    /// The negation of the predicate.
     Not(Predicate),
     OfSize(Predicate),
 }
 
-/// Of a filter: `where.<path>.<operator>`.
+/// The operators of a filter clause: `where.<path>.<operator>`.
 pub(super) static FILTER_OPERATORS: [(&str, Test); 21] = [
     ("eq", Test::OfPath(Predicate::Compare(Equal))),
     ("ne", Test::OfPath(Predicate::Compare(NotEqual))),
@@ -100,7 +100,7 @@ pub(super) static FILTER_OPERATORS: [(&str, Test); 21] = [
     ("size-between", Test::OfSize(Predicate::Between)),
 ];
 
-/// Their words.
+/// Returns the words of the filter operators.
 pub(super) fn filter_operators() -> impl Iterator<Item = &'static str> {
     FILTER_OPERATORS.iter().map(|(word, _)| *word)
 }

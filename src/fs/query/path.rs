@@ -1,5 +1,6 @@
-//! A query path: what its clauses so far say together, what a name in its directory means, and the saved request that it may begin with
-//! (`queries/<name>/`, whose clauses so far are those of a Query or Scan request of the API).
+//! A query path: the clauses so far, the meaning of a name in its directory, and the saved request
+//! that it may begin with (`queries/<name>/`: its first clauses are those of a Query or Scan
+//! request of the API).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,18 +35,18 @@ pub struct QueryPath {
     pub(super) clauses: Clauses,
 }
 
-/// Where a path begins that begins with a saved request.
+/// The saved request that a path begins with.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Saved {
     pub name: String,
-    /// Of the request's text: another text is another path.
+    /// Digest of the request's text: a changed text makes another path.
     pub digest: Digest,
-    /// What the request says.
+    /// The clauses that the request stands for.
     pub clauses: Arc<Clauses>,
 }
 
 impl QueryPath {
-    /// The `query/` or `scan/` directory itself.
+    /// Creates the path of the `query/` or `scan/` directory itself.
     ///
     /// # Errors
     /// [`FsError::NotFound`] when the table has no such index.
@@ -67,7 +68,8 @@ impl QueryPath {
         })
     }
 
-    /// What tells this directory from others beside table, index, kind and names: the saved request that it begins with.
+    /// Returns the bytes that identify the saved request that the path begins with; empty without
+    /// one. Together with table, index, kind and names they identify the directory.
     #[must_use]
     pub fn saved_identity(&self) -> Vec<u8> {
         self.saved.as_ref().map_or_else(Vec::new, |saved| {
@@ -75,7 +77,8 @@ impl QueryPath {
         })
     }
 
-    /// The clauses' names so far, as typed; with table, index, kind and saved request they identify the directory.
+    /// Returns the clauses' names so far, as typed. Together with table, index, kind and saved
+    /// request they identify the directory.
     #[must_use]
     pub fn names(&self) -> &[Arc<str>] {
         &self.names
@@ -96,7 +99,7 @@ impl QueryPath {
         self.kind
     }
 
-    /// The table or index that is read.
+    /// Returns the table or index that is read.
     #[must_use]
     pub fn source(&self) -> Source {
         self.context().source()
@@ -144,13 +147,13 @@ pub(super) const CONSISTENT: &str = "consistent";
 pub(super) const DESC: &str = "desc";
 pub(super) const TYPED: &str = "typed";
 
-/// What the clauses of a path say, each part at most once.
+/// The parsed clauses of a path, each part at most once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Clauses {
     pub partition: Partition,
-    /// By position in the sort key.
+    /// Conditions on the sort key, by position of the attribute in it.
     pub sort: BTreeMap<usize, SortRange>,
-    /// Those without a value, by their words.
+    /// Clauses without a value, by their words.
     words: BTreeSet<&'static str>,
     pub select: Option<Vec<DocumentPath>>,
     /// Items to return at most.
@@ -163,10 +166,10 @@ pub(super) struct Clauses {
     pub filters: Vec<Arc<Filter>>,
 }
 
-/// What is known of the partition key.
+/// The partition key of a query, as far as the clauses give it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Partition {
-    /// By position.
+    /// Values of the key's attributes, by position.
     Values(BTreeMap<usize, AttributeValue>),
     Alias(PartitionAlias),
     /// One value for each shard of a write-sharded key of one attribute, in the order of their numbers.
@@ -179,16 +182,16 @@ impl Default for Partition {
     }
 }
 
-/// A partition key whose name was too long for a file name; resolved when the query runs.
+/// A shortened partition key: its name was too long for a file name. Resolved when the query runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PartitionAlias {
-    /// As typed, `<prefix>%~<digest>`.
+    /// The name as typed, `<prefix>%~<digest>`.
     pub name: String,
     pub digest: Digest,
 }
 
 impl Partition {
-    /// False if one of the values was known.
+    /// Adds values by position; returns false if one of the positions had a value.
     pub fn add(&mut self, values: impl IntoIterator<Item = (usize, AttributeValue)>) -> bool {
         match self {
             Self::Alias(_) | Self::Shards(_) => false,
@@ -198,7 +201,7 @@ impl Partition {
         }
     }
 
-    /// False if something was known.
+    /// Sets the whole key; returns false if a part of it was set.
     pub fn set(&mut self, partition: Self) -> bool {
         let is_first = *self == Self::default();
         if is_first {
@@ -209,12 +212,12 @@ impl Partition {
 }
 
 impl Clauses {
-    /// Is there that clause without a value?
+    /// True if there is a clause of this word without a value.
     pub fn has(&self, word: &str) -> bool {
         self.words.contains(word)
     }
 
-    /// Adds a clause without a value; false if it was there.
+    /// Adds a clause without a value; returns false if it was there.
     pub fn add_word(&mut self, word: &'static str) -> bool {
         self.words.insert(word)
     }
@@ -229,7 +232,7 @@ impl Clauses {
     }
 }
 
-/// What a name below a [`QueryPath`] is.
+/// The meaning of a name below a [`QueryPath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Child {
     /// One more clause.
@@ -243,11 +246,11 @@ pub enum Child {
     },
 }
 
-/// Clauses of a path: each directory of it is a node of its own, whose request is made of all of them. What several nodes of one
-/// path have in common they share.
+/// The maximum number of clauses of a path. Each directory of a path is a node of its own, with a
+/// request made of all its clauses; nodes of one path share their common parts.
 pub const CLAUSES_MAX: usize = 64;
 
-/// Names that programs look for in any directory; they must not count as failed clauses.
+/// Names that programs probe for in any directory; they must not be logged as failed clauses.
 const PROBED: [&str; 15] = [
     "RCS",
     "CVS",
@@ -266,7 +269,8 @@ const PROBED: [&str; 15] = [
     "Thumbs.db",
 ];
 
-/// Not looked at as a clause: hidden names, names that programs look for, globs that the shell found no match for.
+/// True if the name is not parsed as a clause: a hidden name, a name that programs probe for, or a
+/// glob without matches that the shell passed on.
 fn is_probe(name: &str) -> bool {
     name.starts_with('.')
         || PROBED.contains(&name)
@@ -274,12 +278,12 @@ fn is_probe(name: &str) -> bool {
 }
 
 impl QueryPath {
-    /// What `name` means in this directory. Asks no database.
+    /// Resolves `name` in this directory, without access to the database.
     ///
     /// # Errors
-    /// [`FsError::TooManyClauses`];
-    /// [`FsError::Clause`] (EINVAL) for what is no clause or not allowed here, and for a result of an incomplete query;
-    /// [`FsError::NotFound`] for names that programs probe and for links of an incomplete query.
+    /// [`FsError::TooManyClauses`]; [`FsError::Clause`] (EINVAL) for a name that is no clause or
+    /// not allowed here, and for a result of an incomplete query; [`FsError::NotFound`] for names
+    /// that programs probe for and for links of an incomplete query.
     pub fn child(&self, name: &[u8]) -> Result<Child, FsError> {
         let name = std::str::from_utf8(name)
             .map_err(|_| ClauseFault::new("a clause is UTF-8 text", "write bytes as %XX"))?;
@@ -335,16 +339,16 @@ pub enum ResultKind {
     Next,
     /// The API request, as `aws dynamodb query --cli-input-json` takes it.
     RequestJson,
-    /// What the query reads and costs, before it runs.
+    /// Estimate of the work and cost of the query, made before it runs.
     ExplainJson,
-    /// The units that reading all of it consumes; reading this file runs the query.
+    /// The capacity units that reading all of it consumes; a read of this file runs the query.
     CapacityJson,
-    /// How to write these paths, with the table's own attribute names.
+    /// The syntax of these paths, with the table's own attribute names.
     Help,
 }
 
 impl ResultKind {
-    /// Each with its file's name, and what the help says of it but for itself.
+    /// Each kind with its file's name and its line in the help; the help has no line for itself.
     pub(super) const TABLE: [(Self, &'static str, &'static str); 12] = [
         (Self::ItemsNdjson, "items.ndjson", "an item a line"),
         (Self::ItemsJson, "items.json", "one JSON array"),
@@ -392,13 +396,12 @@ impl ResultKind {
         (Self::Help, "help", ""),
     ];
 
-    /// The file's name.
+    /// Returns the file's name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::TABLE
-            .iter()
-            .find(|(kind, ..)| *kind == self)
-            .map_or("", |(_, name, _)| name)
+        let (kind, name, _) = Self::TABLE[self as usize];
+        debug_assert_eq!(kind, self, "the table is in the order of the kinds");
+        name
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {
@@ -410,10 +413,12 @@ impl ResultKind {
 }
 
 impl QueryPath {
-    /// The path of the request in `text`, saved as `<name>.json`. A request without `TableName` is of this table.
+    /// Parses the request in `text`, saved as `<name>.json`, into a path. A request without
+    /// `TableName` is of this table.
     ///
     /// # Errors
-    /// [`FsError::Body`] and [`FsError::Database`] for what is no request, [`FsError::Clause`] for what cannot be saved.
+    /// [`FsError::Body`] and [`FsError::Database`] for a text that is no request,
+    /// [`FsError::Clause`] for a request that cannot be saved.
     pub fn of_request(schema: Arc<TableSchema>, name: &str, text: &[u8]) -> Result<Self, FsError> {
         let mut json: Value =
             Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
@@ -462,13 +467,14 @@ impl QueryPath {
         })
     }
 
-    /// The name of the saved request that the path begins with.
+    /// Returns the name of the saved request that the path begins with.
     #[must_use]
     pub fn saved_name(&self) -> Option<&str> {
         self.saved.as_ref().map(|saved| saved.name.as_str())
     }
 
-    /// The directory that the clauses begin in.
+    /// Returns the directory that the clauses begin in: the `query/` or `scan/` directory, or that
+    /// of the saved request.
     #[must_use]
     pub fn start_of_clauses(&self) -> Self {
         let clauses = self
@@ -490,7 +496,7 @@ fn refused(member: &'static str, hint: &'static str) -> FsError {
 
 /// A Query or Scan request.
 pub(super) struct SavedRequest {
-    /// A scan has no key condition, and is ascending.
+    /// The request; a scan as a query without key condition, ascending.
     pub request: QueryRequest,
     pub segment: Option<Segment>,
 }

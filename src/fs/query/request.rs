@@ -1,5 +1,5 @@
-//! Clauses to what the database is asked for: one request, or one for each shard of a write-sharded partition key. It is made of values;
-//! only `request.json` is text, as `aws dynamodb query --cli-input-json` takes it.
+//! The requests of a path: one, or one for each shard of a write-sharded partition key. They are
+//! made of values; only `request.json` is text, as `aws dynamodb query --cli-input-json` takes it.
 
 use serde_json::Map;
 
@@ -23,7 +23,7 @@ use crate::model::{
     error::StoreError,
 };
 
-/// One page; its bill is added to `bills`.
+/// Reads one page; its bill is added to `bills`.
 pub(super) fn run(
     request: &ReadRequest,
     db: &dyn Browse,
@@ -35,7 +35,7 @@ pub(super) fn run(
     Ok(page)
 }
 
-/// Reads rows that may be refused: the first refusal is what comes of it.
+/// Reads rows with a fallible visitor; returns its first error.
 pub(super) fn read_rows<T>(
     take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
     read: impl FnOnce(&mut Rows<'_>) -> Result<T, FsError>,
@@ -49,13 +49,13 @@ pub(super) fn read_rows<T>(
     fault.map_or(Ok(read), Err)
 }
 
-/// Asks for the number of items alone.
+/// Makes the request count items only.
 pub(super) fn count_only(request: &mut ReadRequest) {
     request.projection = None;
     request.select = Some(Select::Count);
 }
 
-/// Projects these top-level attributes too, which no other part of the projection names.
+/// Adds these top-level attributes, which no other part of the projection names, to the projection.
 pub(super) fn project_also(request: &mut ReadRequest, names: &[String]) -> Result<(), FsError> {
     let Some(projection) = &request.projection else {
         return Ok(());
@@ -78,12 +78,12 @@ fn projected(paths: Vec<DocumentPath>) -> Result<ProjectionPaths, FsError> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct KeyClause<'a> {
     pub attribute: &'a KeyAttribute,
-    /// Names it in expressions: `pk`, `sk2`.
+    /// The attribute's tag in expressions: `pk`, `sk2`.
     pub tag: String,
     pub range: SortRange,
 }
 
-/// A query's partition key and the check of its tokens; what needs the database is done.
+/// A query's partition key and the check of its tokens, after all look-ups in the database.
 #[derive(Debug, Clone)]
 pub(super) struct Resolved {
     /// `None` for a scan.
@@ -93,17 +93,17 @@ pub(super) struct Resolved {
     pub late: Vec<Filter>,
 }
 
-/// How many items are wanted; `None` is all.
+/// The number of items wanted; `None` is all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Returned.
+    /// Items to return.
     pub limit: Option<u64>,
-    /// Evaluated by one request after the other.
+    /// Items to evaluate, over all requests of one query.
     pub eval: Option<u64>,
 }
 
 impl QueryPath {
-    /// The requests that this path stands for, one for each shard.
+    /// Returns the requests that this path stands for, one for each shard.
     pub(super) fn requests(&self, db: &dyn Browse) -> Result<Vec<ReadRequest>, FsError> {
         let all = self.resolve(db)?;
         all.iter()
@@ -111,7 +111,7 @@ impl QueryPath {
             .collect()
     }
 
-    /// As [`Self::resolve`], for a result that stands for one request.
+    /// Resolves as [`Self::resolve`], for a result that stands for one request.
     pub(super) fn resolve_one(
         &self,
         db: &dyn Browse,
@@ -123,7 +123,7 @@ impl QueryPath {
         self.resolve(db)?.pop().ok_or(FsError::NotFound)
     }
 
-    /// Looks up a shortened partition key, and what time to live means now; one for each shard.
+    /// Resolves a shortened partition key and the present time to live; one value for each shard.
     pub(super) fn resolve(&self, db: &dyn Browse) -> Result<Vec<Resolved>, FsError> {
         self.clauses.check_complete(self.context())?;
         let late = self.clauses.late_filters(self, db)?;
@@ -161,7 +161,7 @@ impl QueryPath {
         }
     }
 
-    /// The key that `after=` stands for.
+    /// Returns the key that `after=` stands for.
     pub(super) fn start(
         &self,
         resolved: &Resolved,
@@ -173,9 +173,10 @@ impl QueryPath {
             .transpose()
     }
 
-    /// What the database is asked for. `Limit` is `eval=` or `limit=`, whichever is less: without a filter an evaluated item is a returned
-    /// one; with one, a page of `limit` evaluated items holds no more than were asked for. A `limit=` beyond one page takes more requests,
-    /// each starting where the one before ended.
+    /// Builds the request to the database. `Limit` is `eval=` or `limit=`, whichever is less:
+    /// without a filter an evaluated item is a returned one; with one, a page of `limit` evaluated
+    /// items holds no more than are wanted. A `limit=` beyond one page takes more requests, each
+    /// starting where the one before ended.
     pub(super) fn build_request(
         &self,
         resolved: &Resolved,
@@ -188,7 +189,7 @@ impl QueryPath {
         })
     }
 
-    /// The same without its projection.
+    /// Builds the request without its projection.
     pub(super) fn asked(&self, resolved: &Resolved, start: Option<Item>) -> ReadRequest {
         let mut request = ReadRequest::scan(self.schema.name.clone(), self.index.clone());
         if let Some(partition) = resolved.partition.as_deref() {
@@ -216,7 +217,7 @@ impl QueryPath {
         request
     }
 
-    /// All filters; each must hold.
+    /// Returns all filters; each must hold.
     pub(super) fn filters<'a>(
         &'a self,
         resolved: &'a Resolved,
@@ -228,7 +229,7 @@ impl QueryPath {
             .chain(&resolved.late)
     }
 
-    /// What `limit=` and `eval=` say.
+    /// Returns the bounds of `limit=` and `eval=`.
     pub(super) fn bounds(&self) -> Bounds {
         Bounds {
             limit: self.clauses.limit,
@@ -243,9 +244,10 @@ impl QueryPath {
         }
     }
 
-    /// The conditions on the key, partition key first.
+    /// Returns the conditions on the key, partition key first.
     pub(super) fn key_clauses<'a>(&'a self, partition: &[AttributeValue]) -> Vec<KeyClause<'a>> {
         let keys = self.context().keys();
+        debug_assert_eq!(keys.partition.len(), partition.len());
         let of_partition = keys.partition.iter().zip(partition).enumerate().map(
             |(position, (attribute, value))| KeyClause {
                 attribute,
@@ -253,18 +255,20 @@ impl QueryPath {
                 range: SortRange::Equal(value.clone()),
             },
         );
-        let of_sort = self.clauses.sort.iter().filter_map(|(&position, range)| {
-            let tag = tag("sk", position, keys.sort.len());
-            Some(KeyClause {
-                attribute: keys.sort.get(position)?,
-                tag,
+        let of_sort = self
+            .clauses
+            .sort
+            .iter()
+            .map(|(&position, range)| KeyClause {
+                attribute: &keys.sort[position],
+                tag: tag("sk", position, keys.sort.len()),
                 range: range.clone(),
-            })
-        });
+            });
         of_partition.chain(of_sort).collect()
     }
 
-    /// The digest of all that a position depends on: what is read, by which conditions, in what order.
+    /// Returns the digest of all that a position depends on: the source, the conditions and the
+    /// order.
     fn token_check(&self, partition: Option<&[AttributeValue]>) -> Check {
         let mut bytes = Vec::new();
         for name in [
@@ -307,13 +311,13 @@ impl QueryPath {
     }
 }
 
-/// A text behind its length: no two lists of texts have the same bytes.
+/// Appends a text after its length, so that no two lists of texts have the same bytes.
 fn put_text(text: &str, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// `pk`, or `pk1`, `pk2`, … where there are several.
+/// Returns the tag of a key attribute: `pk`, or `pk1`, `pk2`, … where there are several.
 fn tag(role: &str, position: usize, count: usize) -> String {
     if count == 1 {
         role.to_owned()
@@ -322,14 +326,14 @@ fn tag(role: &str, position: usize, count: usize) -> String {
     }
 }
 
-/// `request.json`: the request with its values in DynamoDB JSON.
+/// Renders `request.json`: the request with its values in DynamoDB JSON.
 pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "request.json")?;
     let request = members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
     Ok(shown::json(&format!("{request:#}\n")).into_bytes())
 }
 
-/// The members in the order of the API's own documents.
+/// Returns the members of the request in the order of the API's own documents.
 pub(super) fn members(
     path: &QueryPath,
     resolved: &Resolved,
@@ -425,7 +429,7 @@ fn insert_item(
     Ok(())
 }
 
-/// Text of our own that is no JSON: a defect, answered like a failing store.
+/// Returns the error of our own text that is no JSON: a defect, reported like a failing store.
 fn unwritable(error: serde_json::Error) -> FsError {
     FsError::Database(StoreError::Io(error.to_string()).into())
 }

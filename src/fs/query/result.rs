@@ -1,4 +1,5 @@
-//! Result files: what they hold, and making it. Their size is known when all of it is made: see [`crate::fs::open::computed`].
+//! Result files: their content and its production. Their size is known when all of it is made: see
+//! [`crate::fs::open::computed`].
 
 use super::{
     csv::{self, Columns, Names},
@@ -14,13 +15,13 @@ use crate::database::Rows;
 use crate::fs::{path::names, prelude::*};
 use crate::model::api::{ConsumedCapacity, Page};
 
-/// A result file that is being made, a page at a time.
+/// A result file in production, a page at a time.
 #[derive(Debug)]
 pub struct ResultReader {
     path: QueryPath,
     kind: ResultKind,
     progress: Progress,
-    /// What the whole run consumed, once it is done.
+    /// `capacity.json` of the whole run, once it is done.
     consumed: Option<Vec<u8>>,
 }
 
@@ -33,13 +34,13 @@ enum Progress {
     End,
 }
 
-/// WrittenRows that are being written.
+/// The rows that are being written.
 #[derive(Debug)]
 struct WrittenRows {
     stream: Stream,
-    /// Of a CSV file.
+    /// The columns of a CSV file.
     columns: Option<Columns>,
-    /// What was read so far.
+    /// The sum of the steps so far.
     sum: StreamStep,
 }
 
@@ -54,11 +55,10 @@ impl QueryPath {
             consumed: None,
         }
     }
-
-    /// The whole result file.
+    /// Renders the whole result file.
     ///
     /// # Errors
-    /// As [`ResultReader::advance`]; `Throttled`.
+    /// The errors of [`ResultReader::advance`]; `Throttled` when the bills cannot be settled.
     pub fn render(&self, db: &dyn Browse, kind: ResultKind) -> Result<Vec<u8>, FsError> {
         let (mut reader, mut bills, mut out) = (self.open(kind), Vec::new(), Vec::new());
         while reader.advance(db, &mut bills, &mut out)? {}
@@ -68,12 +68,14 @@ impl QueryPath {
 }
 
 impl ResultReader {
-    /// Appends what one step makes, a page or the whole of a small file, and the step's bills; false at the end. Each page is its own
-    /// snapshot. A failed step leaves no trace and may be tried again.
+    /// Appends the output of one step, a page or the whole of a small file, and the step's bills;
+    /// returns false at the end. Each page is its own snapshot. A failed step leaves no trace and
+    /// may be tried again.
     ///
     /// # Errors
-    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one;
-    /// [`FsError::NotFound`] for results of one request below a shortened partition key without entries.
+    /// Errors of the database; [`FsError::Clause`] for a token of another query,
+    /// [`FsError::TokenExpired`] for an expired one; [`FsError::NotFound`] for results of one
+    /// request below a shortened partition key without entries.
     pub fn advance(
         &mut self,
         db: &dyn Browse,
@@ -120,7 +122,7 @@ impl ResultReader {
                 let mut before = sum.count;
                 let mut take = |row: &Row<'_>| {
                     before += 1;
-                    write_row(path, kind, columns.as_ref(), (before == 1, row), out)
+                    write_row(path, kind, columns.as_ref(), before == 1, row, out)
                 };
                 match read_rows(&mut take, |rows| stream.next(db, bills, rows))? {
                     Some(step) => sum.add(&step),
@@ -131,7 +133,7 @@ impl ResultReader {
         }
     }
 
-    /// The help with the names of an item that is there.
+    /// Renders the help, with the names of the first item if there is one.
     fn help(&self, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
         let first = help::first_entry(db, &self.path.source())?;
         Ok(help::text(&self.path, first.as_ref()).into_bytes())
@@ -177,12 +179,13 @@ impl ResultReader {
         Ok(())
     }
 
-    /// What the whole run consumed, as `capacity.json` says it, once after its end.
+    /// Returns `capacity.json` of the whole run, once, after its end.
     pub fn take_consumed(&mut self) -> Option<Vec<u8>> {
         self.consumed.take()
     }
 
-    /// The header, and then the records. Only what the columns are in is asked for.
+    /// Writes the header and starts the records. The request projects only the attributes of the
+    /// columns.
     fn begin_csv(
         &mut self,
         db: &dyn Browse,
@@ -204,7 +207,7 @@ impl ResultReader {
         Ok(())
     }
 
-    /// What follows the last row.
+    /// Writes the text after the last row.
     fn finish(&mut self, out: &mut Vec<u8>) {
         let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else {
             return;
@@ -222,12 +225,13 @@ impl ResultReader {
     }
 }
 
-/// Appends one row, given with whether it is the first.
+/// Appends one row; the first of a file differs in its separator.
 fn write_row(
     path: &QueryPath,
     kind: ResultKind,
     columns: Option<&Columns>,
-    (is_first, row): (bool, &Row<'_>),
+    is_first: bool,
+    row: &Row<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), FsError> {
     let typed = kind == ResultKind::ItemsDdbJson || path.clauses.has(TYPED);
@@ -241,6 +245,7 @@ fn write_row(
             source::write_item(row, path.context(), typed, out)?;
         }
         ResultKind::ItemsCsv => {
+            debug_assert!(columns.is_some(), "a CSV file has columns");
             if let Some(columns) = columns {
                 columns.write_row(row, out)?;
             }
@@ -255,7 +260,7 @@ fn write_row(
     Ok(())
 }
 
-/// `page.json`: one request, one line.
+/// Renders `page.json`: one request, one line.
 fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "page.json")?;
     let mut out = b"{\"Items\":[".to_vec();
@@ -266,31 +271,33 @@ fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
         }
         source::write_item(row, path.context(), path.clauses.has(TYPED), &mut out)
     };
-    let page = request::read_rows(&mut take, |rows| read((path, &resolved), db, bills, rows))?;
+    let page = request::read_rows(&mut take, |rows| read(path, &resolved, db, bills, rows))?;
     let end = json!({
         "Count": page.count,
         "ScannedCount": page.scanned_count,
-        "next": next_token(path, &resolved, &page),
+        "next": next_token(path, &resolved, &page)?,
         "ConsumedCapacity": capacity_json(path, &page.consumed_capacity),
     });
     out.extend_from_slice(b"],");
-    out.extend_from_slice(end.to_string().get(1..).unwrap_or_default().as_bytes());
+    // Without its opening brace.
+    out.extend_from_slice(&end.to_string().as_bytes()[1..]);
     out.push(b'\n');
     Ok(out)
 }
 
-/// `next`: the token after that page and a newline, or nothing after the last.
+/// Renders `next`: the token after that page and a newline, or nothing after the last page.
 fn next_text(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "next")?;
-    let page = read((path, &resolved), db, bills, &mut |_| {})?;
-    Ok(next_token(path, &resolved, &page)
+    let page = read(path, &resolved, db, bills, &mut |_| {})?;
+    Ok(next_token(path, &resolved, &page)?
         .map(|token| token + "\n")
         .unwrap_or_default()
         .into_bytes())
 }
 
 fn read(
-    (path, resolved): (&QueryPath, &Resolved),
+    path: &QueryPath,
+    resolved: &Resolved,
     db: &dyn Browse,
     bills: &mut Vec<Bill>,
     rows: &mut Rows<'_>,
@@ -299,13 +306,18 @@ fn read(
     request::run(&request, db, bills, rows)
 }
 
-fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {
+fn next_token(
+    path: &QueryPath,
+    resolved: &Resolved,
+    page: &Page,
+) -> Result<Option<String>, FsError> {
     page.last_evaluated_key
         .as_ref()
-        .map(|last| Token::new(resolved.check, last, path.scope(resolved)).text())
+        .map(|last| Ok(Token::new(resolved.check, last, path.scope(resolved))?.text()))
+        .transpose()
 }
 
-/// `capacity.json`: what the whole run consumed.
+/// Appends `capacity.json`: the consumption of the whole run.
 pub(super) fn write_capacity(path: &QueryPath, sum: &StreamStep, out: &mut Vec<u8>) {
     let mut all =
         json!({ "Requests": sum.requests, "Count": sum.count, "ScannedCount": sum.scanned });
@@ -314,7 +326,7 @@ pub(super) fn write_capacity(path: &QueryPath, sum: &StreamStep, out: &mut Vec<u
     out.push(b'\n');
 }
 
-/// Consumed units: their sum, and by table and index.
+/// Returns the consumed units: their sum, and by table and index.
 fn capacity_json(path: &QueryPath, consumed: &ConsumedCapacity) -> Value {
     let ConsumedCapacity {
         table,

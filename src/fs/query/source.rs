@@ -1,5 +1,5 @@
-//! What a query reads: the table or one of its indexes, by Query or Scan, and the key attributes of that; and a row of it: its keys and
-//! its text, without building the item.
+//! The context of a query: the table or index that it reads, by Query or Scan, with its key
+//! attributes. Also reads keys and text of a row without building the item.
 
 use crate::codec::{key, record::Row};
 use crate::expr::KeySchemaView;
@@ -13,7 +13,7 @@ pub enum QueryKind {
     Scan,
 }
 
-/// What a clause is parsed against.
+/// The schema, index and kind that a clause is parsed against.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<'a> {
     pub schema: &'a TableSchema,
@@ -26,7 +26,7 @@ impl<'a> Context<'a> {
         KeySchemaView::of(self.schema, self.index)
     }
 
-    /// What is read.
+    /// Returns the table or index that is read.
     pub fn source(&self) -> Source {
         Source {
             table: self.schema.name.clone(),
@@ -34,7 +34,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The attributes of a `LastEvaluatedKey`.
+    /// Returns the attributes of a `LastEvaluatedKey`.
     pub fn cursor_attributes(&self) -> Vec<&'a KeyAttribute> {
         self.schema.cursor_attributes(self.index)
     }
@@ -45,7 +45,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Which entry of the source the row is. The row is a whole entry, not a projection.
+/// Returns the key of the source's entry in this row. The row must be a whole entry, not a
+/// projection.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] for an entry without one of its keys.
@@ -86,7 +87,8 @@ fn attribute(row: &Row<'_>, wanted: &KeyAttribute) -> Result<AttributeValue, FsE
     })
 }
 
-/// The encoding of the source's sort key, by which results are in order. A projection must have it.
+/// Returns the encoding of the source's sort key: results are ordered by it. A projected row must
+/// have the key's attributes.
 pub(super) fn sort_order(row: &Row<'_>, context: Context<'_>) -> Result<Vec<u8>, FsError> {
     let mut order = Vec::new();
     for value in attributes(row, context.keys().sort)? {
@@ -95,7 +97,7 @@ pub(super) fn sort_order(row: &Row<'_>, context: Context<'_>) -> Result<Vec<u8>,
     Ok(order)
 }
 
-/// Appends one item, no newline.
+/// Appends one item, without a newline.
 pub(super) fn write_item(
     row: &Row<'_>,
     context: Context<'_>,
@@ -106,7 +108,7 @@ pub(super) fn write_item(
         return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
     }
     match row {
-        // A record has its order in itself.
+        // A record has its attribute order in itself.
         Row::Record(record) => record.write_plain_json(out),
         Row::Item(_) => {
             let cursor = context.cursor_attributes();

@@ -1,5 +1,6 @@
-//! How clauses spell values, attribute names, document paths and ranges, read and shown; and the known word nearest to a misspelt one.
-//! Values and names are percent-decoded leniently, as names are at lookup (docs/filesystem.md 2); `+` is a plus.
+//! The spelling of values, attribute names, document paths and ranges in clauses, read and shown;
+//! and the known word nearest to a misspelt one. Values and names are percent-decoded leniently, as
+//! names are at lookup (docs/filesystem.md 2); `+` is a plus.
 
 use std::str::FromStr;
 
@@ -9,15 +10,18 @@ use crate::expr::SortRange;
 use crate::fs::prelude::*;
 use crate::model::PathElement;
 
-/// `text` decoded, as UTF-8; never empty.
+/// Decodes `text` as UTF-8; the result is never empty.
 pub(super) fn decode_text(text: &str) -> Result<String, String> {
     match key_value(text, KeyAttributeType::S)? {
         AttributeValue::S(text) => Ok(text),
-        _ => Ok(String::new()),
+        other => {
+            debug_assert!(false, "{other:?} is no text");
+            Err("this is no text".to_owned())
+        }
     }
 }
 
-/// The key value that `text` stands for.
+/// Decodes `text` to a key value of this type.
 pub(super) fn key_value(
     text: &str,
     attribute_type: KeyAttributeType,
@@ -28,19 +32,19 @@ pub(super) fn key_value(
     file_name::decode_value(text, attribute_type).map_err(|fault| fault.to_string())
 }
 
-/// The value of this key attribute that `text` stands for.
+/// Decodes `text` to a value of this key attribute.
 pub(super) fn typed(attribute: &KeyAttribute, text: &str) -> Result<AttributeValue, ClauseFault> {
     key_value(text, attribute.attribute_type)
         .map_err(|fault| ClauseFault::value(&attribute.name, fault))
 }
 
-/// A clause's word, or key with operator, and its value.
+/// Splits a clause into its word, or key with operator, and its value.
 pub(super) fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once('=')
         .map_or((name, None), |(head, value)| (head, Some(value)))
 }
 
-/// A number of decimal digits only, no sign.
+/// Parses a number of decimal digits only, without a sign.
 pub(super) fn whole_number<T: FromStr>(text: &str) -> Option<T> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
@@ -48,12 +52,12 @@ pub(super) fn whole_number<T: FromStr>(text: &str) -> Option<T> {
         .flatten()
 }
 
-/// The paths of a `select=` clause, in order.
+/// Parses the paths of a `select=` clause, in order.
 pub(super) fn document_paths(text: &str) -> Result<Vec<DocumentPath>, ClauseFault> {
     text.split(',').map(document_path).collect()
 }
 
-/// One path.
+/// Parses one document path.
 pub(super) fn document_path(text: &str) -> Result<DocumentPath, ClauseFault> {
     let hint = "paths are a, a.b, a[0], separated by ','; write . , [ in a name as %2E %2C %5B";
     let fault = || ClauseFault::new(format!("'{text}' is no document path"), hint);
@@ -77,7 +81,7 @@ pub(super) fn document_path(text: &str) -> Result<DocumentPath, ClauseFault> {
     path.ok_or_else(fault)
 }
 
-/// `a[0][1]` as `a` and 0, 1.
+/// Splits `a[0][1]` into `a` and 0, 1.
 fn split_indexes(step: &str) -> Option<(&str, Vec<usize>)> {
     let Some(at) = step.find('[') else {
         return Some((step, Vec::new()));
@@ -91,10 +95,10 @@ fn split_indexes(step: &str) -> Option<(&str, Vec<usize>)> {
     Some((name, indexes))
 }
 
-/// Queries of one path. DynamoDB's own advice on write sharding goes to 200.
+/// The maximum number of queries of one path. DynamoDB's own advice on write sharding goes to 200.
 const SHARDS_MAX: u64 = 200;
 
-/// The two values of a `between` on this attribute.
+/// Splits the two values of a `between` on this attribute.
 pub(super) fn two_bounds<'t>(text: &'t str, attribute: &str) -> Result<[&'t str; 2], ClauseFault> {
     let parts: Vec<&str> = text.split(',').collect();
     parts.try_into().map_err(|_| {
@@ -105,7 +109,8 @@ pub(super) fn two_bounds<'t>(text: &'t str, attribute: &str) -> Result<[&'t str;
     })
 }
 
-/// The values, in the order of their numbers. A first number with leading zeros gives all of them its width.
+/// Returns the shards' values, in the order of their numbers. A first number with leading zeros
+/// gives all of them its width.
 pub(super) fn shard_values(
     attribute: &KeyAttribute,
     text: &str,
@@ -142,12 +147,12 @@ pub(super) fn shard_values(
     (from..=to).map(parse).collect()
 }
 
-/// `a.b[0]`, as the clauses spell it.
+/// Returns a document path as the clauses spell it, `a.b[0]`.
 pub(super) fn show_path(path: &DocumentPath) -> String {
     path.written(str::to_owned)
 }
 
-/// A condition on a key attribute, its values being written so.
+/// Returns a condition on a key attribute as text, with these texts as its values.
 pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> String {
     let operands: Vec<String> = std::iter::once(name.to_owned())
         .chain(values.iter().cloned())
@@ -155,16 +160,18 @@ pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> St
     range.predicate().text(&operands)
 }
 
-/// Longer texts are compared by their start; nobody misspells more.
+/// Characters of a text that are compared: no misspelt word is longer.
 const COMPARED_CHARS_MAX: usize = 64;
 
-/// The word of `words` with the fewest edits from `text`; the first of equals. `None` when there are no words.
+/// Returns the word of `words` with the fewest edits from `text`; the first of equals. `None` when
+/// there are no words.
 #[must_use]
 pub fn nearest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     words.into_iter().min_by_key(|word| distance(text, word))
 }
 
-/// The word that `head`, without its `=`, looks like a misspelling of: one edit, two in words of five characters or more.
+/// Returns the word that `head`, without its `=`, looks like a misspelling of: one edit, two in
+/// words of five characters or more.
 pub(in crate::fs) fn misspelt<'w>(
     head: &str,
     words: impl IntoIterator<Item = &'w str>,
@@ -177,7 +184,7 @@ pub(in crate::fs) fn misspelt<'w>(
     words.into_iter().find(close)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+/// Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let start = |text: &str| {
         text.char_indices()

@@ -1,5 +1,5 @@
-//! The rows of a path in result order: of one query, of several one after the other, or of the shards of a write-sharded key merged by
-//! sort key.
+//! The rows of a path in result order: of one query, of several one after the other, or of the
+//! shards of a write-sharded key merged by sort key.
 //!
 //! A merge holds a page of each shard. Equal sort keys come in the order of the shards' numbers.
 
@@ -19,22 +19,23 @@ use crate::model::{
     error::StoreError,
 };
 
-/// Items that a merge holds of all shards together, more or less; a shard's page is also at most 1 MB.
+/// Approximate number of items that a merge holds of all shards together; a shard's page is also at
+/// most 1 MB.
 const MERGED_ITEMS: usize = 4096;
-/// Items of a shard's page, at least and at most.
+/// The minimum and maximum number of items of a shard's page.
 pub(super) const SHARD_ITEMS: (usize, usize) = (16, 512);
 
-/// Asked between two steps whether anybody still waits for the answer.
+/// A function called between two steps: false if no caller waits for the answer any longer.
 pub type Wanted<'a> = dyn Fn() -> bool + 'a;
 
-/// What one step read.
+/// The rows and costs of one step.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct StreamStep {
-    /// Rows given.
+    /// Rows returned.
     pub count: u64,
     /// Items evaluated.
     pub scanned: u64,
-    /// Their bytes, with those of what was fetched for them.
+    /// Bytes of the evaluated items, with those of items fetched for them.
     pub bytes: u64,
     pub requests: u64,
     pub capacity: ConsumedCapacity,
@@ -53,7 +54,7 @@ impl StreamStep {
 /// The rows of a path, read page by page.
 #[derive(Debug)]
 pub(super) enum Stream {
-    /// The order does not matter, or there is one.
+    /// Queries one after the other: their order does not matter, or there is only one.
     Chain {
         rest: VecDeque<Pages>,
         left: Option<u64>,
@@ -62,7 +63,7 @@ pub(super) enum Stream {
 }
 
 impl QueryPath {
-    /// The rows as the requests give them; `change` makes each request what a result needs.
+    /// Opens the stream of rows; `change` adapts each request to the result.
     pub(super) fn stream(
         &self,
         db: &dyn Browse,
@@ -82,7 +83,8 @@ impl QueryPath {
         Ok(Stream::Merge(Box::new(Merge::new(self, requests, bounds)?)))
     }
 
-    /// As [`Self::stream`] where the order does not matter, since rows are only counted.
+    /// Opens the stream as [`Self::stream`], where the order does not matter since rows are only
+    /// counted.
     pub(super) fn chain(
         &self,
         db: &dyn Browse,
@@ -117,11 +119,11 @@ impl QueryPath {
     }
 }
 
-/// An item in memory is so many times as large as DynamoDB counts it, more or less.
+/// The approximate ratio of an item's size in memory to its size in DynamoDB's count.
 const ITEM_GROWTH: usize = 3;
 
 impl Stream {
-    /// Bytes of memory of rows that were read and not given.
+    /// Returns the bytes of memory of rows that were read and not yet returned.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Chain { .. } => 0,
@@ -133,7 +135,7 @@ impl Stream {
         }
     }
 
-    /// Were all rows given, as far as is known without another step?
+    /// True if all rows were returned, as far as is known without another step.
     pub fn is_done(&self) -> bool {
         match self {
             Self::Chain { rest, .. } => rest.iter().all(Pages::is_done),
@@ -141,8 +143,8 @@ impl Stream {
         }
     }
 
-    /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
-    /// does not give again.
+    /// Returns one page, or the rows that earlier pages determine; `None` after the last. Rows of a
+    /// failed step are returned again by the next.
     pub fn next(
         &mut self,
         db: &dyn Browse,
@@ -168,7 +170,7 @@ impl Stream {
     }
 }
 
-/// The shards of one key.
+/// The shards of one key, merged.
 #[derive(Debug)]
 pub(super) struct Merge {
     path: QueryPath,
@@ -182,9 +184,9 @@ pub(super) struct Merge {
 #[derive(Debug)]
 struct Shard {
     pages: Pages,
-    /// Read and not given: the sort key's encoding, and the row.
+    /// Rows read and not yet returned: the sort key's encoding, and the row.
     ready: VecDeque<(Vec<u8>, Item)>,
-    /// Of the items when they were read, as DynamoDB counts.
+    /// Bytes of the items when they were read, as DynamoDB counts.
     bytes: usize,
 }
 
@@ -260,7 +262,7 @@ impl Merge {
         }))
     }
 
-    /// The shard whose row comes next.
+    /// Returns the shard that has the next row.
     fn first(&self) -> Option<usize> {
         let ready = self
             .shards
@@ -306,7 +308,7 @@ impl Shard {
     }
 }
 
-/// A page that was read, and how many rows of it were given.
+/// Returns the step of a page of which `count` rows were returned.
 fn step_of(count: u64, page: Page) -> StreamStep {
     StreamStep {
         count,
@@ -317,13 +319,13 @@ fn step_of(count: u64, page: Page) -> StreamStep {
     }
 }
 
-/// What is still to be read of one query.
+/// The rest of one query.
 #[derive(Debug)]
 pub(super) struct Pages {
     request: ReadRequest,
-    /// What is still wanted.
+    /// Items still wanted.
     left: Bounds,
-    /// Items of one page at most; `None` is what the API gives, 1 MB.
+    /// The maximum number of items of one page; `None` for the API's own maximum, 1 MB.
     page_items_max: Option<u32>,
     done: bool,
 }
@@ -339,8 +341,9 @@ impl Pages {
         }
     }
 
-    /// Reads the next page, giving its rows to `rows`; `None` after the last. What a page counts is what it gave: of a page with more
-    /// matches than are wanted the rest is left out. A failed page can be asked for again.
+    /// Reads the next page and calls `rows` for each of its rows; returns `None` after the last.
+    /// The page counts the returned rows: matches beyond the limit are left out. A failed page can
+    /// be read again.
     pub fn next(
         &mut self,
         db: &dyn Browse,
@@ -350,7 +353,8 @@ impl Pages {
         if self.done {
             return Ok(None);
         }
-        // How many of the evaluated items a filter keeps is not known before.
+        // A filter may keep any number of the evaluated items, so only an unfiltered limit bounds
+        // them.
         let returned = self.left.limit.filter(|_| self.request.filter.is_none());
         let wanted = [returned, self.left.eval]
             .into_iter()

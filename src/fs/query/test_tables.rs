@@ -91,7 +91,8 @@ pub(super) fn table(
     })
 }
 
-/// What the last name of a path below the table means: `query/@pk=u1/count`, `gsi/GameTitleIndex/scan/limit=1`.
+/// Resolves the last name of a path below the table: `query/@pk=u1/count`,
+/// `gsi/GameTitleIndex/scan/limit=1`.
 pub(super) fn walk(schema: &Arc<TableSchema>, path: &str) -> Result<Child, FsError> {
     let mut names: Vec<&str> = path.split('/').collect();
     let index = match names.first() {
@@ -116,7 +117,7 @@ pub(super) fn walk(schema: &Arc<TableSchema>, path: &str) -> Result<Child, FsErr
     Ok(child)
 }
 
-/// As [`walk`], the path being a directory.
+/// Resolves a path as [`walk`] to a directory.
 pub(super) fn directory(schema: &Arc<TableSchema>, path: &str) -> QueryPath {
     match walk(schema, path) {
         Ok(Child::Dir(path)) => path,

@@ -1,4 +1,5 @@
-//! Positions in a result: the `after=` token and the place in a listing, both a `LastEvaluatedKey` as bytes.
+//! Positions in a result: the `after=` token and the position in a listing, both a
+//! `LastEvaluatedKey` as bytes.
 //!
 //! ```text
 //! token   = base64url, no padding, of: version 0x01 · check (4 bytes) · form · body · CRC-32 of all before (4 bytes, big-endian)
@@ -6,8 +7,9 @@
 //! form 0  = body: the cursor attributes' values, encoded as keys, those fixed by the partition key left out
 //! form 1  = body: digest of form 0's body · in a scan, digest of the partition key · start of the first sort value's encoding
 //! ```
-//! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index: form 1 is for those. It finds its
-//! entry again by walking the entries that share the prefix, and is stale when the entry is gone.
+//! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index:
+//! form 1 is for those. It finds its entry again by a walk over the entries that share the prefix,
+//! and expires when the entry is gone.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{collections::BTreeSet, ops::ControlFlow};
@@ -16,17 +18,19 @@ use super::{fault::ClauseFault, source::Context};
 use crate::codec::{digest::Digest, key};
 use crate::database::Entries;
 use crate::fs::prelude::*;
+use crate::model::error::StoreError;
 
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;
 const CRC_BYTES: usize = 4;
-/// `after=` and the token fit in a name of 255 bytes: 249 characters of base64 are 186 bytes, 10 of them around the body.
+/// The longest body with which `after=` and the token fit in a name of 255 bytes: 249 characters of
+/// base64 are 186 bytes, 10 of them around the body.
 const BODY_BYTES_MAX: usize = 176;
 
-/// Ties a token to its query.
+/// The part of a token that ties it to its query.
 pub(super) type Check = [u8; CHECK_BYTES];
 
-/// A token whose form is right; what it says is known only with its query.
+/// A token of the right form. Its position can be decoded only with its query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     check: Check,
@@ -39,7 +43,7 @@ enum Body {
     Digest(Vec<u8>),
 }
 
-/// What a position is a position in.
+/// The query that a position is in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub context: Context<'a>,
@@ -72,18 +76,21 @@ impl Token {
         })
     }
 
-    /// The token for the position right after `last`, a `LastEvaluatedKey`.
-    pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Self {
-        let whole = encode_cursor(last, scope);
+    /// Returns the token for the position right after `last`, a `LastEvaluatedKey`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for a position without one of its key attributes.
+    pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Result<Self, FsError> {
+        let whole = encode_cursor(last, scope)?;
         let body = if whole.len() <= BODY_BYTES_MAX {
             Body::Whole(whole)
         } else {
             Body::Digest(shorten(&whole, last, scope))
         };
-        Self { check, body }
+        Ok(Self { check, body })
     }
 
-    /// The text after `after=`.
+    /// Returns the text after `after=`.
     pub fn text(&self) -> String {
         let (form, body) = match &self.body {
             Body::Whole(body) => (0, body),
@@ -97,10 +104,11 @@ impl Token {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The `ExclusiveStartKey` that the token stands for.
+    /// Returns the `ExclusiveStartKey` that the token stands for.
     ///
     /// # Errors
-    /// [`FsError::Clause`] below other clauses; [`FsError::TokenExpired`] when a shortened token's entry is gone.
+    /// [`FsError::Clause`] below other clauses; [`FsError::TokenExpired`] when a shortened token's
+    /// entry is gone.
     pub fn resolve(
         &self,
         check: Check,
@@ -125,7 +133,7 @@ fn foreign() -> FsError {
     ClauseFault::token("this position token belongs to another query").into()
 }
 
-/// The cursor attributes that the query does not fix.
+/// Returns the cursor attributes that the query does not fix.
 fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
     let mut all = scope.context.cursor_attributes();
     if scope.partition.is_some() {
@@ -141,18 +149,22 @@ fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
     all
 }
 
-/// A `LastEvaluatedKey` as bytes, without what the query fixes.
-pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Vec<u8> {
+/// Encodes a `LastEvaluatedKey`, without the attributes that the query fixes.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] for a position without one of its key attributes.
+pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Result<Vec<u8>, FsError> {
     let mut out = Vec::new();
     for attribute in open_attributes(scope) {
-        if let Some(value) = last.get(&attribute.name) {
-            key::encode(value, &mut out);
-        }
+        let value = last.get(&attribute.name).ok_or_else(|| {
+            FsError::Database(StoreError::Corrupt("a position lacks a key attribute").into())
+        })?;
+        key::encode(value, &mut out);
     }
-    out
+    Ok(out)
 }
 
-/// The reverse of [`encode_cursor`]; `None` for bytes that are none.
+/// Decodes the bytes of [`encode_cursor`]; returns `None` for any other bytes.
 pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> {
     let mut item = Item::default();
     for attribute in open_attributes(scope) {
@@ -235,17 +247,18 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
         None,
         &mut |entry, _, _| {
             let cursor = entry_cursor(entry, scope);
-            if digest(&encode_cursor(&cursor, scope)) == *wanted {
-                found = Some(cursor);
-                return ControlFlow::Break(());
+            match encode_cursor(&cursor, scope) {
+                Ok(bytes) if digest(&bytes) != *wanted => return ControlFlow::Continue(()),
+                Ok(_) => found = Some(Ok(cursor)),
+                Err(error) => found = Some(Err(error)),
             }
-            ControlFlow::Continue(())
+            ControlFlow::Break(())
         },
     )?;
-    found.ok_or(FsError::TokenExpired)
+    found.unwrap_or(Err(FsError::TokenExpired))
 }
 
-/// An entry's key as a `LastEvaluatedKey`.
+/// Returns an entry's key as a `LastEvaluatedKey`.
 pub(super) fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
     let mut item = entry.base.to_item(&scope.context.schema.key);
     if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.context.index) {

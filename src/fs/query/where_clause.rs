@@ -1,12 +1,14 @@
-//! The clauses of a filter: `where.<path>[,<type>].<operator>[=<value>,…]`, one condition; `where=<expression>`, the dialect of
-//! [`crate::expr::literals`] in the name of a directory, where any byte may be written as `%XX`; and `live`, a filter by the table's time
-//! to live, which is asked for when the query runs.
+//! The clauses of a filter: `where.<path>[,<type>].<operator>[=<value>,…]`, one condition;
+//! `where=<expression>`, the dialect of [`crate::expr::literals`] in the name of a directory, where
+//! any byte may be written as `%XX`; and `live`, a filter by the table's time to live, which is
+//! looked up when the query runs.
 //!
 //! # Types
-//! A key attribute of the table or of an index has its type by the schema. Any other value has the type it looks like: `true` and
-//! `false` are BOOL, `null` is NULL, a number as JSON writes one is N (so `007` is none), all else is S. Behind the path a type can be
-//! forced, as attribute files do it: `where.zip,S.eq=12345`, with S, N, B, BOOL, NULL and JSON (plain JSON, for sets and the like).
-//! `contains` of what looks like a number finds it as a number and as text.
+//! A key attribute of the table or of an index has its type by the schema. Any other value has the
+//! type it looks like: `true` and `false` are BOOL, `null` is NULL, a number as JSON writes one is
+//! N (so `007` is not), all else is S. A type after the path is forced, as in attribute files:
+//! `where.zip,S.eq=12345`, with S, N, B, BOOL, NULL and JSON (plain JSON, for sets and the like).
+//! `contains` with a value that looks like a number searches for it as a number and as text.
 
 use super::{
     fault::ClauseFault,
@@ -30,7 +32,7 @@ use crate::model::{
 /// The types that can be forced.
 const TYPES: [&str; 6] = ["S", "N", "B", "BOOL", "NULL", "JSON"];
 
-/// The help of the operators.
+/// The text of the help on operators.
 pub(super) const OPERATORS_HELP: &str =
     "op: eq ne lt le gt ge, between=a,b, in=a,b,c, begins, contains, ncontains, exists, nexists, type=SS,
     size-eq size-ne size-lt size-le size-gt size-ge size-between
@@ -66,7 +68,8 @@ pub(super) fn dotted(
     Ok(filter)
 }
 
-/// What a clause says whose last step is no operator; `operator` is empty when there is none.
+/// Returns the fault of a clause with a last step that is no operator; `operator` is empty when
+/// there is none.
 fn unknown_operator(path: &str, operator: &str, nearest: &str) -> ClauseFault {
     let message = match operator {
         "" => format!("where.{path} has no operator"),
@@ -86,7 +89,7 @@ fn unknown_operator(path: &str, operator: &str, nearest: &str) -> ClauseFault {
     )
 }
 
-/// `zip,S` as `zip` and S.
+/// Splits `zip,S` into `zip` and S.
 fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
     let Some((path, name)) = left.rsplit_once(',') else {
         return Ok((left, None));
@@ -100,18 +103,18 @@ fn split_type(left: &str) -> Result<(&str, Option<&'static str>), ClauseFault> {
     })
 }
 
-/// A type by the schema or by force; `None` is what the value looks like.
+/// A type by the schema or by force; `None` for the type that the value looks like.
 type Typing = Option<&'static str>;
 
 struct Condition {
     path: DocumentPath,
     typing: Typing,
-    /// What it begins with is bytes.
+    /// True if the operand of `begins` is bytes.
     is_binary: bool,
 }
 
 impl Condition {
-    /// The condition as text, its names and values put into `out`.
+    /// Returns the condition as text; its names and values are added to `out`.
     fn text(
         &self,
         test: Test,
@@ -145,7 +148,7 @@ impl Condition {
             (Predicate::Between, Some(text)) => self.bounds(typing, text)?.to_vec(),
             (Predicate::Compare(_), Some(text)) => vec![self.value(typing, text)?],
             (Predicate::Contains, Some(text)) => match self.value(typing, text)? {
-                // What could be both a number and text is looked for as both.
+                // A value that could be both a number and text is searched for as both.
                 number @ AttributeValue::N(_) if typing.is_none() => {
                     vec![number, self.string(text)?]
                 }
@@ -227,7 +230,7 @@ fn typed(typing: Typing, text: &str) -> Result<AttributeValue, String> {
     }
 }
 
-/// Percent-decoded text, which may be empty.
+/// Decodes percent-encoded text, which may be empty.
 fn decode(text: &str) -> Result<String, String> {
     if text.is_empty() {
         Ok(String::new())
@@ -249,7 +252,7 @@ fn by_look(text: &str) -> Result<AttributeValue, String> {
     })
 }
 
-/// A number as JSON writes it.
+/// True if the text is a number as JSON writes it.
 fn looks_like_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -340,7 +343,8 @@ fn of_literal(literal: &LiteralFault) -> ClauseFault {
     }
 }
 
-/// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
+/// Returns the filter that drops expired items. It keeps items without the time-to-live attribute,
+/// with one that is no number, or with a later time.
 pub(super) fn live(path: &QueryPath, db: &dyn Browse) -> Result<Option<Filter>, FsError> {
     let described = db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: path.schema.name.clone(),

@@ -1,4 +1,4 @@
-//! A base item or an index entry as a file.
+//! Base items and index entries as files.
 
 use crate::codec::{dynamodb_json, json::edit::indent};
 use crate::database::EntryStat;
@@ -9,7 +9,7 @@ use crate::fs::{
 };
 use crate::model::error::StoreError;
 
-/// The node of an entry.
+/// Returns the node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
     Node::Entry(Box::new(EntryNode {
         source: source.clone(),
@@ -18,7 +18,7 @@ pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
     }))
 }
 
-/// What is stored under this key, if no waiting delete hides it.
+/// Returns the metadata of the stored entry, if no pending delete hides it.
 pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat, FsError> {
     let stat = mount.db.stat(source, key)?.ok_or(FsError::NotFound)?;
     if mount.is_hidden(source, key, stat.version) {
@@ -31,7 +31,7 @@ pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat,
 pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
     let writable = entry.source.index.is_none();
     match entry.form {
-        // Its length is in the record's header: stat of the usual form renders nothing.
+        // The record's header has the length: a stat of the usual form renders nothing.
         TextForm::PlainJson if !mount.options.pretty && !mount.options.keep_text => Ok(
             Attr::entry(&stat(mount, &entry.source, &entry.key)?, writable),
         ),
@@ -46,17 +46,17 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
     }
 }
 
-/// The text of an entry for somebody who reads the file: a GetItem, as far as capacity goes.
+/// Returns the text of an entry for a reader of the file. It consumes the capacity of a GetItem.
 pub fn counted_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
     let (text, stat) = text(mount, entry)?;
-    // Counted after it was read: a read that is throttled gives nothing, and one that failed consumed nothing.
+    // Counted after the read: a throttled read returns nothing, and a failed one consumes nothing.
     mount
         .db
         .count_get(&entry.source, &entry.key, stat.item_bytes)?;
     Ok((text, stat))
 }
 
-/// The text of an entry and the version it is of.
+/// Returns the text of an entry and the version it is of.
 pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
     let (text, stat) = mount
         .db
@@ -76,7 +76,7 @@ pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), Fs
     Ok((text, stat))
 }
 
-/// The text that made an item what it is.
+/// Returns the text that wrote this version of an item, if it is cached.
 fn written(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec<u8>>> {
     let is_kept = mount.options.keep_text
         && entry.form == TextForm::PlainJson
@@ -87,7 +87,7 @@ fn written(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec
     ))
 }
 
-/// The attributes of an entry and the version they are of.
+/// Returns the attributes of an entry and the version they are of.
 pub fn load(mount: &Mount, entry: &EntryNode) -> Result<(Item, EntryStat), FsError> {
     let (text, stat) = text(
         mount,
@@ -103,10 +103,10 @@ pub fn load(mount: &Mount, entry: &EntryNode) -> Result<(Item, EntryStat), FsErr
     ))
 }
 
-/// The item of a base table, as a target for its text.
+/// Returns the item of a base table, as a target for its text.
 ///
 /// # Errors
-/// `Derived` of anything else.
+/// [`FsError::Derived`] for a node that is no item of a base table.
 pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
     let (table, key, form) = match node {
         Node::Entry(entry) if entry.source.index.is_none() => {
@@ -130,13 +130,14 @@ pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
     })
 }
 
-/// `X.base` exists while its entry does.
+/// Returns the attributes of `X.base`, which exists as long as its entry.
 pub fn base_attr(mount: &Mount, source: &Source, key: &EntryKey) -> Result<Attr, FsError> {
     let stat = stat(mount, source, key)?;
     Ok(Attr::symlink(&base_target(key), stat.modified_ms))
 }
 
-/// From `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and down to the item.
+/// Returns the target of `X.base`: from `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and
+/// down to the item.
 pub fn base_target(key: &EntryKey) -> String {
     format!("../../../../{}", names::item_path(&key.base))
 }

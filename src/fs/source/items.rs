@@ -1,5 +1,5 @@
-//! `items/`: item files of a hash-only table, collection folders of a composite table or an index; and `items/K(pk)/`, an item collection
-//! of either.
+//! `items/`: item files of a hash-only table, collection folders of a composite table or an index;
+//! and `items/K(pk)/`, an item collection of either.
 
 use std::ops::ControlFlow;
 
@@ -28,12 +28,12 @@ pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsErr
     }
 }
 
-/// Does `items/` hold item files, not folders?
+/// True if `items/` holds item files, not folders.
 pub fn is_flat(schema: &TableSchema, source: &Source) -> bool {
     source.index.is_none() && schema.key.sort.is_none()
 }
 
-/// `K(pk).json`.
+/// Resolves `K(pk).json`.
 fn resolve_flat(
     mount: &Mount,
     schema: &TableSchema,
@@ -64,7 +64,7 @@ fn resolve_flat(
     item::node(source, EntryKey { index: None, base }, suffix)
 }
 
-/// `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
+/// Resolves `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
 fn resolve_folder(
     mount: &Mount,
     schema: &TableSchema,
@@ -79,7 +79,7 @@ fn resolve_folder(
         Parsed::Values(values) => values,
         Parsed::Alias(alias) => match mount.db.partition_by_digest(source, alias.digest)? {
             Some(partition) => partition,
-            // Folders of an index are its entries: none is made before them.
+            // An index has folders only for its entries: none is made before them.
             None if source.index.is_some() => return Err(FsError::NotFound),
             None if let Some(value) =
                 mount.folders.lock().value_of(&source.table, &alias.digest) =>
@@ -111,7 +111,7 @@ pub fn partition_types(
         .collect())
 }
 
-/// A name in the folder of a collection whose key is not known yet.
+/// Resolves a name in the folder of a collection with an unknown key.
 pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Result<Node, FsError> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve_in(mount, &Node::AliasFolder(Box::new(folder.clone())), name);
@@ -136,7 +136,8 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
     )
 }
 
-/// The folder of a collection whose key is not known yet, made by mkdir.
+/// Returns the attributes of a folder that mkdir made by a shortened name: its key is not known
+/// yet.
 pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, FsError> {
     mount.schema(&folder.table)?;
     let since_ms = mount
@@ -146,20 +147,18 @@ pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, Fs
     since_ms.map(Attr::directory).ok_or(FsError::NotFound)
 }
 
-/// What a folder by a shortened name is when the first item in it told its key.
-///
-/// # Errors
-/// The database failed.
+/// Returns the collection of a folder by a shortened name, once the first item in it gives its key.
 pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
     let source = base(&folder.table);
     let partition = mount.db.partition_by_digest(&source, folder.digest)?;
     Ok(partition.map(|partition| Node::Collection(source, partition)))
 }
 
-/// What a path below `items/` means.
+/// Resolves a path below `items/`.
 ///
 /// # Errors
-/// `NotFound`, `NotDirectory`.
+/// [`FsError::NotFound`]; [`FsError::NotDirectory`] when the first name is a file and the path goes
+/// on.
 pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError> {
     let (first, rest) = path
         .split_once('/')
@@ -174,7 +173,8 @@ pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError>
     }
 }
 
-/// A file created by a shortened name, once its item is stored: it is the item's, and keeps its inode number while it is open.
+/// Returns the attributes of a file that was created by a shortened name, once its item is stored.
+/// They are the item's, but the file keeps its inode number while it is open.
 pub fn alias_attr(mount: &Mount, alias: &AliasNode) -> Result<Attr, FsError> {
     match find(mount, &base(&alias.table), &alias.path)? {
         Node::Entry(found) => entry::attr(mount, &found),
@@ -203,18 +203,19 @@ pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>, FsError
     }))
 }
 
-/// Lists the collections of a source, then the folders that exist without items.
+/// A lister of the collections of a source, then of the folders that exist without items.
 ///
-/// A folder may get its first item, or lose its last, while it is listed. The folders kept in memory are noted at the start; each is
-/// listed once, at its place among the collections or else at the end.
+/// A folder may get its first item, or lose its last, while it is listed. The folders kept in
+/// memory are collected at the start. Each is listed once: at its position among the collections,
+/// or else at the end.
 #[derive(Debug)]
 struct CollectionLister {
     source: Source,
-    /// Folders kept in memory at the start; were they listed among the collections?
+    /// The folders kept in memory at the start; true if they were listed among the collections.
     kept: HashMap<AttributeValue, bool>,
-    /// Folders made by a shortened name at the start.
+    /// The folders by a shortened name at the start.
     aliases: Vec<(Digest, String)>,
-    /// The names at the end, made when the collections are done.
+    /// The names at the end, made after the last collection.
     tail: Vec<Listed>,
 }
 
@@ -274,7 +275,7 @@ impl CollectionLister {
         Ok(())
     }
 
-    /// The kept folders that were not listed and still exist, sorted by name.
+    /// Returns the kept folders that were not listed and still exist, sorted by name.
     fn end_of_listing(&self, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         let mut names = Vec::new();
         for (value, _) in self.kept.iter().filter(|(_, done)| !**done) {
@@ -311,7 +312,8 @@ impl CollectionLister {
     }
 }
 
-/// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
+/// Resolves `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the
+/// parts that its keys lack.
 pub fn resolve_entry(
     mount: &Mount,
     source: &Source,
@@ -356,11 +358,12 @@ pub fn resolve_entry(
             }
         }
         Parsed::Alias(alias) => {
-            // Entries of an index without a sort key begin with the base key, by which they are not in order.
+            // Entries of an index without a sort key begin with the base key, which does not order
+            // them.
             let prefix = alias
                 .prefix
                 .filter(|_| sort.is_none_or(|sort| !sort.is_empty()));
-            match find_alias(mount, (source, partition), alias.digest, prefix)? {
+            match find_alias(mount, source, partition, alias.digest, prefix)? {
                 Some(key) => key,
                 None => {
                     let (None, Some(value)) = (&source.index, partition.first()) else {
@@ -383,11 +386,12 @@ pub fn resolve_entry(
     item::node(source, key, suffix)
 }
 
-/// The stored entry whose shortened name this is. Its key begins with what the name shows of it, which is less in the links of query
-/// folders than in listings; the digest is the same.
+/// Finds the stored entry of a shortened name, among those with the prefix that the name shows. The
+/// links of query folders show less of it than listings; the digest is the same.
 fn find_alias(
     mount: &Mount,
-    (source, partition): (&Source, &PartitionKey),
+    source: &Source,
+    partition: &PartitionKey,
     digest: Digest,
     sort_prefix: Option<Vec<u8>>,
 ) -> Result<Option<EntryKey>, FsError> {
@@ -406,7 +410,8 @@ fn find_alias(
     Ok(found)
 }
 
-/// A shortened name of a base item that is not stored: it can still be created, its body holding the key. `path` is below `items/`.
+/// Returns the node of a shortened name of a base item that is not stored: it can be created, with
+/// the key in its body. `path` is below `items/`.
 fn unstored(
     table: &TableName,
     key: TargetKey,
@@ -433,7 +438,7 @@ pub fn collection_attr(
     let (None, Some(value)) = (&source.index, partition.first()) else {
         return Err(FsError::NotFound);
     };
-    // The table may be gone.
+    // Fails if the table is gone.
     mount.schema(&source.table)?;
     let since_ms = mount.folders.lock().since(&source.table, value);
     let since_ms = match since_ms {
@@ -443,7 +448,7 @@ pub fn collection_attr(
     Ok(Attr::directory(since_ms))
 }
 
-/// Lists entries of a source: a whole hash-only table, or one collection.
+/// A lister of the entries of a source: a whole hash-only table, or one collection.
 #[derive(Debug)]
 pub struct EntryLister {
     source: Source,
@@ -483,7 +488,7 @@ impl Lister for EntryLister {
         let hides = mount.hides_any();
         let source = &self.source;
         if out.wants_items() && source.index.is_none() && !mount.options.pretty {
-            // Before the entries are read.
+            // The commit id must be read before the entries.
             out.begin_items(Items::new(source.clone(), mount.db.visible_commit_id()?));
         }
         let mut inos = EntryInos::new(source, TextForm::PlainJson);

@@ -1,12 +1,13 @@
-//! What nodes read that are data: the names below a directory, attributes, texts. One file for each kind.
+//! The content of data nodes: the names below a directory, attributes, texts. One file for each
+//! kind.
 //!
 //! ```text
-//! schema.rs    schema.json and stats.json of a table or an index; a table that mkdir made and CreateTable has not
+//! schema.rs    schema.json and stats.json of a table or an index; drafts (made by mkdir, not yet by CreateTable)
 //! items.rs     items/ and items/K(pk)/
 //! entry.rs     X.json, X.ddbjson, X.base
-//! item/        what is beside an item: X.patch, X.update, X.meta, X.d/
-//! scratch.rs   files that are no items, in memory and parked
-//! query.rs     query/, scan/ and what is below them
+//! item/        files beside an item: X.patch, X.update, X.meta, X.d/
+//! scratch.rs   files that are no items, in memory and in the trash
+//! query.rs     query/, scan/ and the paths below them
 //! ```
 
 pub mod entry;

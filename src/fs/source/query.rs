@@ -1,4 +1,4 @@
-//! `query/` and `scan/`: the nodes of `fs::query`'s paths.
+//! `query/` and `scan/`: the nodes of the paths of `fs::query`.
 
 use crate::fs::{
     node::ino::{self, Tag},
@@ -11,7 +11,7 @@ use crate::fs::{
     query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted},
 };
 
-/// The `query/` or `scan/` directory of a table or index.
+/// Returns the `query/` or `scan/` directory of a table or index.
 pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node, FsError> {
     let schema = mount.source_schema(source)?;
     Ok(Node::Query(Box::new(QueryPath::new(
@@ -66,7 +66,7 @@ pub fn target(path: &QueryPath, name: &str) -> Result<String, FsError> {
     }
 }
 
-/// Lists the results of a query as symlinks.
+/// A lister of the results of a query, as symlinks.
 #[derive(Debug)]
 pub struct QueryLister {
     path: QueryPath,

@@ -1,8 +1,9 @@
-//! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's definition as a member of CreateTable's.
-//! A draft, a table that mkdir made and CreateTable has not, has its `schema.json` and the folders made in it.
+//! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's
+//! definition as a member of CreateTable's. A draft is a table that mkdir made and CreateTable has
+//! not; it has its `schema.json` and the folders made in it.
 //!
-//! `stats.json`: the counters of a table or an index. Its times never change, and who has it open sees the size of the text that it has,
-//! so that a backup of a table in use finds nothing wrong.
+//! `stats.json`: the counters of a table or an index. Its times never change, and an open file
+//! keeps its size and text, so that a backup of a table in use finds no inconsistency.
 
 use super::scratch;
 use crate::codec::wire;
@@ -15,7 +16,7 @@ use crate::model::{
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     if mount.is_draft(&source.table)? {
-        // Both from one look: the draft may become a table between two.
+        // Both under one lock: the draft may become a table between two.
         let drafts = mount.drafts.lock();
         let size = drafts.schema_text(&source.table)?.len() as u64;
         let created_ms = drafts
@@ -45,7 +46,8 @@ pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
     }
 }
 
-/// A table's definition as CreateTable takes it, and its time to live while that is enabled; `None` when there is no table.
+/// Returns a table's definition as CreateTable takes it, with its time to live while that is
+/// enabled; `None` when there is no table.
 pub fn definition(mount: &Mount, table: &TableName) -> Result<Option<Value>, FsError> {
     let Some(schema) = mount.db.schema(table)? else {
         return Ok(None);
@@ -69,7 +71,7 @@ pub fn definition(mount: &Mount, table: &TableName) -> Result<Option<Value>, FsE
     Ok(Some(json))
 }
 
-/// The index's element in a CreateTable request.
+/// Returns the index's element in a CreateTable request.
 fn index_json<'a>(table: &'a Value, schema: &TableSchema, index: &IndexName) -> Option<&'a Value> {
     let member = match schema.index(index.as_str())?.kind {
         IndexKind::Global => "GlobalSecondaryIndexes",
@@ -81,7 +83,7 @@ fn index_json<'a>(table: &'a Value, schema: &TableSchema, index: &IndexName) -> 
         .find(|element| element.get("IndexName").and_then(Value::as_str) == Some(index.as_str()))
 }
 
-/// `folder` is relative to the draft, empty for the draft itself.
+/// Resolves a name in a draft. `folder` is relative to the draft, empty for the draft itself.
 pub fn resolve_in_draft(
     mount: &Mount,
     table: &TableName,
@@ -119,7 +121,7 @@ pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr
     }
 }
 
-/// The attributes of a table's or draft's directory.
+/// Returns the attributes of a table's or draft's directory.
 pub fn table_attr(mount: &Mount, table: &TableName) -> Result<Attr, FsError> {
     if mount.is_draft(table)? {
         return draft_attr(mount, table, "");
@@ -154,7 +156,7 @@ pub fn stats_attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
 }
 
 pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
-    // First: a service elsewhere is asked for it anew after own writes.
+    // Read first: after own writes this refreshes the counters of a remote service.
     let stats = mount.db.stats(source)?;
     let table = mount.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
     let mut json = match &source.index {
@@ -227,7 +229,7 @@ fn index_stats(
     })
 }
 
-/// Distinct values; `None` where nobody counts them.
+/// Returns the number of distinct keys; `None` where the database does not count them.
 fn counted(partition_keys: u64, items: u64) -> Option<u64> {
     Some(partition_keys).filter(|_| partition_keys > 0 || items == 0)
 }

@@ -1,6 +1,8 @@
-//! Scratch files in the tree: those in memory, and parked ones, which the store keeps. A name of the first hides one of the second.
+//! Scratch files in the tree: those in memory, and those in the trash, which the store keeps. A
+//! file in memory hides one of its name in the trash.
 //!
-//! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
+//! A directory of scratch files is that of a table, `items/`, or the folder of an item collection.
+//! Its files are removed with it.
 
 use crate::fs::{
     mount::scratch::{directory_of, folder_name, place_in},
@@ -10,8 +12,9 @@ use crate::fs::{
 };
 use crate::model::api::table_control::{ParkedChange, ParkedPlace, ParkedStat};
 
-/// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
-/// earlier: `CVS` and `4913` are keys too, and tables.
+/// Resolves a name that is no item's: a file in memory or in the trash, if there is one. Names that
+/// programs probe for everywhere are refused here and not earlier: `CVS` and `4913` are also valid
+/// keys and tables.
 pub fn resolve(
     mount: &Mount,
     source: &Source,
@@ -25,13 +28,14 @@ pub fn resolve(
     )
 }
 
-/// A scratch file in this directory, if it was made.
+/// Resolves a scratch file in this directory, if there is one.
 pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, FsError> {
-    // Before the store is asked: programs look for these names in every directory they enter.
+    // Refused before any access to the store: programs probe for these names in every directory
+    // they enter.
     if !is_scratch_name(name) || is_refused_probe(name) {
         return Err(FsError::NotFound);
     }
-    // Memory first: a parked file that is written is a copy there, and the newer of the two.
+    // Memory first: a write to a file in the trash makes a copy in memory, which is the newer one.
     if let Some(id) = mount.find_scratch(directory, name) {
         return Ok(Node::Scratch(id));
     }
@@ -42,7 +46,7 @@ pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, F
     }
 }
 
-/// A file in memory beside `schema.json`, if it was made.
+/// Resolves a file in memory beside `schema.json`, if there is one.
 pub fn resolve_beside_schema(
     mount: &Mount,
     table: &TableName,
@@ -54,7 +58,7 @@ pub fn resolve_beside_schema(
         .ok_or(FsError::NotFound)
 }
 
-/// The node of a parked file. It is another than one in memory of the same path.
+/// Returns the node of a file in the trash. It differs from one in memory of the same path.
 #[must_use]
 pub fn parked_node(place: ParkedPlace) -> Node {
     let folder = folder_name(&directory_of(&place))
@@ -68,8 +72,8 @@ pub fn parked_node(place: ParkedPlace) -> Node {
         .into()
 }
 
-/// A parked file: the text of an item that was moved to a name that is no item's, kept in the store for a week. It is read as it is;
-/// who writes to it writes a copy in memory, which hides it.
+/// A file in the trash: the text of an item that was moved to a name that is no item's, kept in the
+/// store for a week. Its text never changes; a write makes a copy in memory, which hides it.
 struct Parked(ParkedPlace);
 
 impl Parked {
@@ -100,7 +104,7 @@ impl Room for Parked {
                 "its folder is gone; move the file to where it is to be written",
             ));
         }
-        // The store's text stays until the copy is moved or removed: it is what a crash leaves.
+        // The store's text stays until the copy is moved or removed: it survives a crash.
         let id = host
             .mount
             .fill_scratch(&directory_of(&self.0), &self.0.name, &text, now_ms())?;
@@ -125,10 +129,11 @@ impl Room for Parked {
     }
 }
 
-/// OPEN of a file in memory.
+/// Opens a file in memory.
 ///
 /// # Errors
-/// `Stale`: it was parked since it was looked up, and the kernel looks the name up again.
+/// [`FsError::Stale`] when it was moved to the trash since it was looked up: the kernel looks the
+/// name up again.
 pub fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle, FsError> {
     let mut scratch = mount.scratch.lock();
     scratch.open(id, now_ms()).map_err(|_| FsError::Stale)?;
@@ -138,7 +143,7 @@ pub fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle, FsError
     Ok(Handle::Scratch(id))
 }
 
-/// The directory that a scratch file is in. `None` where there are none: below an index.
+/// Returns the directory of a scratch file. `None` below an index, which has none.
 fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> {
     if source.index.is_some() {
         return None;
@@ -158,7 +163,8 @@ pub fn attr(mount: &Mount, id: FileId) -> Result<Attr, FsError> {
     })
 }
 
-/// When the last file was parked in a folder, if there is one: such a folder exists without items.
+/// Returns the time at which the last file was moved from a folder to the trash, if there is one:
+/// such a folder exists without items.
 pub fn parked_in_ms(
     mount: &Mount,
     source: &Source,
@@ -174,7 +180,7 @@ pub fn parked_in_ms(
     Ok(newest)
 }
 
-/// A listed file.
+/// A listed scratch file.
 #[derive(Debug)]
 pub struct Listing {
     pub directory: Node,
@@ -182,7 +188,8 @@ pub struct Listing {
     pub node: Node,
     pub bytes: u64,
     pub modified_ms: u64,
-    /// Until when it is kept whatever happens, milliseconds since the epoch; `None` of one that is in memory only.
+    /// The time until which it is kept in any case, milliseconds since the epoch; `None` for one in
+    /// memory only.
     pub until_ms: Option<u64>,
 }
 
@@ -211,7 +218,7 @@ impl Listing {
     }
 }
 
-/// Every scratch file, parked ones of all processes among them, by table.
+/// Lists every scratch file, with those in the trash of all processes, by table.
 pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
     let in_memory = mount.scratch.lock().all();
     let mut found: Vec<Listing> = in_memory

@@ -73,7 +73,7 @@ impl Room for Directory {
     /// Lists the fixed names. Without a stream the listing is the same; a lookup says how to enable
     /// one.
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        Ok(NAMES.list(mount, at))
+        NAMES.list(mount, at)
     }
 }
 

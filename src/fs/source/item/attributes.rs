@@ -6,15 +6,16 @@
 //! X.d/address.d/    the members of a map, mkdir makes an empty one
 //! X.d/tags.d/0      the elements of a list
 //! ```
-//! Names are written as K(value) writes a string key. A name that is an attribute's own wins over what its suffix would mean.
+//! Names are encoded as K(value) encodes a string key. An attribute's own name wins over the
+//! meaning of its suffix.
 //!
-//! What such a file says, and what a text written to it becomes:
+//! The text of such a file, and the value of a text written to it:
 //!
 //! ```text
 //! S     the text, a newline          N, BOOL, NULL  the word, a newline
 //! B     the bytes                    L, M, SS, NS, BS  plain JSON, a newline; a set is also written as a list
 //! ```
-//! One newline at the end of what is written is not part of the value, but of B.
+//! One newline at the end of a written text is not part of the value, except for B.
 
 use std::collections::BTreeMap;
 
@@ -33,10 +34,10 @@ use crate::model::{
     error::ValueError,
 };
 
-/// What a directory's name ends with.
+/// The suffix of a directory's name.
 const FOLDER_SUFFIX: &str = ".d";
 
-/// What is in a folder.
+/// The members of a folder.
 enum Members<'i> {
     Named(&'i BTreeMap<String, AttributeValue>),
     Listed(&'i [AttributeValue]),
@@ -53,7 +54,7 @@ fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>,
     }
 }
 
-/// The document path of a member of what is at `of`, by its name as a file.
+/// Returns the document path of a member of the value at `of`, by its file name.
 fn member(
     of: Option<&DocumentPath>,
     members: &Members<'_>,
@@ -85,7 +86,7 @@ fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
     Ok(())
 }
 
-/// An element's number, as it is listed.
+/// Parses an element's index, in the form in which it is listed.
 fn index(name: &str) -> Option<usize> {
     let canonical = !name.starts_with('0') || name == "0";
     name.parse()
@@ -93,7 +94,7 @@ fn index(name: &str) -> Option<usize> {
         .filter(|_| canonical && name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The attribute's name that a file's name says; a shortened one is that of an attribute which is there.
+/// Decodes a file's name to an attribute's name; a shortened one must be of an existing attribute.
 fn attribute_name<'n>(
     mut known: impl Iterator<Item = &'n String>,
     name: &str,
@@ -110,7 +111,7 @@ fn attribute_name<'n>(
     }
 }
 
-/// The file's name of an attribute.
+/// Returns the file name of an attribute.
 fn file_of(name: &str) -> String {
     file_name::hash_item_stem(&AttributeValue::S(name.to_owned()))
 }
@@ -121,11 +122,11 @@ pub struct Folder {
     pub of: Option<DocumentPath>,
 }
 
-/// One attribute, member or element.
+/// The file of one attribute, member or element.
 struct AttributeFile {
     place: EntryNode,
     of: DocumentPath,
-    /// The type that the name asks for.
+    /// The type that the name requires.
     asked: Option<ValueKind>,
 }
 
@@ -151,7 +152,7 @@ impl Folder {
 }
 
 impl Room for Folder {
-    /// When the item was changed.
+    /// Returns the time of the item's last change.
     fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
         let (item, stat) = entry::load(mount, &self.place)?;
         members(&item, self.of.as_ref())?;
@@ -165,7 +166,7 @@ impl Room for Folder {
         let (item, _) = entry::load(mount, &self.place)?;
         let of = self.of.as_ref();
         let members = members(&item, of)?;
-        // What is there by that very name first: an attribute may be called `a,N` or `b.d`.
+        // An existing attribute of that very name first: it may be called `a,N` or `b.d`.
         if let Ok(path) = member(of, &members, name)
             && path.resolve_in(&item).is_some()
         {
@@ -209,7 +210,7 @@ impl Room for Folder {
         names.into_iter().map(entry).collect()
     }
 
-    /// An empty map.
+    /// Creates an empty map.
     fn mkdir(&self, at: &SpecialNode, host: &Host, name: &str) -> Result<Node, FsError> {
         let stem = name.strip_suffix(FOLDER_SUFFIX);
         let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
@@ -344,7 +345,7 @@ impl Target for AttributeTarget {
 impl Execute for AttributeTarget {
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
-        // The item is gone: nothing is made of one attribute.
+        // The item is gone: a single attribute does not create one.
         let done = done.after(|outcome| {
             outcome.map_err(|error| match error {
                 Error::ConditionalCheckFailed { .. } => Error::ResourceNotFound,
@@ -355,7 +356,7 @@ impl Execute for AttributeTarget {
     }
 }
 
-/// What must be true of the item for an edit.
+/// The precondition of an edit.
 #[derive(Debug, Clone, Copy)]
 enum Must {
     HaveItem,
@@ -364,7 +365,7 @@ enum Must {
     BeEmpty,
 }
 
-/// An attribute set, or removed.
+/// A change of one attribute: a new value, or its removal.
 #[derive(Debug)]
 struct Edit {
     path: DocumentPath,
@@ -422,7 +423,7 @@ impl Edit {
     }
 }
 
-/// The path in an expression, its names taken out.
+/// Returns the path in an expression, with placeholders for its names.
 fn placeholder_path(path: &DocumentPath, names: &mut BTreeMap<String, String>) -> String {
     path.written(|name| {
         let alias = format!("#n{}", names.len());
@@ -431,23 +432,23 @@ fn placeholder_path(path: &DocumentPath, names: &mut BTreeMap<String, String>) -
     })
 }
 
-/// How the text of an attribute's file is read.
+/// The form of the text of an attribute's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Text,
     Number,
     Boolean,
-    /// NULL is kept by the word; any other text is a string.
+    /// The word `null` is NULL; any other text is a string.
     Null,
     Bytes,
     /// Any value as plain JSON.
     Json,
-    /// A set, also when it is written as a list.
+    /// A set, which may also be written as a list.
     Set(AttributeType),
 }
 
 impl ValueKind {
-    /// The one that keeps the type of a value.
+    /// Returns the kind that keeps the type of a value.
     pub fn of(value: &AttributeValue) -> Self {
         match value {
             AttributeValue::S(_) => Self::Text,
@@ -462,7 +463,7 @@ impl ValueKind {
         }
     }
 
-    /// The one that a file's name asks for after the comma.
+    /// Parses the type after the comma of a file's name.
     pub fn named(word: &str) -> Option<Self> {
         Some(match word {
             "S" => Self::Text,
@@ -474,7 +475,7 @@ impl ValueKind {
         })
     }
 
-    /// Follows a text.
+    /// Returns the check of a text as it is written.
     pub fn check(self) -> Box<dyn TextCheck> {
         match self {
             Self::Bytes => Box::new(AnyBytes),
@@ -482,10 +483,10 @@ impl ValueKind {
         }
     }
 
-    /// The value that a whole text stands for.
+    /// Parses a whole text to its value.
     ///
     /// # Errors
-    /// It is of another type.
+    /// [`FsError::Body`] or [`FsError::Json`] for a text of another type.
     pub fn parse(self, text: &[u8]) -> Result<AttributeValue, FsError> {
         if self == Self::Bytes {
             return Ok(AttributeValue::B(text.to_vec()));
@@ -583,7 +584,7 @@ fn judge(kind: &ValueKind, text: &str) -> Judged {
     }
 }
 
-/// Any bytes, whole when the file is closed.
+/// The check of arbitrary bytes, complete only at close.
 #[derive(Debug)]
 struct AnyBytes;
 
@@ -605,7 +606,7 @@ impl TextCheck for AnyBytes {
     }
 }
 
-/// What the file of a value says.
+/// Returns the text of the file of a value.
 fn value_text(value: &AttributeValue) -> Vec<u8> {
     match value {
         AttributeValue::S(text) => format!("{text}\n").into_bytes(),

@@ -1,8 +1,9 @@
-//! `X.patch`: what is written is merged into the item (RFC 7396), in one step: read, merge, put if unchanged, again if it was changed.
+//! `X.patch`: a written text is merged into the item (RFC 7396), in one step: read, merge, put if
+//! unchanged, retry if it was changed.
 //!
-//! `X.update`: an UpdateItem, carried out once by each file that is opened and written: an expression with its values in the text, or a
-//! request's JSON. An expression is carried out in the `write()` that ends it with a newline, or when the file is closed; JSON in the
-//! `write()` that completes it.
+//! `X.update`: an UpdateItem, executed once for each file that is opened and written. The text is
+//! an expression with its values, or a request's JSON. An expression is executed in the `write()`
+//! that ends it with a newline, or at close; JSON in the `write()` that completes it.
 
 use crate::codec::{
     dynamodb_json,
@@ -36,7 +37,8 @@ use crate::model::{
     },
 };
 
-/// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
+/// The maximum number of tries of a merge; each fails because another write to the item succeeded
+/// between read and put.
 const TRIES_MAX: usize = 1_000;
 
 const PATCH_USAGE: &str = "\
@@ -119,7 +121,8 @@ impl Target for PatchTarget {
 }
 
 impl PatchTarget {
-    /// The key is the name's: takes it out of the patch. A warning when the patch had another.
+    /// Takes the key, which the file's name determines, out of the patch. Returns a warning when
+    /// the patch had another.
     fn take_key(
         &self,
         patch: &mut Patch,
@@ -165,7 +168,7 @@ struct Merge {
     place: EntryNode,
     schema: KeySchema,
     patch: Patch,
-    /// The thread that writes.
+    /// The writing thread.
     writer: u32,
 }
 
@@ -177,7 +180,10 @@ impl Merge {
                 (self.place.key().to_item(&self.schema), Precondition::Absent)
             }
             Err(FsError::Database(error)) => return done.tell(Err(error)),
-            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
+            Err(error) => {
+                debug_assert!(false, "not an error of the database: {error}");
+                return done.tell(Err(Error::ResourceNotFound));
+            }
         };
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
@@ -307,7 +313,9 @@ impl UpdateTarget {
             members
                 .entry("TableName")
                 .or_insert_with(|| Value::String(self.place.table().to_string()));
-            members.entry("Key").or_insert_with(|| typed(&key));
+            if !members.contains_key("Key") {
+                members.insert("Key".to_owned(), typed(&key)?);
+            }
         }
         let request = wire::request::<UpdateItemRequest>(Document::of(&json).root())?;
         if request.table_name != *self.place.table() || request.key != key {
@@ -319,11 +327,11 @@ impl UpdateTarget {
     }
 }
 
-/// The item as a JSON value.
-fn typed(item: &crate::model::Item) -> Value {
+/// Returns the item as a DynamoDB JSON value.
+fn typed(item: &crate::model::Item) -> Result<Value, FsError> {
     let mut text = Vec::new();
     dynamodb_json::write_item(item, &mut text);
-    serde_json::from_slice(&text).unwrap_or_default()
+    serde_json::from_slice(&text).map_err(|_| FsError::Internal)
 }
 
 fn is_json(text: &str) -> bool {
@@ -375,7 +383,7 @@ fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
     scope.finish()
 }
 
-/// Is what is wrong that the text stops?
+/// True if the error is the end of the text.
 fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
     let last = if extracted.condition.is_some() {
         ExpressionParameter::Condition
@@ -401,7 +409,7 @@ impl Execute for UpdateTarget {
     }
 }
 
-/// Carries out an update of the item; an item that is hidden is itself again.
+/// Executes an update of the item; a hidden item becomes visible again.
 pub(super) fn execute(
     host: &Host,
     place: &EntryNode,
@@ -409,7 +417,7 @@ pub(super) fn execute(
     request: UpdateItemRequest,
     done: Outcome,
 ) {
-    // Before the update, which would else change what the waiting delete then takes with it.
+    // Must precede the update: the pending delete would remove the updated item.
     host.revive_item(place.table(), place.key());
     let (again, place) = (host.clone(), place.clone());
     let session = host.mount.last.session(writer);

@@ -1,13 +1,14 @@
-//! Beside an item, for lookup only: ways to change a part of it, and what is known of it (docs/filesystem.md 4).
+//! Files beside an item, for lookup only: ways to change a part of it, and its metadata
+//! (docs/filesystem.md 4).
 //!
 //! ```text
 //! change.rs      X.patch           a merge patch
 //!                X.update          an UpdateItem
 //! attributes.rs  X.d/              its attributes as files
-//! here           X.<etag>.casjson  the item, put if it is of that version; where the version comes from: `X.meta`, `user.ddb.etag`
+//! here           X.<etag>.casjson  the item, put if it is of that version; the version comes from `X.meta` or `user.ddb.etag`
 //!                X.meta            key, etag, size, capacity, indexes, expiry: also the extended attributes `user.ddb.*`
 //! ```
-//! Patch and update make an item that is not there, as UpdateItem does; the others need it.
+//! Patch and update create an absent item, as UpdateItem does; the others need it.
 
 use super::entry;
 use crate::codec::{digest::hex, key::partition_digest};
@@ -26,10 +27,10 @@ use crate::model::{
 mod attributes;
 mod change;
 
-/// The file or directory of that suffix: of an entry's text, or beside an item.
+/// Returns the file or directory of that suffix: of an entry's text, or beside an item.
 ///
 /// # Errors
-/// [`FsError::NotFound`]: there is none of an item, or of an index entry.
+/// [`FsError::NotFound`] for a suffix that an item, or an index entry, does not have.
 pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsError> {
     if let Some(form) = suffix.form() {
         return Ok(entry::node(source, key, form));
@@ -42,6 +43,7 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
         };
     }
     let path = names::entry_path(&key, TextForm::PlainJson);
+    debug_assert!(path.ends_with(".json"), "{path}");
     let stem = format!(
         "{}/{ITEMS_NAME}/{}",
         source.table,
@@ -79,7 +81,8 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
 struct Replacing(EntryNode, Version);
 
 impl Room for Replacing {
-    /// There as long as the item is, so that a write to a version that is gone says so.
+    /// Returns the attributes of the item, whatever its version: a write to a replaced version must
+    /// fail with a reason.
     fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
         entry::attr(mount, &self.0)
     }
@@ -132,27 +135,28 @@ impl Room for MetaFile {
     }
 }
 
-/// Of one version of an item.
+/// Metadata of one version of an item.
 #[derive(Debug)]
 pub struct Facts {
     /// The key as plain JSON.
     key: String,
     path: String,
     stat: EntryStat,
-    /// The digest of the partition key, by whose order the table is laid out.
+    /// The digest of the partition key, which orders the table.
     hash: String,
-    /// Where it lies in `partitions/`.
+    /// The partition's name in `partitions/`.
     partition: Option<String>,
     /// Name and path below the mount of each index entry.
     indexes: Vec<(String, String)>,
-    /// The attribute of time to live, where it is on, and the item's value of it.
+    /// The attribute of time to live, where it is enabled, and the item's value of it.
     ttl: Option<(String, Option<AttributeValue>)>,
 }
 
-/// Reads one of them.
+/// A function that reads one of them.
 type Fact = fn(&Facts) -> Option<String>;
 
-/// The extended attributes that an item has. What a model of the table's layout says of an item belongs here too.
+/// The extended attributes of an item. Facts of the table's physical layout on an item belong here
+/// too.
 const NAMES: [(&str, Fact); 9] = [
     ("key", |facts| Some(facts.key.clone())),
     ("etag", |facts| Some(facts.stat.version.to_string())),
@@ -194,10 +198,11 @@ impl Facts {
         })
     }
 
-    /// Those of the item that a node stands for.
+    /// Returns the metadata of the item that a node stands for.
     ///
     /// # Errors
-    /// `NoAttribute` of anything else, `NotFound` when it is not stored.
+    /// [`FsError::NoAttribute`] for any other node, [`FsError::NotFound`] when the item is not
+    /// stored.
     pub fn of_node(mount: &Mount, node: &Node) -> Result<Self, FsError> {
         match node {
             Node::Entry(entry) if entry.source.index.is_none() => Self::of(mount, entry),
@@ -205,7 +210,7 @@ impl Facts {
         }
     }
 
-    /// The value of `user.ddb.<name>`.
+    /// Returns the value of `user.ddb.<name>`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
         NAMES
@@ -214,7 +219,8 @@ impl Facts {
             .and_then(|(_, value)| value(self))
     }
 
-    /// Units of a strongly consistent read, in half units: a read that is not takes half of it.
+    /// Returns the units of a strongly consistent read; an eventually consistent one takes half of
+    /// it.
     fn read_units(&self) -> usize {
         (self.stat.item_bytes as usize)
             .div_ceil(READ_UNIT_BYTES)
@@ -227,7 +233,7 @@ impl Facts {
             .max(1)
     }
 
-    /// Seconds since the epoch, as the item says it.
+    /// Returns the expiry in seconds since the epoch, as the item has it.
     fn expires(&self) -> Option<String> {
         match &self.ttl {
             Some((_, Some(AttributeValue::N(number)))) => Some(number.to_string()),
@@ -235,7 +241,7 @@ impl Facts {
         }
     }
 
-    /// A line.
+    /// Returns one line of JSON.
     fn to_json(&self) -> String {
         let indexes: Vec<Value> = self
             .indexes
@@ -255,15 +261,11 @@ impl Facts {
             "ttl": ttl,
         })
         .to_string();
-        format!(
-            "{{\"key\":{},{}\n",
-            self.key,
-            rest.strip_prefix('{').unwrap_or_default()
-        )
+        format!("{{\"key\":{},{}\n", self.key, &rest[1..])
     }
 }
 
-/// Where the database tells it.
+/// Returns the partition, where the database has a layout.
 fn partition_of(mount: &Mount, place: &EntryNode) -> Option<String> {
     let id = mount
         .db
@@ -273,17 +275,18 @@ fn partition_of(mount: &Mount, place: &EntryNode) -> Option<String> {
     Some(partition_name(id))
 }
 
-/// Capacity units are at most 100: exact.
+/// Halves the units: exact, since capacity units are at most 100.
 fn half(units: usize) -> f64 {
     units as f64 / 2.0
 }
 
-/// An eventually consistent read's, as people write them: `0.5`, `1`.
+/// Returns the units of an eventually consistent read as text: `0.5`, `1`.
 fn units(consistent: usize) -> String {
     half(consistent).to_string()
 }
 
-/// The entries that the indexes hold of an item: it is in an index if it has all of the index's key attributes.
+/// Returns the index entries of an item: it is in an index if it has all of the index's key
+/// attributes.
 fn index_entries(
     mount: &Mount,
     schema: &TableSchema,
