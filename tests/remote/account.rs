@@ -205,7 +205,12 @@ fn every_path_has_a_row_that_says_what_it_means_over_a_service() {
         .split("\n## ")
         .next()
         .unwrap();
-    let told = named(REMOTE.split("\n## Credentials and endpoint\n").next().unwrap());
+    let told = named(
+        REMOTE
+            .split("\n## Credentials and endpoint\n")
+            .next()
+            .unwrap(),
+    );
     // `T/heat.svg` and `heat.svg` are one, as are `….meta` and `.meta`.
     let last = |path: &str| {
         path.trim_end_matches("/…")
