@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::attribute_value::{self, AttributeValue};
-use super::error::ValueError;
+use super::error::value::ValueError;
 use super::limits::ITEM_BYTES_MAX;
 use super::schema::KeySchema;
 
