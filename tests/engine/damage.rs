@@ -59,6 +59,9 @@ const ENTRIES: u8 = 4;
 const COLLECTIONS: u8 = 5;
 const COUNTERS: u8 = 6;
 const SEQUENCE: u8 = 7;
+const HISTORY: u8 = 0x10;
+const ACCOUNT: u8 = 0x11;
+const PARTITIONS: u8 = 0x14;
 
 /// A store with a table of three items in two collections (source 1) and an index (source 2) that has all of them.
 fn sound_store() -> (Arc<MemoryStore>, LocalDatabase) {
@@ -322,6 +325,39 @@ fn a_catalog_that_contradicts_itself() {
     check_damage(META, meta(3, Vec::clear), &[Unreadable]);
     check_damage(SEQUENCE, |entries| entries[0].1.clear(), &[Unreadable]);
     check_damage(SEQUENCE, |entries| entries[0].1[7] = 0, &[UnknownVersion]);
+}
+
+#[test]
+fn records_of_the_account_histories_and_partition_maps() {
+    let import = br#"{"v":1,"arn":"a","table_id":"t","status":"FAILED","start_ms":1,"end_ms":null,"processed_bytes":2,"processed_items":3,"imported_items":4,"errors":5,"failure":null,"echo":"{}"}"#;
+    let change = |version: u8| vec![HISTORY, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, version];
+    let cases: &[(Vec<u8>, &[u8], DifferenceKind)] = &[
+        // A backup, an export, an import, a job, a stream's policy.
+        (vec![ACCOUNT, 1, b'a'], b"{}", Unreadable),
+        (vec![ACCOUNT, 2, b'a'], b"{}", Unreadable),
+        (vec![ACCOUNT, 3, b'a'], b"{}", Unreadable),
+        (vec![ACCOUNT, 4, b'1'], b"{}", Unreadable),
+        (vec![ACCOUNT, 6, b'a'], b"{}", Unreadable),
+        // The settings of contributor insights of the table.
+        (b"\x11\x05Tab".to_vec(), b"{}", Unreadable),
+        (vec![ACCOUNT, 3, b'b'], import, Misplaced),
+        // A kind of record that there is not, and a name that is no text.
+        (vec![ACCOUNT, 9, b'a'], b"{}", Unreadable),
+        (vec![ACCOUNT, 3, 0xFF], import, Unreadable),
+        (change(1), b"short", Unreadable),
+        (change(1), &[0; 12], Unreadable),
+        (vec![HISTORY, 0, 0, 0, 9], b"", UnknownSource),
+        (vec![HISTORY, 0], b"", Unreadable),
+        (vec![PARTITIONS, 0, 0, 0, 1], b"{}", Unreadable),
+        (vec![META, 9], b"", Unreadable),
+        (vec![PURGES, 9], b"", Unreadable),
+        (vec![TABLES, 0xFF], b"{}", Unreadable),
+        (vec![0x7F, 1], b"", Unreadable),
+    ];
+    for (key, value, expected) in cases {
+        let add = |entries: &mut Vec<Entry>| entries.push((key.clone(), value.to_vec()));
+        check_damage(key[0], add, &[*expected]);
+    }
 }
 
 #[test]

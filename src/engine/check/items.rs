@@ -28,7 +28,7 @@ impl Check<'_> {
             &Space::Entry.of(table.source),
             &place,
             |check, key, record| {
-                let item = check.item(table, (&building, &lagging), (&place, key), record)?;
+                let item = check.item(table, &building, &lagging, &place, key, record)?;
                 let partition = item.0.get(&table.schema.key.partition.name);
                 let partition =
                     partition.map(|value| (table.schema.key.partition.name.as_str(), value));
@@ -37,7 +37,8 @@ impl Check<'_> {
                         table.source,
                         &mut groups,
                         key,
-                        (record, partition.into_iter().collect()),
+                        record,
+                        &partition.into_iter().collect::<Vec<_>>(),
                         &place,
                     )
                 } else {
@@ -59,8 +60,10 @@ impl Check<'_> {
     fn item(
         &mut self,
         table: &TableEntry,
-        (building, lagging): (&Building, &Lagging),
-        (place, key): (&Place<'_>, &[u8]),
+        building: &Building,
+        lagging: &Lagging,
+        place: &Place<'_>,
+        key: &[u8],
         record: &Record<'_>,
     ) -> Result<Item, StoreError> {
         self.reporter.0.items += 1;
@@ -79,7 +82,7 @@ impl Check<'_> {
             .attributes()
             .map(|attribute| attribute.name.as_str())
             .collect();
-        self.record(record, (&item, &first), place, &text);
+        self.record(record, &item, &first, place, &text);
         if item.check_names().is_err() {
             self.reporter
                 .add(DifferenceKind::BadName, *place, text.clone());
@@ -93,7 +96,9 @@ impl Check<'_> {
             self.expected_entry(
                 &index,
                 &item,
-                (&item_key, &text, is_due),
+                &item_key,
+                &text,
+                is_due,
                 &place.index(&index.index.name),
             )?;
         }
@@ -115,7 +120,7 @@ impl Check<'_> {
             |check, key, record| {
                 check.reporter.0.index_entries += 1;
                 let entry = record.to_item()?;
-                if !check.has_base((table, lagging), index, key, &entry)? {
+                if !check.has_base(table, lagging, index, key, &entry)? {
                     let names = first_names(index.table, index.index);
                     let keys = names
                         .iter()
@@ -134,7 +139,8 @@ impl Check<'_> {
                     index.source,
                     &mut groups,
                     key,
-                    (record, partition.collect()),
+                    record,
+                    &partition.collect::<Vec<_>>(),
                     &place,
                 )
             },
@@ -146,7 +152,8 @@ impl Check<'_> {
     /// reported already, and counts as one.
     fn has_base(
         &self,
-        (table, lagging): (&TableEntry, &Lagging),
+        table: &TableEntry,
+        lagging: &Lagging,
         index: &IndexView<'_>,
         key: &[u8],
         entry: &Item,
@@ -182,13 +189,14 @@ impl Check<'_> {
         source: SourceId,
         groups: &mut Groups,
         key: &[u8],
-        (record, partition): (&Record<'_>, Vec<(&str, &AttributeValue)>),
+        record: &Record<'_>,
+        partition: &[(&str, &AttributeValue)],
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
         let Some(address) = keys::EntryAddress::parse(key) else {
             return Err(StoreError::Corrupt("an entry's key"));
         };
-        if let Some(ended) = groups.count(address.digest, record, &partition) {
+        if let Some(ended) = groups.count(address.digest, record, partition) {
             self.compare_group(source, &ended, place)?;
         }
         Ok(())
@@ -270,6 +278,26 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Returns the first source of a key space from `start` on. Keys without a source are reported
+    /// and skipped: they must not hide the sources after them.
+    fn first_source(
+        &mut self,
+        space: Space,
+        start: SourceId,
+    ) -> Result<Option<SourceId>, StoreError> {
+        let mut range = space.from(start);
+        loop {
+            let first = walks::first(self.view.read(), &range, |key, _| Ok(Some(key.to_vec())))?;
+            let Some(key) = first else { return Ok(None) };
+            if let Some(source) = keys::source_of(&key) {
+                return Ok(Some(source));
+            }
+            self.reporter
+                .add(DifferenceKind::Unreadable, Place::NONE, hex(&key));
+            range = range.after(Some(key));
+        }
+    }
+
     /// Reports sources in a key space that belong to no table.
     pub fn unknown_sources(
         &mut self,
@@ -278,9 +306,7 @@ impl Check<'_> {
     ) -> Result<(), Error> {
         let mut next = Some(SourceId(0));
         while let Some(start) = next {
-            let found = walks::first(self.view.read(), &space.from(start), |key, _| {
-                Ok(keys::source_of(key))
-            })?;
+            let found = self.first_source(space, start)?;
             if let Some(source) = found.filter(|source| !known.contains(source)) {
                 self.reporter.add(
                     DifferenceKind::UnknownSource,

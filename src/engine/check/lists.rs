@@ -41,10 +41,10 @@ impl Check<'_> {
                 &place,
                 |check, key, record| {
                     if let Some(definition) = &definition {
-                        check.has_record(definition, record, (&place, key))?;
+                        check.has_record(definition, record, &place, key)?;
                     }
                     if let Some((time_to_live, list)) = built {
-                        check.has_expiry(time_to_live, list, record, (&place, key))?;
+                        check.has_expiry(time_to_live, list, record, &place, key)?;
                     }
                     Ok(())
                 },
@@ -84,7 +84,8 @@ impl Check<'_> {
         &mut self,
         definition: &Definition,
         record: &Record<'_>,
-        (place, key): (&Place<'_>, &[u8]),
+        place: &Place<'_>,
+        key: &[u8],
     ) -> Result<(), StoreError> {
         let version = record.version();
         if version < definition.first || version <= definition.trimmed {
@@ -107,7 +108,8 @@ impl Check<'_> {
         time_to_live: &TimeToLive,
         list: ExpiryList,
         record: &Record<'_>,
-        (place, key): (&Place<'_>, &[u8]),
+        place: &Place<'_>,
+        key: &[u8],
     ) -> Result<(), StoreError> {
         let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else {
             return Ok(());
@@ -182,9 +184,12 @@ impl Check<'_> {
 
     fn stream(&mut self, name: &StreamName, definition: &Definition) -> Result<(), Error> {
         let place = Place::table(&name.table_name);
-        let table = crate::engine::catalog::read_table(self.view.read(), &name.table_name)
-            .ok()
-            .flatten();
+        let table = match crate::engine::catalog::read_table(self.view.read(), &name.table_name) {
+            Ok(table) => table,
+            // Reported with the catalog.
+            Err(error) if is_damage(&error) => None,
+            Err(error) => return Err(error.into()),
+        };
         let table = table.filter(|table| {
             table
                 .enabled_stream()
@@ -260,8 +265,12 @@ impl Check<'_> {
         record: &StoredRecord<'_>,
     ) -> Result<bool, StoreError> {
         let address = keys::EntryAddress::of_item(table.source, key);
-        let Ok(Some(item)) = self.view.entry(&address) else {
-            return Ok(true);
+        let item = match self.view.entry(&address) {
+            Ok(Some(item)) => item,
+            Ok(None) => return Ok(true),
+            // Reported with the items.
+            Err(error) if is_damage(&error) => return Ok(true),
+            Err(error) => return Err(error),
         };
         if item.version() != version {
             // A later change has a record of its own; a change never leaves an item with an earlier

@@ -13,22 +13,28 @@
 //! trash          trashed files can be read and lie at their places, see `check/lists.rs`
 //! counts         what was counted can be read
 //! tokens         each client request token has its expiry, each expiry its token
+//! account        backups, exports, imports, jobs and policies can be read and lie under their names, see `check/records.rs`
+//! history        old images can be read, see `check/records.rs`
+//! partitions     partition maps can be read, see `check/records.rs`
+//! keys           every key has a form of its key space, see `check/records.rs`
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
 mod items;
 mod lists;
 mod online;
+mod records;
 mod report;
 mod walk;
 
 use std::collections::BTreeSet;
 
 use super::{
-    account, purge,
+    purge,
     runtime::{batch::last_version, prelude::*},
 };
 
+use crate::codec::digest::hex;
 use report::{Place, Reporter};
 use walk::Check;
 
@@ -50,29 +56,37 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let mut reporter = Reporter::default();
     let last_version =
         reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
-    let (tables, known) = check_catalog(&view, &mut reporter)?;
+    let (tables, mut known) = check_catalog(&view, &mut reporter)?;
+    let kept = records::account(view.read(), &mut reporter)?;
     let mut check = Check::new(&view, last_version, reporter);
-    for space in [
-        Space::Entry,
-        Space::Collection,
-        Space::Counters,
-        Space::Expiry,
-        Space::Partitions,
-    ] {
-        check.unknown_sources(&known, space)?;
-    }
-    for space in [
-        Space::Backfill,
-        Space::Violation,
-        Space::Pending,
-        Space::Parked,
-        Space::Counted,
-    ] {
-        check.unknown_sources(&known, space)?;
+    // A damaged backup or export is reported alone: its source, which is not known, would be too.
+    if let Some(kept) = kept {
+        known.extend(kept);
+        for space in [
+            Space::Entry,
+            Space::Collection,
+            Space::Counters,
+            Space::Expiry,
+            Space::History,
+            Space::Partitions,
+        ] {
+            check.unknown_sources(&known, space)?;
+        }
+        for space in [
+            Space::Backfill,
+            Space::Violation,
+            Space::Pending,
+            Space::Parked,
+            Space::Counted,
+        ] {
+            check.unknown_sources(&known, space)?;
+        }
     }
     let streams = check.streams()?;
     check.unknown_sources(&streams, Space::StreamRecord)?;
     lists::check_beside(view.read(), &mut check.reporter)?;
+    records::partition_maps(view.read(), &mut check.reporter)?;
+    records::malformed_keys(view.read(), &mut check.reporter)?;
     Ok((tables, check.reporter))
 }
 
@@ -84,7 +98,12 @@ fn check_table(
     mut reporter: Reporter,
 ) -> Result<Reporter, Error> {
     let view = engine.view()?;
-    let last_version = last_version(view.read()).ok();
+    let last_version = match last_version(view.read()) {
+        Ok(version) => Some(version),
+        // Reported with the store.
+        Err(error) if report::is_damage(&error) => None,
+        Err(error) => return Err(error.into()),
+    };
     let table = reporter.readable(
         super::catalog::read_table(view.read(), name),
         Place::table(name),
@@ -95,6 +114,8 @@ fn check_table(
     if let Some(table) = table.flatten() {
         check.table(&table)?;
         check.lists(&table)?;
+        check.history(&table)?;
+        check.insights(&table)?;
     }
     Ok(check.reporter)
 }
@@ -142,7 +163,6 @@ pub fn check_catalog(
         }
         tables.push(name);
     }
-    known.extend(account::kept_sources(read)?);
     Ok((tables, known))
 }
 
@@ -150,6 +170,7 @@ fn names(read: &dyn Read, reporter: &mut Reporter) -> Result<Vec<TableName>, Sto
     let mut names = Vec::new();
     walks::each(read, &keys::tables_after(None), |key, _| {
         let Some(name) = keys::table_of(key) else {
+            reporter.add(DifferenceKind::Unreadable, Place::NONE, hex(key));
             return Ok(());
         };
         match TableName::new(name) {

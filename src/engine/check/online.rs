@@ -254,7 +254,9 @@ impl Check<'_> {
                 self.expected_entry(
                     &index,
                     item,
-                    (&key, &text, true),
+                    &key,
+                    &text,
+                    true,
                     &place.index(&index.index.name),
                 )?;
             }

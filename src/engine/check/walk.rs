@@ -30,7 +30,8 @@ impl Check<'_> {
     pub fn record(
         &mut self,
         record: &Record<'_>,
-        (item, first): (&Item, &[&str]),
+        item: &Item,
+        first: &[&str],
         place: &Place<'_>,
         text: &str,
     ) {
@@ -54,7 +55,9 @@ impl Check<'_> {
         &mut self,
         index: &IndexView<'_>,
         item: &Item,
-        (key, text, is_due): (&Key, &str, bool),
+        key: &Key,
+        text: &str,
+        is_due: bool,
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
         let Some(entry) = index.entry_with_key(item, key) else {
@@ -68,7 +71,7 @@ impl Check<'_> {
             None => {}
             Some(found) => {
                 let first = first_names(index.table, index.index);
-                self.record(&found, (&index.projected(item), &first), place, text);
+                self.record(&found, &index.projected(item), &first, place, text);
             }
         }
         Ok(())
