@@ -206,7 +206,8 @@ impl<'a> Run<'a> {
             if mode == DetectMode::Delete
                 && mend::delete(
                     self.database,
-                    (&self.table, &self.schema),
+                    &self.table,
+                    &self.schema,
                     &self.index,
                     violation,
                 )?
@@ -217,7 +218,8 @@ impl<'a> Run<'a> {
         };
         let tally = detect(
             self.database,
-            (&self.table, &self.schema),
+            &self.table,
+            &self.schema,
             &self.index,
             bounds,
             &mut found,
@@ -264,10 +266,10 @@ impl<'a> Run<'a> {
             CorrectMode::Update => Action::Update,
             CorrectMode::Delete => Action::Delete,
         };
-        let target = (&self.table, &self.schema);
         let tally = correct(
             self.database,
-            target,
+            &self.table,
+            &self.schema,
             &self.index,
             action,
             BufReader::new(input),

@@ -23,8 +23,12 @@ fn check(
     any_expression: bool,
     values_missing: Option<&'static [ExpressionParameter]>,
 ) -> Result<(), Error> {
-    let given = (placeholders.names.is_some(), placeholders.values.is_some());
-    Placeholders::check_wanted(given, any_expression, values_missing)?;
+    Placeholders::check_wanted(
+        placeholders.names.is_some(),
+        placeholders.values.is_some(),
+        any_expression,
+        values_missing,
+    )?;
     check_names(placeholders)?;
     check_values(placeholders)?;
     // All of them together last: what is wrong with one is told before.

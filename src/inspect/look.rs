@@ -41,7 +41,8 @@ pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<
                 total: segments,
             }),
         };
-        request.limit = u32::try_from(wanted).ok();
+        // `wanted` is at most `count`; without a limit the whole part would be read.
+        request.limit = Some(u32::try_from(wanted).unwrap_or(count));
         pages(database, request, &mut |row| {
             let more_bytes = row.values_bytes()?;
             if held_bytes + more_bytes > held_bytes_end && !items.is_empty() {

@@ -71,8 +71,10 @@ impl Number {
     /// Returns the number of this value.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
-        // 20 digits at most: always in range.
-        Self::from_parts(false, u128::from(value), 0).unwrap_or(Self::ZERO)
+        match Self::from_parts(false, u128::from(value), 0) {
+            Ok(number) => number,
+            Err(_) => unreachable!("20 digits are always in range"),
+        }
     }
 
     /// Returns the sign, the coefficient without trailing zeros, and the power of ten.
@@ -208,7 +210,9 @@ impl<'b> Text<'b> {
 
     fn finish(self) -> &'b str {
         let Self { buffer, len } = self;
-        std::str::from_utf8(&buffer[..len]).unwrap_or_default()
+        // An empty text instead would be stored as one.
+        std::str::from_utf8(&buffer[..len])
+            .unwrap_or_else(|_| unreachable!("sign, digits and point are ASCII"))
     }
 }
 

@@ -268,10 +268,10 @@ pub fn check_placeholders_wanted(
 ) -> Result<(), WireError> {
     let is_used = users.iter().any(|user| members.has(user.name()));
     let has_values = !users.is_empty() && members.has("ExpressionAttributeValues");
-    let given = (members.has("ExpressionAttributeNames"), has_values);
     let has_expression = is_used || members.has("ProjectionExpression");
     Ok(Placeholders::check_wanted(
-        given,
+        members.has("ExpressionAttributeNames"),
+        has_values,
         has_expression,
         (!is_used).then_some(users),
     )?)

@@ -51,12 +51,12 @@ pub(super) fn piece(
         },
     )?;
     write_items(transaction, &copy.to, &items)?;
+    let version = |key: Vec<u8>| keys::version_of(&key).ok_or(StoreError::Corrupt("a history key"));
     Ok(match (&copy.place, last) {
         (CopyPlace::Items(_), Some(last)) => Some(CopyPlace::Items(Some(last))),
         (CopyPlace::Items(_), None) => has_history.then_some(CopyPlace::History(bound)),
-        (CopyPlace::History(_), last) => {
-            last.map(|last| CopyPlace::History(keys::version_of(&last).unwrap_or(bound)))
-        }
+        // A malformed key must not start the history over: the job would never end.
+        (CopyPlace::History(_), last) => last.map(version).transpose()?.map(CopyPlace::History),
     })
 }
 

@@ -90,6 +90,8 @@ const MANIFEST_VERSION: &str = "2020-06-30";
 /// format").
 const INCREMENTAL_MANIFEST_VERSION: &str = "2023-08-01";
 
+const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
+
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error(transparent)]
@@ -134,13 +136,13 @@ impl DataFile {
 
 /// Writes all files.
 pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
+    let request: Value = serde_json::from_str(&record.export.echo).map_err(|_| DAMAGED)?;
     // An export that an earlier version began.
     if record.export.format() == ExportFormat::Ion {
         return Err(io::Error::new(io::ErrorKind::Unsupported, Error::NotSupported(ION)).into());
     }
-    let request: Value = serde_json::from_str(&record.export.echo).unwrap_or(Value::Null);
     let text = |name: &str| request.get(name).and_then(Value::as_str);
-    let id = record.export.arn.rsplit('/').next().unwrap_or_default();
+    let (_, id) = record.export.arn.rsplit_once('/').ok_or(DAMAGED)?;
     let prefix = text("S3Prefix").unwrap_or_default().trim_end_matches('/');
     let above = if prefix.is_empty() {
         "AWSDynamoDB".to_owned()
@@ -156,14 +158,14 @@ pub fn write_files(shared: &Shared, record: &ExportRecord) -> Result<Written, Wr
     };
     let bucket = buckets::root(shared)
         .map_err(Error::from)?
-        .join(text("S3Bucket").unwrap_or_default());
+        .join(text("S3Bucket").ok_or(DAMAGED)?);
     let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
     let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
     buckets::make_directory(&directory)?;
     buckets::make_directory(&data)?;
     buckets::write(&directory.join("_started"), b"")?;
 
-    let (lines, (items, bytes)) = write_items(shared, record, (&data, &data_key))?;
+    let (lines, (items, bytes)) = write_items(shared, record, &data, &data_key)?;
     with_checksum(&directory, "manifest-files", lines.as_bytes())?;
     let mut summary = json!({
         "version": MANIFEST_VERSION,
@@ -220,7 +222,8 @@ type Counts = (u64, u64);
 fn write_items(
     shared: &Shared,
     record: &ExportRecord,
-    data: (&Path, &str),
+    directory: &Path,
+    key: &str,
 ) -> Result<(String, Counts), WriteError> {
     let selected = selected(record)?;
     let mut counts = (0, 0);
@@ -229,7 +232,7 @@ fn write_items(
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, (items, bytes), last) = piece(shared, (record, &selected), after.take())?;
+        let (lines, (items, bytes), last) = piece(shared, record, &selected, after.take())?;
         counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
@@ -237,7 +240,8 @@ fn write_items(
         let is_end = last.is_none();
         if (is_end && (file.items > 0 || number == 0)) || file.bytes >= FILE_BYTES_MAX {
             let full = std::mem::replace(&mut file, DataFile::new());
-            manifest.push_str(&finish(full, data, &file_name(&record.export, number))?);
+            let name = file_name(&record.export, number);
+            manifest.push_str(&finish(full, directory, key, &name)?);
             number += 1;
         }
         match last {
@@ -254,7 +258,7 @@ fn file_name(export: &Export, number: u32) -> String {
     format!("{hex}.json.gz")
 }
 
-fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Result<String> {
+fn finish(file: DataFile, directory: &Path, key: &str, name: &str) -> io::Result<String> {
     let bytes = file.encoder.finish()?;
     buckets::write(&directory.join(name), &bytes)?;
     let checksum = Md5::digest(&bytes);
@@ -273,7 +277,6 @@ type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 
 /// Parses the filter of the export's request.
 fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
-    const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
     let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
     let request = wire::request::<ExportRequest>(json.root()).map_err(|_| DAMAGED)?;
     Ok(Selected::parse(&request.filter)?)
@@ -281,7 +284,8 @@ fn selected(record: &ExportRecord) -> Result<Selected, WriteError> {
 
 fn piece(
     shared: &Shared,
-    (record, selected): (&ExportRecord, &Selected),
+    record: &ExportRecord,
+    selected: &Selected,
     after: Option<Vec<u8>>,
 ) -> Result<Piece, StoreError> {
     let range = Space::Entry.of(record.source).after(after);

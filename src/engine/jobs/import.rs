@@ -1,6 +1,10 @@
 //! An import: a new table that a thread fills from a bucket.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use serde_json::json;
 
@@ -65,11 +69,16 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
     let request = wire::request::<ImportRequest>(json.root()).map_err(|_| DAMAGED)?;
     let schema = build_schema(request.table.clone())?;
     let root = buckets::root(shared)?.to_owned();
-    let id = import.arn.rsplit('/').next().unwrap_or_default();
+    let (_, id) = import.arn.rsplit_once('/').ok_or(DAMAGED)?;
     // Beside the buckets: the service writes this to CloudWatch Logs, which is in no bucket.
     let log = root.join(LOGS).join(id);
     // An earlier run of the same import may have begun it; a missing file is no error.
-    let _ = fs::remove_file(log.join("error"));
+    match fs::remove_file(log.join("error")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            log::warn!("cannot remove {}: {error}", log.join("error").display());
+        }
+        _ => {}
+    }
     let mut running = Running {
         shared,
         table: schema.name.clone(),

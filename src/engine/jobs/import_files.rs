@@ -324,7 +324,8 @@ impl<R: BufRead> Rows<R> {
     fn fields(&self, count: usize) -> Result<Vec<&str>, RowError> {
         let mut start = 0;
         let field = |(column, &end): (usize, &usize)| {
-            let bytes = self.text.get(start..end).unwrap_or_default();
+            // The reader wrote these ends; a field cut short would be imported as such.
+            let bytes = &self.text[start..end];
             start = end;
             std::str::from_utf8(bytes).map_err(|_| RowError::NotUtf8(column + 1))
         };

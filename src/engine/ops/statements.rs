@@ -160,11 +160,7 @@ impl Engine {
         run_batch(planned, |(statement, consistent), table, key| {
             let units = |bytes| read_units(bytes, consistent);
             let found = fails_alone(select_statement::one(
-                &view,
-                &statement,
-                (table, &key),
-                &mut held,
-                units,
+                &view, &statement, table, &key, &mut held, units,
             ))?;
             let consumed = found
                 .as_ref()
@@ -336,7 +332,7 @@ impl Engine {
         let (mut left, mut held) = (TRANSACTION_BYTES_MAX, HeldValues::default());
         for (statement, (table, key)) in &planned {
             let units = |bytes| TRANSACTION_FACTOR * read_units(bytes, true);
-            let found = select_statement::one(&view, statement, (table, key), &mut held, units)?;
+            let found = select_statement::one(&view, statement, table, key, &mut held, units)?;
             left = left
                 .checked_sub(found.bytes)
                 .ok_or(TransactionError::TooLarge)?;

@@ -59,7 +59,7 @@ pub fn part_of_item(item: &Item, out: &mut Vec<u8>) {
 #[must_use]
 pub fn encode_token(digest: &Digest, position: &Position) -> String {
     let mut bytes = digest.to_vec();
-    // A statement has at most 50 reads.
+    debug_assert!(position.read <= 50, "a statement has at most 50 reads");
     bytes.extend_from_slice(
         &u16::try_from(position.read)
             .unwrap_or(u16::MAX)

@@ -371,7 +371,8 @@ pub struct One {
 pub fn one(
     view: &View<'_>,
     statement: &Select,
-    (table, key): (&TableEntry, &Key),
+    table: &TableEntry,
+    key: &Key,
     held: &mut HeldValues,
     units_of: impl FnOnce(usize) -> f64,
 ) -> Result<One, Error> {

@@ -33,13 +33,13 @@ impl ShardIterator {
     #[must_use]
     pub fn encode(&self) -> String {
         let name = self.stream.table_name.as_str();
-        // A table name has at most 255 characters.
+        debug_assert!(name.len() <= 255, "a table name has at most 255 characters");
         let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
         let mut bytes = bytes_of(&(FORM, self.position, self.given_ms, length));
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(self.stream.label.as_bytes());
         let digest = digest(&bytes);
-        bytes.extend_from_slice(digest.get(..DIGEST_BYTES).unwrap_or_default());
+        bytes.extend_from_slice(&digest[..DIGEST_BYTES]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 

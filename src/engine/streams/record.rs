@@ -47,8 +47,10 @@ impl<'a> StoredRecord<'a> {
         });
         out.extend_from_slice(&self.created_ms.to_le_bytes());
         for part in parts {
-            // An item record is below 1 MB.
-            out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+            // Any other length would make the stored record unreadable.
+            let length = u32::try_from(part.len())
+                .unwrap_or_else(|_| unreachable!("an item record is below 1 MB"));
+            out.extend_from_slice(&length.to_le_bytes());
             out.extend_from_slice(part);
         }
         out
@@ -139,7 +141,10 @@ pub fn capture(
         (None, Some(_)) => StreamEvent::Insert,
         (Some(_), Some(_)) => StreamEvent::Modify,
         (Some(_), None) => StreamEvent::Remove,
-        (None, None) => return Ok(()),
+        (None, None) => {
+            debug_assert!(false, "a change without an item");
+            return Ok(());
+        }
     };
     // A delete takes its version only for its record.
     transaction.shared.batch.take_version(changed.version);

@@ -11,11 +11,17 @@ const RECORDS_PER_JOB: usize = 1_000;
 pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
     for name in due(shared)? {
         loop {
-            let name = name.clone();
-            let goes_on = shared
-                .submit_in_background(move |transaction| Ok(trim_piece(transaction, &name)?))?;
-            if !goes_on {
-                break;
+            let of = name.clone();
+            let trimmed =
+                shared.submit_in_background(move |transaction| Ok(trim_piece(transaction, &of)?));
+            match trimmed {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Error::Store(error @ StoreError::Corrupt(_))) => {
+                    warn_of_damage(&name, &error);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -32,14 +38,19 @@ fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
         match definition.and_then(|definition| is_due(&*snapshot, &definition, horizon_ms)) {
             Ok(true) => due.push(name),
             Ok(false) => {}
-            Err(error) => log::debug!("a stream of {} is not trimmed: {error}", name.table_name),
+            Err(error) => warn_of_damage(&name, &error),
         }
         Ok(())
     })?;
     Ok(due)
 }
 
-/// Visits every stream; the streams of one table in the order of their time.
+fn warn_of_damage(name: &StreamName, error: &StoreError) {
+    log::warn!("a stream of {} is not trimmed: {error}", name.table_name);
+}
+
+/// Visits every stream; the streams of one table in the order of their time. A malformed key is
+/// skipped: `check` reports it.
 pub fn each_stream(
     read: &dyn Read,
     visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
@@ -76,11 +87,15 @@ pub fn first_at(
     walks::first(
         read,
         &keys::stream_records_from(stream, position),
-        |key, value| {
-            let created = |version| Ok((version, StoredRecord::parse(value)?.created_ms));
-            keys::version_of(key).map(created).transpose()
-        },
+        |key, value| age_of(key, value).map(Some),
     )
+}
+
+/// Returns sequence number and time of a stored record. A malformed key is damage, not the end of
+/// the stream, which would be removed.
+fn age_of(key: &[u8], value: &[u8]) -> Result<(Version, u64), StoreError> {
+    let version = keys::version_of(key).ok_or(StoreError::Corrupt("a stream record's key"))?;
+    Ok((version, StoredRecord::parse(value)?.created_ms))
 }
 
 /// Removes a batch of a stream's records, or the stream; returns true if more is left.
@@ -91,16 +106,23 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     let Some(mut definition) = super::read_definition(read, name)? else {
         return Ok(false);
     };
+    let mut damage = Ok(());
     let doomed = walks::take_while(
         read,
         &keys::stream_records_from(definition.id, 0),
         RECORDS_PER_JOB,
-        |key, value| {
-            let is_old =
-                StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
-            keys::version_of(key).filter(|_| is_old)
+        |key, value| match age_of(key, value) {
+            Ok((version, created_ms)) => (created_ms < horizon_ms).then_some(version),
+            Err(error) => {
+                damage = Err(error);
+                None
+            }
         },
     )?;
+    // The records before a damaged one are removed first.
+    if doomed.is_empty() {
+        damage?;
+    }
     if let Some(last) = doomed.last() {
         definition.trimmed = *last;
         super::write_definition(transaction, name, &definition)?;

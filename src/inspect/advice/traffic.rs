@@ -205,11 +205,11 @@ pub fn waste(facts: &Facts) -> Vec<Advice> {
                 (source, "Scans", &source.scans),
             ]
         })
-        .filter_map(|read| wasted(facts, read))
+        .filter_map(|(source, kind, reads)| wasted(facts, source, kind, reads))
         .collect()
 }
 
-fn wasted(facts: &Facts, (source, kind, reads): (&SourceTraffic, &str, &Reads)) -> Option<Advice> {
+fn wasted(facts: &Facts, source: &SourceTraffic, kind: &str, reads: &Reads) -> Option<Advice> {
     if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_TIMES > reads.evaluated {
         return None;
     }

@@ -77,6 +77,7 @@ impl Learner {
     /// Returns the number of items learned and their patterns, the most common first.
     pub fn finish(self) -> (u64, Vec<Pattern>) {
         let patterns = self.tree.into_patterns().into_iter().map(|(keys, shape)| {
+            debug_assert!(!keys.is_empty(), "a pattern has a partition key");
             let mut keys = keys.into_iter();
             Pattern {
                 partition: keys.next().unwrap_or_default(),

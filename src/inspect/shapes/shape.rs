@@ -68,7 +68,7 @@ pub struct Sizes {
 impl Sizes {
     pub fn add(&mut self, size: u64) {
         self.rounded.add(rounded(size));
-        self.grow(1, size, (size, size));
+        self.grow(1, size, size, size);
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -76,10 +76,10 @@ impl Sizes {
             return;
         }
         self.rounded.merge(&other.rounded);
-        self.grow(other.count, other.bytes, (other.min, other.max));
+        self.grow(other.count, other.bytes, other.min, other.max);
     }
 
-    fn grow(&mut self, count: u64, bytes: u64, (min, max): (u64, u64)) {
+    fn grow(&mut self, count: u64, bytes: u64, min: u64, max: u64) {
         self.min = if self.count == 0 {
             min
         } else {

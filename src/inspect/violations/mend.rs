@@ -9,6 +9,7 @@ use crate::model::api::{
     ConditionParameter, DeleteItemRequest, Placeholders, ScanRequest, UpdateItemRequest,
     UpdateParameter,
 };
+use crate::model::error::StoreError;
 use crate::model::{Error, KeySchema, TableName};
 
 /// The bounds of a detection.
@@ -33,7 +34,8 @@ pub struct Found {
 /// scan or `found` fails.
 pub fn detect<E: From<Error>>(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     bounds: Bounds,
     found: &mut dyn FnMut(&Violation) -> Result<(), E>,
@@ -42,15 +44,16 @@ pub fn detect<E: From<Error>>(
     let mut request = ScanRequest::new(table.clone());
     loop {
         let response = database.scan(&request)?;
+        debug_assert!(response.items.is_some(), "only Select COUNT has no items");
         for item in response.items.unwrap_or_default() {
             if bounds.items_max.is_some_and(|max| tally.items >= max) {
                 return Ok(tally);
             }
             tally.items += 1;
-            let Some(violation) = item
+            let key = item
                 .key(schema)
-                .and_then(|key| violation(index, key, &item))
-            else {
+                .ok_or(Error::Store(StoreError::Corrupt("an item without its key")))?;
+            let Some(violation) = violation(index, key, &item) else {
                 continue;
             };
             tally.violations += 1;
@@ -76,7 +79,8 @@ pub fn detect<E: From<Error>>(
 /// Fails if the delete fails for another reason.
 pub fn delete(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     violation: &Violation,
 ) -> Result<bool, Error> {
@@ -139,7 +143,8 @@ pub enum CorrectError {
 /// Fails if the input cannot be parsed, or if `errors` cannot be written.
 pub fn correct<R: Read, W: Write>(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     action: Action,
     input: R,
@@ -151,8 +156,8 @@ pub fn correct<R: Read, W: Write>(
     let mut tally = Corrected::default();
     for (record, row) in rows {
         let done = row.and_then(|row| match action {
-            Action::Update => update(database, (table, schema), index, &row).map_err(sentence),
-            Action::Delete => delete_listed(database, (table, schema), &row)
+            Action::Update => update(database, table, schema, index, &row).map_err(sentence),
+            Action::Delete => delete_listed(database, table, schema, &row)
                 .map(|()| true)
                 .map_err(sentence),
         });
@@ -181,7 +186,8 @@ fn sentence(error: Error) -> String {
 /// Updates the item of a row; returns false if the row has no change.
 fn update(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     index: &IndexKey,
     row: &Row,
 ) -> Result<bool, Error> {
@@ -229,7 +235,8 @@ fn update(
 
 fn delete_listed(
     database: &dyn Database,
-    (table, schema): (&TableName, &KeySchema),
+    table: &TableName,
+    schema: &KeySchema,
     row: &Row,
 ) -> Result<(), Error> {
     let mut request = DeleteItemRequest::new(table.clone(), row.key.to_item(schema));

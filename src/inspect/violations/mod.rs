@@ -301,7 +301,7 @@ pub fn read<R: Read>(
         .collect();
     let rows = csv.into_records().map(move |record| match record {
         Ok(record) => {
-            let row = parse(&record, (hash, range), blank, &types);
+            let row = parse(&record, hash, range, blank, &types);
             (record, row)
         }
         Err(error) => (StringRecord::new(), Err(error.to_string())),
@@ -313,7 +313,8 @@ type KeyColumn = (usize, KeyAttributeType);
 
 fn parse(
     record: &StringRecord,
-    (hash, range): (KeyColumn, Option<KeyColumn>),
+    hash: KeyColumn,
+    range: Option<KeyColumn>,
     blank: usize,
     updates: &[(usize, KeyType, KeyAttribute)],
 ) -> Result<Row, String> {

@@ -53,7 +53,8 @@ impl Placeholders {
     /// values, if none of them is present. Fails with [`ExpressionError::NamesWithoutExpression`]
     /// or [`ExpressionError::ValuesWithoutExpression`].
     pub fn check_wanted(
-        (has_names, has_values): (bool, bool),
+        has_names: bool,
+        has_values: bool,
         has_expression: bool,
         values_missing: Option<&'static [ExpressionParameter]>,
     ) -> Result<(), ExpressionError> {
