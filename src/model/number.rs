@@ -71,10 +71,8 @@ impl Number {
     /// Returns the number of this value.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
-        match Self::from_parts(false, u128::from(value), 0) {
-            Ok(number) => number,
-            Err(_) => unreachable!("20 digits are always in range"),
-        }
+        Self::from_parts(false, u128::from(value), 0)
+            .unwrap_or_else(|_| unreachable!("20 digits are in range"))
     }
 
     /// Returns the sign, the coefficient without trailing zeros, and the power of ten.

@@ -1,6 +1,6 @@
 //! Checks of a table's items, of the entries of its indexes, and of the counters of both.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
     online::{Building, Image, Lagging},
@@ -278,45 +278,35 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Returns the first source of a key space from `start` on. Keys without a source are reported
-    /// and skipped: they must not hide the sources after them.
-    fn first_source(
-        &mut self,
-        space: Space,
-        start: SourceId,
-    ) -> Result<Option<SourceId>, StoreError> {
-        let mut range = space.from(start);
-        loop {
-            let first = walks::first(self.view.read(), &range, |key, _| Ok(Some(key.to_vec())))?;
-            let Some(key) = first else { return Ok(None) };
-            if let Some(source) = keys::source_of(&key) {
-                return Ok(Some(source));
-            }
-            self.reporter
-                .add(DifferenceKind::Unreadable, Place::NONE, hex(&key));
-            range = range.after(Some(key));
-        }
-    }
-
-    /// Reports sources in a key space that belong to no table.
+    /// Reports sources in a key space that belong to no table, and keys without a source, which must
+    /// not hide the sources after them.
     pub fn unknown_sources(
         &mut self,
         known: &BTreeSet<SourceId>,
         space: Space,
     ) -> Result<(), Error> {
-        let mut next = Some(SourceId(0));
-        while let Some(start) = next {
-            let found = self.first_source(space, start)?;
-            if let Some(source) = found.filter(|source| !known.contains(source)) {
+        let mut range = space.all();
+        let view = self.view;
+        let first_key =
+            |range: &KeyRange| walks::first(view.read(), range, |key, _| Ok(Some(key.to_vec())));
+        while let Some(key) = first_key(&range)? {
+            let Some(source) = keys::source_of(&key) else {
+                self.reporter
+                    .add(DifferenceKind::Unreadable, Place::NONE, hex(&key));
+                range = range.after(Some(key));
+                continue;
+            };
+            if !known.contains(&source) {
                 self.reporter.add(
                     DifferenceKind::UnknownSource,
                     Place::NONE,
                     format!("source {}", source.0),
                 );
             }
-            next = found
-                .and_then(|source| source.0.checked_add(1))
-                .map(SourceId);
+            let Bound::Excluded(next) = space.of(source).upper else {
+                break;
+            };
+            range.lower = Bound::Included(next);
         }
         Ok(())
     }

@@ -216,7 +216,7 @@ impl Check<'_> {
                 table: table.schema.name.clone(),
                 index: index.clone(),
             };
-            let read = account::read_insights(self.view.read(), target, (table, source));
+            let read = account::read_insights(self.view.read(), target, table, source);
             let place = Place::table(&table.schema.name);
             let place = index.as_ref().map_or(place, |index| place.index(index));
             self.reporter
