@@ -148,12 +148,30 @@ impl Node {
         }
     }
 
-    /// Are its bytes made when somebody wants them? Then its size is not known before.
+    /// Returns how much is read for the attributes and the text.
+    #[must_use]
+    pub fn effort(&self) -> Effort {
+        match self {
+            Self::QueryResult(..) => Effort::Computed,
+            Self::Special(special) => special.effort,
+            _ => Effort::Small,
+        }
+    }
+
+    /// True if the bytes are made when they are wanted. Then the size is not known before.
     #[must_use]
     pub fn is_computed(&self) -> bool {
+        self.effort() == Effort::Computed
+    }
+
+    /// True if a program may write the file.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
         match self {
-            Self::QueryResult(..) => true,
-            Self::Special(special) => special.effort == Effort::Computed,
+            Self::Entry(entry) => entry.source.index.is_none(),
+            Self::Schema(source) => source.index.is_none(),
+            Self::Alias(_) | Self::Scratch(_) => true,
+            Self::Special(special) => special.is_writable,
             _ => false,
         }
     }
@@ -171,7 +189,7 @@ impl Node {
     /// Is more than a bounded number of records read for its attributes or its text?
     #[must_use]
     pub fn reads_many(&self) -> bool {
-        matches!(self, Self::Special(special) if matches!(special.effort, Effort::Table | Effort::TableNow))
+        matches!(self.effort(), Effort::Table | Effort::TableNow)
     }
 
     /// The table this node belongs to.

@@ -40,7 +40,7 @@ pub trait Lister: Send {
         from: &Cursor,
         wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError>;
+    ) -> Result<()>;
 
     /// Bytes of memory of what it keeps between two fetches.
     fn held_bytes(&self) -> usize {
@@ -68,7 +68,7 @@ impl Lister for FixedLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         fetch_tail(&self.names, from, out);
         Ok(())
     }
@@ -90,7 +90,7 @@ pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Found) {
 }
 
 /// Makes the lister of a directory; again for each rewind.
-pub type MakeLister = Box<dyn Fn(&Mount) -> Result<Box<dyn Lister>, FsError> + Send>;
+pub type MakeLister = Box<dyn Fn(&Mount) -> Result<Box<dyn Lister>> + Send>;
 
 /// See the module.
 pub struct DirectoryStream {
@@ -210,7 +210,7 @@ impl DirectoryStream {
         offset: u64,
         wanted: &Wanted<'_>,
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let mut next = offset;
         for (entry, after) in self.begin(offset) {
             if emit(entry, after) {
@@ -265,7 +265,7 @@ impl DirectoryStream {
         mount: &Mount,
         offset: u64,
         wanted: &Wanted<'_>,
-    ) -> Result<Option<(&Found, usize)>, FsError> {
+    ) -> Result<Option<(&Found, usize)>> {
         let (mut batch, mut at) = match self.next_of(offset) {
             Some(next) => next,
             None => {
@@ -337,7 +337,7 @@ impl DirectoryStream {
 
     /// Moves the window to an offset that is not in it: after the entry that has it, or after what stood before that and is still there.
     /// Of one that nothing is known of, and nobody has any more, to the beginning: names come twice then, and none is left out.
-    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<(), FsError> {
+    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<()> {
         if offset <= DOTS {
             self.move_window(Cursor::Start, offset);
             return Ok(());
@@ -375,7 +375,7 @@ impl DirectoryStream {
         from: &Cursor,
         wanted: &Wanted<'_>,
         batch: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let lister = match &mut self.lister {
             Some(lister) => lister,
             none => none.insert((self.make)(mount)?),
@@ -392,7 +392,7 @@ impl DirectoryStream {
     }
 
     /// Reads one more batch; false at the end.
-    fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool, FsError> {
+    fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool> {
         let last = self.window.back();
         let from = last
             .and_then(Found::end)
@@ -579,7 +579,7 @@ mod tests {
             from: &Cursor,
             _wanted: &Wanted<'_>,
             out: &mut Found,
-        ) -> Result<(), FsError> {
+        ) -> Result<()> {
             let after = match from {
                 Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),
                 _ => 0,

@@ -318,7 +318,7 @@ impl Cursor {
 }
 
 /// Makes what a name means in a directory that is `T`.
-pub type Make<T> = fn(&Mount, &T) -> Result<Node, FsError>;
+pub type Make<T> = fn(&Mount, &T) -> Result<Node>;
 
 /// A directory whose names are fixed, as a table: each name, whether it is listed, and what it means.
 #[derive(Debug)]
@@ -334,7 +334,7 @@ impl<T> Names<T> {
     ///
     /// # Errors
     /// `NotFound`, or of what it means.
-    pub fn resolve(&self, mount: &Mount, directory: &T, name: &str) -> Result<Node, FsError> {
+    pub fn resolve(&self, mount: &Mount, directory: &T, name: &str) -> Result<Node> {
         let (_, _, make) = self
             .0
             .iter()

@@ -5,7 +5,8 @@ use parking_lot::RwLock;
 
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
-use super::text::{OpenSpecial, OpenText};
+use super::open_text::OpenText;
+use super::text::OpenSpecial;
 use crate::fs::mount::texts::Text;
 use crate::fs::prelude::*;
 use crate::fs::process::same_process;
@@ -132,13 +133,7 @@ impl Handles {
     ///
     /// # Errors
     /// `TooManyOpen`.
-    pub fn insert(
-        &self,
-        handle: Handle,
-        ino: u64,
-        caller: Caller,
-        since_ms: u64,
-    ) -> Result<u64, FsError> {
+    pub fn insert(&self, handle: Handle, ino: u64, caller: Caller, since_ms: u64) -> Result<u64> {
         let text_bytes = if let Handle::Text(text) = &handle {
             text.bytes.len()
         } else {
@@ -254,7 +249,7 @@ impl Handles {
     ///
     /// # Errors
     /// `OpenFull`.
-    pub fn reserve(&self, number: u64, bytes: usize) -> Result<(), FsError> {
+    pub fn reserve(&self, number: u64, bytes: usize) -> Result<()> {
         let Some(opened) = self.opened(number) else {
             return Ok(());
         };
@@ -272,7 +267,7 @@ impl Handles {
     ///
     /// # Errors
     /// `ReadFull`.
-    pub fn reserve_read(&self, number: u64) -> Result<(), FsError> {
+    pub fn reserve_read(&self, number: u64) -> Result<()> {
         self.reserve(number, READ_AHEAD_BYTES)
             .map_err(|_| FsError::ReadFull)
     }

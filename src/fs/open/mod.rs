@@ -5,9 +5,10 @@
 //! directory.rs  a directory: readdir over listings of any size
 //! found.rs      names as they are found, with their places; directories whose names are fixed
 //! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
-//! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits; what any other file may be asked
-//! room.rs       a kind of files and directories beside the data: what it reads, and what may be called on it
-//! host/         what such a file may ask of the mount that it is in
+//! node_ops.rs   the operations of a node, which each kind of node implements
+//! open_text.rs  a file that holds one text, and the order of the calls on it
+//! text.rs       those calls, which commit by the write state machine; the calls on any other open file
+//! host/         the state of the mount that operations of nodes share
 //! put.rs        what the text of an item's file becomes
 //! ```
 
@@ -16,9 +17,10 @@ pub mod directory;
 pub mod found;
 pub mod handle;
 pub mod host;
+pub mod node_ops;
+pub mod open_text;
 pub(super) mod prelude;
 mod put;
-pub mod room;
 pub mod text;
 
 use std::ops::Range;
@@ -29,7 +31,7 @@ use crate::fs::prelude::*;
 use crate::model::api::Done;
 
 /// Told once how a call ended; from any thread, must not block.
-pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
+pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// Told the version stored by a request.
 pub type Outcome = Done<Version>;
@@ -39,6 +41,14 @@ pub type Outcome = Done<Version>;
 pub fn part(length: usize, offset: u64, size: usize) -> Range<usize> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(length);
     start..start.saturating_add(size).min(length)
+}
+
+/// Returns the text of the name or target of a link.
+///
+/// # Errors
+/// `Invalid` if it is not UTF-8.
+pub fn link_text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"))
 }
 
 /// How a file is opened.

@@ -2,8 +2,8 @@
 
 pub(in crate::fs) use super::found::listed;
 pub use super::{
-    Bytes, OpenFlags, Outcome, Reply, found::Listed, handle::Handle, host::Host, room::Room,
-    text::OpenText,
+    Bytes, OpenFlags, Outcome, Reply, found::Listed, handle::Handle, host::Host, node_ops::NodeOps,
+    open_text::OpenText,
 };
 pub use crate::fs::{
     mount::Mount,

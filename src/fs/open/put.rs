@@ -1,7 +1,8 @@
 //! What the text of an item's file becomes: PutItem, and what the mount remembers of it.
 
 use super::host::{Host, on_behalf_of};
-use super::text::{Execute, OpenText};
+use super::open_text::OpenText;
+use super::text::Execute;
 use super::{Outcome, Reply};
 use crate::codec::key::partition_digest;
 use crate::database::pool::Work;

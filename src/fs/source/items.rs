@@ -509,3 +509,71 @@ impl Lister for EntryLister {
         Ok(())
     }
 }
+
+/// `items/` of a table or an index.
+#[derive(Debug)]
+pub struct ItemsDirectory<'n>(pub &'n Source);
+
+impl NodeOps<Node> for ItemsDirectory<'_> {
+    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
+        mount.source_time(self.0)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        resolve(mount, self.0, name)
+    }
+
+    fn lister(&self, _at: &Node, mount: &Mount) -> Result<Box<dyn Lister>> {
+        lister(mount, self.0)
+    }
+
+    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(at, name)
+    }
+
+    /// Makes the folder of an item collection. It is in memory until it has an item.
+    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+        let (mount, source) = (&host.mount, self.0);
+        if source.index.is_some() {
+            return Err(FsError::Derived);
+        }
+        if mount.schema(&source.table)?.key.sort.is_none() {
+            return Err(FsError::NotPermitted(
+                "this table has no sort key: its items are files here, in no folder",
+            ));
+        }
+        let node = match host.resolve(at, name.as_bytes()) {
+            Ok(node @ (Node::Collection(..) | Node::AliasFolder(_))) if !host.exists(&node) => node,
+            // Or a hidden name, which is that of a file in memory.
+            Ok(_) => return Err(FsError::Exists),
+            Err(FsError::NotFound) if name.starts_with('.') => {
+                return Err(FsError::NotPermitted(
+                    "here are folders named by a partition key",
+                ));
+            }
+            Err(FsError::NotFound) => return Err(FsError::Invalid(scratch::NO_KEY)),
+            Err(error) => return Err(error),
+        };
+        let mut folders = mount.folders.lock();
+        let made = match &node {
+            Node::Collection(source, partition) => partition
+                .first()
+                .is_none_or(|value| folders.make(&source.table, value.clone(), now_ms())),
+            Node::AliasFolder(folder) => {
+                folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms())
+            }
+            _ => true,
+        };
+        if !made {
+            return Err(FsError::NotPermitted(
+                "too many empty folders; write items into them or remove some",
+            ));
+        }
+        Ok(node)
+    }
+
+    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+        host.rm_guard.veto_after(&host.mount, at);
+        Err(FsError::NotPermitted("this folder is part of its table"))
+    }
+}

@@ -2,16 +2,24 @@
 //!
 //! ```text
 //! schema.rs    schema.json and stats.json of a table or an index; a table that mkdir made and CreateTable has not
-//! items.rs     items/ and items/K(pk)/
+//! stats.rs     stats.json
+//! draft.rs     a folder of a draft
+//! items.rs     items/, and the names and listings of items/K(pk)/
+//! collection.rs  items/K(pk)/
 //! entry.rs     X.json, X.ddbjson, X.base
+//! alias.rs     files and folders by a shortened name that are not stored yet
 //! item/        what is beside an item: X.patch, X.update, X.meta, X.d/
 //! scratch.rs   files that are no items, in memory and parked
 //! query.rs     query/, scan/ and what is below them
 //! ```
 
+pub mod alias;
+pub mod collection;
+pub mod draft;
 pub mod entry;
 pub mod item;
 pub mod items;
 pub mod query;
 pub mod schema;
 pub mod scratch;
+pub mod stats;

@@ -145,14 +145,6 @@ pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<
     Ok(names)
 }
 
-pub fn stats_attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
-    let modified_ms = mount.source_time(source)?;
-    Ok(Attr::read_only(
-        stats_text(mount, source)?.len() as u64,
-        modified_ms,
-    ))
-}
-
 pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
     // First: a service elsewhere is asked for it anew after own writes.
     let stats = mount.db.stats(source)?;

@@ -78,13 +78,13 @@ impl Parked {
     }
 }
 
-impl Room for Parked {
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+impl NodeOps for Parked {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         let (stat, _) = self.read(mount)?;
         Ok(Attr::file(stat.bytes, stat.parked_ms))
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(self.read(mount)?.1)
     }
 
@@ -125,11 +125,56 @@ impl Room for Parked {
     }
 }
 
+/// What is wrong with a name that [`super::items::resolve`] finds no key in.
+pub const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %YY";
+
+/// Checks that a directory of items may have a file in memory of this name.
+///
+/// # Errors
+/// `Derived` below an index; the name is that of an item, or of nothing that is kept.
+pub fn check(directory: &Node, name: &str) -> Result<()> {
+    if matches!(directory, Node::Items(source) | Node::Collection(source, _) if source.index.is_some())
+    {
+        return Err(FsError::Derived);
+    }
+    if names::split_suffix(name).is_some() {
+        return Err(FsError::Invalid(NO_KEY));
+    }
+    if !is_scratch_name(name) {
+        return Err(FsError::Unsupported(
+            "an item's file is its key and .json; no other file has such a name",
+        ));
+    }
+    Ok(())
+}
+
+impl NodeOps<Node> for FileId {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        attr(mount, *self)
+    }
+
+    fn open_reader(&self, _at: &Node, host: &Host) -> Result<Handle> {
+        open(&host.mount, *self, false)
+    }
+
+    fn open_writer(&self, _at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        open(&host.mount, *self, flags.truncate)
+    }
+
+    fn is_judged_by_request(&self, _at: &Node) -> bool {
+        true
+    }
+
+    fn unlink(&self, _at: &Node, host: &Host, reply: Reply<()>) {
+        host.deletes.unlink_scratch(&host.mount, *self, reply);
+    }
+}
+
 /// OPEN of a file in memory.
 ///
 /// # Errors
 /// `Stale`: it was parked since it was looked up, and the kernel looks the name up again.
-pub fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle, FsError> {
+fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle, FsError> {
     let mut scratch = mount.scratch.lock();
     scratch.open(id, now_ms()).map_err(|_| FsError::Stale)?;
     if truncate {

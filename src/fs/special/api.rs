@@ -51,7 +51,7 @@ fn operation_node(at: &Special, name: &'static str) -> Node {
         .into()
 }
 
-impl Room for Directory {
+impl NodeOps for Directory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
         protocol::find(name)
             .map(|operation| operation_node(at, operation.name))
@@ -69,13 +69,13 @@ impl Room for Directory {
             .collect())
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
 
-impl Room for RequestFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for RequestFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         let name = match self {
             Self::Operation(name) => name,
             Self::Transact => "TransactWriteItems or TransactGetItems",
@@ -101,7 +101,7 @@ impl Room for RequestFile {
         Ok(Handle::Special(Arc::new(open)))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }

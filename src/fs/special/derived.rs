@@ -247,8 +247,8 @@ pub fn row(rows: &'static [Derived], name: &str) -> Option<&'static Derived> {
     rows.iter().find(|row| row.name == name)
 }
 
-impl Room for Derived {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Derived {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         match (&at.source, self.modified) {
             (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
             (Some(source), Modified::Table) => mount.source_time(source),
@@ -258,12 +258,12 @@ impl Room for Derived {
         }
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         (self.text)(mount, at)
     }
 
     /// What is commanded here is of the mount, not of the data.
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
 

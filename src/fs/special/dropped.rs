@@ -127,8 +127,8 @@ struct Dropped {
     target: String,
 }
 
-impl Room for Dropped {
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Dropped {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         Ok(mount.started_ms)
     }
 
@@ -144,11 +144,11 @@ impl Room for Dropped {
         }
     }
 
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(Vec::new())
     }
 
-    fn link_target(&self, _at: &Special, _mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, _at: &SpecialNode, _mount: &Mount) -> Result<String, FsError> {
         Ok(self.target.clone())
     }
 

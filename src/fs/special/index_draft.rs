@@ -2,7 +2,7 @@
 
 use crate::fs::{
     node::index_of,
-    open::{prelude::*, room::open_text, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     source::schema,
     write::index_draft::{IndexTarget, template},
 };
@@ -126,12 +126,12 @@ fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
 
 struct Directory;
 
-impl Room for Directory {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Directory {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         modified_ms(at, mount)
     }
 
-    fn became(&self, at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+    fn became(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>, FsError> {
         made(at, mount)
     }
 
@@ -165,12 +165,12 @@ impl Room for Directory {
 
 struct SchemaFile;
 
-impl Room for SchemaFile {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for SchemaFile {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         modified_ms(at, mount)
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (table, index) = names(at)?;
         match made(at, mount)? {
             Some(Node::Index(source)) => schema::text(mount, &source),
@@ -191,7 +191,8 @@ impl Room for SchemaFile {
             index: index.clone(),
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,

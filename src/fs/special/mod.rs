@@ -2,7 +2,7 @@
 //! there for lookup only (docs/filesystem.md 0): they are in no listing.
 //!
 //! A file that is a text, and perhaps takes commands, is a row of [`derived`] and a function. What needs more is a type with
-//! [`crate::fs::open::room::Room`], in one file that makes its node too; a row of the table of names of its directory finds it.
+//! [`crate::fs::open::node_ops::NodeOps`], in one file that makes its node too; a row of the table of names of its directory finds it.
 //! A file that takes more than one read or write answers an open with an [`crate::fs::open::text::OpenSpecial`].
 
 mod about;

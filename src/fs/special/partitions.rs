@@ -104,8 +104,8 @@ fn link(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) 
 
 struct Directory;
 
-impl Room for Directory {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Directory {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         mount.source_time(at.of_source()?)
     }
 
@@ -146,8 +146,8 @@ fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
 /// `p07/`
 struct Partition(u32);
 
-impl Room for Partition {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Partition {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         partition_ms(at, mount, self.0)
     }
 
@@ -171,20 +171,20 @@ impl Room for Partition {
 /// `p07/stats.json`
 struct StatsFile(u32);
 
-impl Room for StatsFile {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for StatsFile {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         partition_ms(at, mount, self.0)
     }
 
     /// Without counting what lies in the partition.
-    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         Ok(Attr::read_only(
             STATS_BYTES as u64,
             self.modified_ms(at, mount)?,
         ))
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         stats_text(at, mount, self.0)
     }
 }
@@ -192,8 +192,8 @@ impl Room for StatsFile {
 /// `p07/keys/`
 struct Keys(u32);
 
-impl Room for Keys {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Keys {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         partition_ms(at, mount, self.0)
     }
 
@@ -243,8 +243,8 @@ impl Link {
     }
 }
 
-impl Room for Link {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Link {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         if self.is_of_item {
             item_ms(at, mount, self.id, &self.key)
         } else {
@@ -252,14 +252,14 @@ impl Room for Link {
         }
     }
 
-    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         Ok(Attr::symlink(
             &self.target(at),
             self.modified_ms(at, mount)?,
         ))
     }
 
-    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String, FsError> {
         self.modified_ms(at, mount)?;
         Ok(self.target(at))
     }
@@ -268,8 +268,8 @@ impl Room for Link {
 /// `p07/keys/K/` of a collection that a boundary cuts.
 struct Part(u32, PartitionKey);
 
-impl Room for Part {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Part {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         collection_ms(at, mount, self.0, &self.1)
     }
 

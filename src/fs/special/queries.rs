@@ -10,7 +10,7 @@
 
 use super::help;
 use crate::fs::{
-    open::{host::noted, prelude::*, room::open_text, text::Execute},
+    open::{host::noted, link_text, node_ops::open_text, prelude::*, text::Execute},
     query::QueryPath,
     write::{Commit, Target},
 };
@@ -64,8 +64,8 @@ fn table_of(at: &Special) -> Result<&TableName, FsError> {
     at.table().ok_or(FsError::NotFound)
 }
 
-impl Room for SavedFile {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for SavedFile {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         match self {
             Self::Directory => mount.table_time(table_of(at)?),
             Self::Request(_) | Self::Link(_) => Ok(self.saved(at, mount)?.modified_ms),
@@ -112,7 +112,7 @@ impl Room for SavedFile {
             .collect())
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
@@ -123,7 +123,7 @@ impl Room for SavedFile {
         }
     }
 
-    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String, FsError> {
         match self {
             Self::Link(_) => match self.saved(at, mount)?.form {
                 SavedForm::Link(target) => Ok(target),
@@ -153,7 +153,8 @@ impl Room for SavedFile {
             self.text(at, mount).ok()
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -178,9 +179,10 @@ impl Room for SavedFile {
         &self,
         at: &SpecialNode,
         host: &Host,
-        name: &str,
-        target: &str,
+        name: &[u8],
+        target: &[u8],
     ) -> Result<Node, FsError> {
+        let (name, target) = (link_text(name)?, link_text(target)?);
         save_link(host, table_of(at)?, name, target)?;
         Ok(link_node(at, name))
     }
@@ -210,8 +212,8 @@ impl Room for SavedFile {
         change_saved(&host.mount, table_of(at)?, change)
     }
 
-    fn create_refused(&self) -> FsError {
-        FsError::Invalid(NAMES)
+    fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
+        Err(FsError::Invalid(NAMES))
     }
 }
 

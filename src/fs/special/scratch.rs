@@ -42,7 +42,7 @@ fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     ))
 }
 
-impl Room for Directory {
+impl NodeOps for Directory {
     fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
@@ -67,12 +67,14 @@ impl Room for Directory {
             .collect())
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 
-    fn create_refused(&self) -> FsError {
-        FsError::NotPermitted("here are the scratch files of items/ folders; they are made there")
+    fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
+        Err(FsError::NotPermitted(
+            "here are the scratch files of items/ folders; they are made there",
+        ))
     }
 }
 

@@ -53,7 +53,7 @@ pub fn node() -> Node {
     Special::directory(SERVICE_NAME.to_owned(), None, ROOT_INO, Service(ROOT)).into()
 }
 
-impl Room for Service {
+impl NodeOps for Service {
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         match row(&OF_SERVICE, &format!("{}/{name}", at.path)) {
             Some(row) => Ok(row.node(|feature| at.child(name, feature))),
@@ -84,7 +84,7 @@ fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
 
 struct AccessLog;
 
-impl Room for AccessLog {
+impl NodeOps for AccessLog {
     fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
         Ok(Handle::Special(Arc::new(OpenAccessLog {
             ahead: host.mount.calls.watch(),

@@ -64,7 +64,7 @@ fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
 
 struct Directory;
 
-impl Room for Directory {
+impl NodeOps for Directory {
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         NAMES.resolve(mount, at, name)
     }
@@ -97,8 +97,8 @@ impl LogFile {
     }
 }
 
-impl Room for LogFile {
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+impl NodeOps for LogFile {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         let log = self.look(mount)?;
         let log = log.lock();
         Ok(Attr::read_only(log.bytes, log.modified_ms))
@@ -134,7 +134,7 @@ impl OpenSpecial for OpenLog {
 
 struct SinceDirectory;
 
-impl Room for SinceDirectory {
+impl NodeOps for SinceDirectory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
         let position = after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
         Ok(at
@@ -150,13 +150,13 @@ impl Room for SinceDirectory {
 
 struct Since(ShardPosition);
 
-impl Room for Since {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Since {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         of_table(mount, at.of_table()?)?;
         mount.table_time(at.of_table()?)
     }
 
-    fn producer(&self, at: &Special, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
+    fn producer(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
         Ok(Box::new(Reading(Records::at(
             &*mount.db,
             of_table(mount, at.of_table()?)?,
@@ -184,8 +184,8 @@ impl Producer for Reading {
 
 struct Follow;
 
-impl Room for Follow {
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Follow {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         Ok(mount.started_ms)
     }
 

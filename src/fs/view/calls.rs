@@ -45,7 +45,7 @@ impl View {
 
 impl TimedCall {
     /// It ended so; gives the outcome back.
-    pub fn end<T>(self, outcome: Result<T, FsError>) -> Result<T, FsError> {
+    pub fn end<T>(self, outcome: Result<T>) -> Result<T> {
         let took = self.started.elapsed();
         if let Err(error) = &outcome {
             self.tell(error);

@@ -35,7 +35,7 @@ impl View {
     fn reserved<T: 'static>(
         &self,
         number: u64,
-        reserved: Result<(), FsError>,
+        reserved: Result<()>,
         reply: Reply<T>,
     ) -> Option<Reply<T>> {
         if let Err(error) = reserved {
@@ -70,7 +70,7 @@ impl View {
         }
     }
 
-    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes> {
         let bytes = match &**handle {
             Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
             Handle::Item(open) => self.read_text(open, offset, size),
@@ -174,7 +174,7 @@ impl View {
             // Not so before the first write of `echo >`, which has it open as another number then.
             Handle::Item(open)
                 if call.is_flush()
-                    && self.creations.is_untouched(open)
+                    && self.host.creations.is_untouched(open)
                     && same_process(open.opener, caller.pid)
                     && !may_hold_open(caller.pid, open.ino) =>
             {
@@ -198,16 +198,16 @@ impl View {
                 let (view, again) = (self.clone(), Arc::clone(open));
                 let reply = logged(reply, open.path.clone());
                 let done: Reply<()> = Box::new(move |ended| {
-                    if ended.is_ok() && view.creations.is_untouched(&again) {
+                    if ended.is_ok() && view.host.creations.is_untouched(&again) {
                         return view.make_untouched(&again, reply);
                     }
-                    view.creations.remove(&again);
+                    view.host.creations.remove(&again);
                     reply(ended);
                 });
                 run(&self.host, open, Call::Release, done);
             }
             Handle::Special(open) => {
-                self.creations.remove_special(open);
+                self.special_creations.remove(open);
                 Arc::clone(open).call(&self.host, Call::Release, reply);
             }
             Handle::Scratch(id) => {
@@ -222,10 +222,10 @@ impl View {
     pub(super) fn make_untouched(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
         let caller = self.caller();
         let (view, again) = (self.clone(), Arc::clone(open));
-        let ended = move |made: Result<Option<Version>, FsError>| {
-            view.creations.remove(&again);
+        let ended = move |made: Result<Option<Version>>| {
+            view.host.creations.remove(&again);
             if let Ok(Some(version)) = made {
-                view.creations.made_empty(again.ino, version);
+                view.host.creations.made_empty(again.ino, version);
             }
             reply(noted(&view.host, "create", || again.path.clone(), made).map(drop));
         };
@@ -295,16 +295,17 @@ impl View {
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },
-            (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
+            (Some(_), None) if !node.is_writable() => answer(Err(FsError::Derived)),
             // A truncated item would be no item; the writer that follows opens it itself.
             (Some(0), None) => answer(Ok(())),
             (Some(_), None) => answer(Err(FsError::Invalid(
                 "an item has the size of its text; write it as a whole",
             ))),
             (None, _) => match self
+                .host
                 .creations
                 .get(ino)
-                .filter(|open| self.creations.is_untouched(open))
+                .filter(|open| self.host.creations.is_untouched(open))
             {
                 Some(open) if new.touched || new.modified_ms.is_some() => {
                     self.make_untouched(&open, answer)
@@ -314,17 +315,7 @@ impl View {
         }
     }
 
-    fn is_derived(&self, node: &Node) -> bool {
-        match node {
-            Node::Entry(entry) => entry.source.index.is_some(),
-            Node::Schema(source) => source.index.is_some(),
-            Node::Alias(_) => false,
-            Node::Special(special) => !special.is_writable,
-            _ => true,
-        }
-    }
-
-    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
+    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<()> {
         let mut scratch = self.host.mount.scratch.lock();
         if let Some(size) = new.size {
             scratch.truncate(id, size, now_ms())?;
@@ -357,7 +348,7 @@ impl View {
             Err(error) => return reply(Err(error)),
         };
         let of_wake = Arc::clone(&computation);
-        let wake = Box::new(move |woken: Result<(), FsError>| {
+        let wake = Box::new(move |woken: Result<()>| {
             let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
             reply(size.map(|size| Attr { size, ..attr }));
         });
@@ -368,11 +359,7 @@ impl View {
 
     /// The computation that a call is about: the handle's; else that of what the process opened last, since the kernel does not say
     /// through which descriptor fstat came; else the file's as it is now.
-    fn computation_of(
-        &self,
-        node: &Node,
-        handle: Option<u64>,
-    ) -> Result<Arc<Computation>, FsError> {
+    fn computation_of(&self, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>> {
         let open = handle.and_then(|handle| self.handles.get(handle));
         let open = open.or_else(|| self.handles.of_process(node.ino(), self.caller().pid));
         match open.as_deref() {
@@ -382,7 +369,7 @@ impl View {
     }
 
     /// The computation of a file as it is now, begun or not.
-    fn current_computation(&self, node: &Node) -> Result<Arc<Computation>, FsError> {
+    fn current_computation(&self, node: &Node) -> Result<Arc<Computation>> {
         let (ino, commit_id) = (node.ino(), self.host.mount.db.commit_id());
         if let Some(computation) = self.kept.get(ino, commit_id) {
             return Ok(computation);
@@ -412,7 +399,7 @@ impl View {
     }
 
     /// OPEN of a computed file. Nothing is computed so far.
-    pub(super) fn open_computed(&self, node: &Node) -> Result<Handle, FsError> {
+    pub(super) fn open_computed(&self, node: &Node) -> Result<Handle> {
         let computation = self.current_computation(node)?;
         let again = node.clone();
         let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
@@ -435,7 +422,7 @@ impl View {
         };
         let computation = Arc::clone(&open.computation);
         let view = self.clone();
-        let wake = Box::new(move |woken: Result<(), FsError>| {
+        let wake = Box::new(move |woken: Result<()>| {
             let again = view.clone();
             view.host.run_long(move || {
                 let read = woken.and_then(|()| again.read_ready(&handle, (offset, size)));
@@ -447,11 +434,7 @@ impl View {
         }
     }
 
-    fn read_ready(
-        &self,
-        handle: &Handle,
-        (offset, size): (u64, usize),
-    ) -> Result<Vec<u8>, FsError> {
+    fn read_ready(&self, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>> {
         let caller = self.caller();
         let Handle::Computed(open) = handle else {
             return Err(FsError::BadHandle);
@@ -516,7 +499,7 @@ impl View {
     }
 
     /// The item as the source's handle has it, and the length of its text.
-    fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64), FsError> {
+    fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64)> {
         let handle = self.handles.get(from.handle).ok_or(FsError::BadHandle)?;
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);

@@ -30,7 +30,7 @@ impl View {
     ///
     /// # Errors
     /// Not a directory, or gone.
-    pub fn opendir(&self, ino: u64) -> Result<u64, FsError> {
+    pub fn opendir(&self, ino: u64) -> Result<u64> {
         let caller = self.caller();
         let node = self.node(ino)?;
         self.attr_of(&node)
@@ -110,7 +110,7 @@ impl View {
         handle: u64,
         offset: u64,
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let caller = self.caller();
         self.with_stream((handle, offset), |stream| {
             if stream.want_items(false) {
@@ -144,7 +144,7 @@ impl View {
         handle: u64,
         offset: u64,
         emit: &mut EmitPlus<'_>,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let caller = self.caller();
         self.with_stream((handle, offset), |stream| {
             if offset > 0 {
@@ -184,8 +184,8 @@ impl View {
     fn with_stream(
         &self,
         (handle, offset): (u64, u64),
-        work: impl FnOnce(&mut DirectoryStream) -> Result<(), FsError>,
-    ) -> Result<(), FsError> {
+        work: impl FnOnce(&mut DirectoryStream) -> Result<()>,
+    ) -> Result<()> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else {
             return Err(FsError::NotDirectory);
@@ -230,7 +230,7 @@ struct Plus<'p, 'e> {
 }
 
 impl Plus<'_, '_> {
-    fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
+    fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<()> {
         for (entry, after) in stream.begin(offset) {
             // The kernel takes nothing but the name of these.
             if !self.give(
@@ -287,7 +287,7 @@ impl Plus<'_, '_> {
         true
     }
 
-    fn found(&self, name: &str) -> Result<Attr, FsError> {
+    fn found(&self, name: &str) -> Result<Attr> {
         let parent = self.view.node(self.ino)?;
         let node = tree::resolve(&self.view.host.mount, &parent, name.as_bytes())?;
         let attr = self.view.attr_of(&node)?;
@@ -296,7 +296,7 @@ impl Plus<'_, '_> {
 
     /// Gives items that were listed, each marked before what is told of it is known to hold. Those that are gone are left out, and the
     /// marks of those that are not given are taken back. Is the reply full?
-    fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool, FsError> {
+    fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool> {
         let view = self.view;
         view.kernel_cache.bound_known();
         let source = view.inodes.share(&items.source);
@@ -337,7 +337,7 @@ impl Plus<'_, '_> {
     }
 
     /// Gives an item that is marked, as it was listed if that still holds.
-    fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given, FsError> {
+    fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
             _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),

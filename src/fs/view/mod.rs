@@ -3,8 +3,8 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | a durable commit takes milliseconds, and two event threads serve everybody | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
-//! | the next call of a handle may come before its commit is done | [`super::open::text::OpenText`] lets it wait in line |
-//! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
+//! | the next call of a handle may come before its commit is done | [`super::open::open_text::OpenText`] lets it wait in line |
+//! | a name must exist between create and the first complete text, and the item must not | [`super::open::host::creations`], `creations.rs` |
 //! | what files ask of their mount must not hang on all of this | [`super::open::host`]: versions that were read, deletes that wait, vetoes, threads |
 //! | a query may read a whole table | `io.rs` |
 //! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `kernel_cache/` |
@@ -29,7 +29,7 @@ pub use kernel_cache::{Invalidation, KernelCache, Name};
 pub use open::Created;
 pub use rename::RenameFlags;
 
-use creations::Creations;
+use creations::SpecialCreations;
 use kernel_cache::{is_own_name, item_of};
 
 use super::mount::journal::Missed;
@@ -42,11 +42,7 @@ use super::source::item::Facts;
 use super::source::scratch;
 use super::tree::{self, explain, is_worth_telling};
 use crate::fs::open::prelude::*;
-use crate::fs::{
-    open::room::{parked, room},
-    process::session_of,
-    write::FileId,
-};
+use crate::fs::{open::node_ops::parked, process::session_of, write::FileId};
 use std::{ops::Deref, path::PathBuf};
 
 pub use super::open::{Bytes, OpenFlags, Reply};
@@ -75,7 +71,7 @@ pub struct ViewState {
     own_host: Host,
     inodes: Arc<InodeTable>,
     handles: Arc<Handles>,
-    creations: Creations,
+    special_creations: SpecialCreations,
     kept: Kept,
     kernel_cache: Arc<KernelCache>,
 }
@@ -122,8 +118,6 @@ const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
 /// What the names of our own extended attributes begin with.
 const PREFIX: &[u8] = b"user.ddb.";
-/// What is wrong with a name that [`tree::resolve`] finds no key in.
-const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %YY";
 
 impl View {
     /// A view of a database. The thread of its deletes lives until [`View::shut_down`].
@@ -136,7 +130,7 @@ impl View {
         ));
         let (inodes, host) = (
             Arc::<InodeTable>::default(),
-            Host::new(mount.clone(), tree::resolve),
+            Host::new(mount.clone(), tree::resolve, tree::quick_attr),
         );
         let kernel_cache =
             KernelCache::new(host.clone(), Arc::clone(&inodes), Arc::clone(&handles));
@@ -149,12 +143,12 @@ impl View {
                 .unwrap_or_default()
         };
         let _ = mount.kept.set(Box::new(stats));
-        let (creations, kept) = (Creations::default(), Kept::default());
+        let (special_creations, kept) = (SpecialCreations::default(), Kept::default());
         let state = ViewState {
             own_host: host.clone(),
             inodes,
             handles,
-            creations,
+            special_creations,
             kept,
             kernel_cache,
         };
@@ -249,7 +243,7 @@ impl View {
         &self.kernel_cache
     }
 
-    fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
+    fn node(&self, ino: u64) -> Result<Arc<Node>> {
         let unknown = || {
             if self.inodes.is_removed(ino) {
                 FsError::NotFound
@@ -299,18 +293,24 @@ impl View {
     }
 
     /// Attributes of what is stored, or of what is just being created; of what takes long without its size.
-    fn attr_of(&self, node: &Node) -> Result<Attr, FsError> {
+    fn attr_of(&self, node: &Node) -> Result<Attr> {
         self.or_created(node, tree::quick_attr(&self.host.mount, node))
     }
 
     /// The same with the size.
-    fn whole_attr_of(&self, node: &Node) -> Result<Attr, FsError> {
+    fn whole_attr_of(&self, node: &Node) -> Result<Attr> {
         self.or_created(node, tree::attr(&self.host.mount, node))
     }
 
-    fn or_created(&self, node: &Node, attr: Result<Attr, FsError>) -> Result<Attr, FsError> {
+    fn or_created(&self, node: &Node, attr: Result<Attr>) -> Result<Attr> {
         match attr {
-            Err(FsError::NotFound) => self.creations.attr(node.ino()).ok_or(FsError::NotFound),
+            Err(FsError::NotFound) => {
+                let ino = node.ino();
+                let created = self.host.creations.attr(ino);
+                created
+                    .or_else(|| self.special_creations.attr(ino))
+                    .ok_or(FsError::NotFound)
+            }
             Ok(attr) if node.is_computed() => Ok(Attr {
                 size: self.known_size(node.ino()),
                 ..attr
@@ -323,7 +323,7 @@ impl View {
     ///
     /// # Errors
     /// `NotFound`, `NotDirectory`, a bad clause of a query path.
-    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr> {
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
         let found = self.find(&parent, name);
@@ -333,7 +333,7 @@ impl View {
         found
     }
 
-    fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+    fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr> {
         let caller = self.caller();
         let name_bytes_max = if matches!(parent, Node::Query(_)) {
             CLAUSE_BYTES_MAX
@@ -370,7 +370,8 @@ impl View {
     /// What is to be said of an inode that is not there: the kernel is to look up the name again if it may still believe in one of
     /// it, which is over when it has been told. Not of what is being created, whose name it would find again.
     fn gone(&self, ino: u64) -> FsError {
-        let is_believed = self.inodes.marked(ino).is_some() && self.creations.get(ino).is_none();
+        let is_believed =
+            self.inodes.marked(ino).is_some() && self.host.creations.get(ino).is_none();
         if is_believed {
             FsError::Stale
         } else {
@@ -386,7 +387,7 @@ impl View {
         }
     }
 
-    fn found(&self, node: &Node) -> Result<Attr, FsError> {
+    fn found(&self, node: &Node) -> Result<Attr> {
         let attr = self.whole_attr_of(node)?;
         // After the attributes: of a name that is nothing for anybody no process need be looked up.
         if self.host.rm_guard.is_gone_for(&self.host.mount, node) {
@@ -426,7 +427,7 @@ impl View {
             .miss(self.host.mount.last.session(caller.pid), missed);
     }
 
-    fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
+    fn remember(&self, node: Node, attr: Attr) -> Result<Attr> {
         let path = || self.host.mount.path(&node);
         self.kernel_cache.bound_known();
         let known = self.inodes.mark(node.clone(), false);
@@ -458,7 +459,7 @@ impl View {
     ///
     /// # Errors
     /// `NotFound` when it is gone.
-    pub fn getattr(&self, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+    pub fn getattr(&self, ino: u64, handle: Option<u64>) -> Result<Attr> {
         let attr = self
             .node(ino)
             .and_then(|node| self.getattr_of(&node, ino, handle));
@@ -474,7 +475,7 @@ impl View {
     }
 
     /// [`View::getattr`] of the node that has this inode number.
-    fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+    fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr> {
         let caller = self.caller();
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let is_marked = self.kernel_cache.is_on() && handle.is_none() && item_of(node).is_some();
@@ -551,7 +552,7 @@ impl View {
     ///
     /// # Errors
     /// Not a symlink.
-    pub fn readlink(&self, ino: u64) -> Result<String, FsError> {
+    pub fn readlink(&self, ino: u64) -> Result<String> {
         tree::link_target(&self.host.mount, &*self.node(ino)?)
     }
 
@@ -575,12 +576,7 @@ impl View {
     }
 
     /// The name in this directory was made or taken away, if that succeeded: whoever missed it need not be told any more.
-    fn made<T>(
-        &self,
-        parent: &Node,
-        name: &[u8],
-        result: Result<T, FsError>,
-    ) -> Result<T, FsError> {
+    fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T>) -> Result<T> {
         if result.is_ok() {
             self.host.mount.journal.made(parent.ino(), name);
         }
@@ -592,13 +588,8 @@ impl View {
     ///
     /// # Errors
     /// `ReadOnly`.
-    fn may_change(&self, at: &Node) -> Result<(), FsError> {
-        let is_judged_elsewhere = match at {
-            Node::Scratch(_) => true,
-            Node::Special(special) => room(special)?.is_judged_by_request(),
-            _ => false,
-        };
-        if is_judged_elsewhere || self.host.mount.db.is_writable() {
+    fn may_change(&self, at: &Node) -> Result<()> {
+        if tree::is_judged_by_request(at) || self.host.mount.db.is_writable() {
             Ok(())
         } else {
             Err(Error::ReadOnly.into())
@@ -621,7 +612,7 @@ impl View {
     ///
     /// # Errors
     /// `NoAttribute`; `NotSupported` of access control lists and of what security modules keep.
-    pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
+    pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>> {
         let Some(fact) = name.strip_prefix(PREFIX) else {
             return Err(if has_none(name) {
                 FsError::NotSupported

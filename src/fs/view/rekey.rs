@@ -198,7 +198,7 @@ impl View {
             .start(Call::TransactWriteItems(request, done));
     }
 
-    fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
+    fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan> {
         let (schema, mut plan) = (
             self.host.mount.schema(&attempt.source.table)?,
             Plan::default(),
@@ -279,7 +279,7 @@ impl View {
     }
 
     /// The keys of a collection.
-    fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>, FsError> {
+    fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>> {
         let range = Entries::Collection {
             partition: vec![partition.clone()],
             sort_prefix: None,

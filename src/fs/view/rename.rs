@@ -15,7 +15,7 @@ use crate::fs::write::report::report;
 use crate::fs::{
     open::{
         host::{noted, on_behalf_of},
-        room::{parked, room},
+        node_ops::{node_ops, parked},
     },
     write::{Failure, FileId, ItemTarget},
 };
@@ -162,7 +162,7 @@ impl View {
                 return self.host.run_elsewhere(move || {
                     let name = name_text(&name);
                     let renamed = name.and_then(|name| {
-                        room(&special)?.rename(&special, &host, name, !flags.no_replace)
+                        node_ops(&special).rename(&special, &host, name, !flags.no_replace)
                     });
                     reply(renamed.map_err(Failure::from));
                 });
@@ -197,7 +197,7 @@ impl View {
         old: &Node,
         to: (&Node, &[u8]),
         flags: RenameFlags,
-    ) -> Result<Option<Result<Node, FsError>>, FsError> {
+    ) -> Result<Option<Result<Node>>> {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
@@ -368,7 +368,7 @@ impl View {
         Ok(())
     }
 
-    fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>, FsError> {
+    fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>> {
         match moving {
             Moving::Memory(id) => self.host.mount.scratch.lock().content(*id),
             Moving::Parked(place) => Ok(self
@@ -422,7 +422,7 @@ impl View {
     fn move_parked(
         &self,
         from: Option<ParkedPlace>,
-        new: Result<Node, FsError>,
+        new: Result<Node>,
         (to, no_replace): ((&Node, &[u8]), bool),
         reply: Moved,
     ) {
@@ -437,7 +437,7 @@ impl View {
                 Ok(to) => {
                     let (view, hidden) = (self.clone(), new.ok());
                     let change = ParkedChange::Move { from, to };
-                    let done = move |ended: Result<(), FsError>| {
+                    let done = move |ended: Result<()>| {
                         if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
                             // Its place is taken.
                             let _ = view.host.mount.scratch.lock().remove(id);
@@ -453,7 +453,7 @@ impl View {
     }
 
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
-    fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
+    fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<()> {
         let name = parking_place(to)?.name;
         let (text, stat) = entry::text(&self.host.mount, old)?;
         // The copy first: hidden without it the text would be nowhere for a moment.
@@ -473,7 +473,7 @@ enum Moving {
 }
 
 /// Where an item that is moved to this name is parked.
-fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace, FsError> {
+fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace> {
     let name = scratch_name(to)?;
     place_in(to.0, &name).ok_or(FsError::NotPermitted(
         "an item's text is kept in items/ only, in a folder whose key is known",
@@ -493,7 +493,7 @@ pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
 }
 
 /// The name in memory that a file may be moved to.
-fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
+fn scratch_name(to: (&Node, &[u8])) -> Result<String> {
     let name = name_text(to.1)?;
     match to.0 {
         Node::Items(Source { index: None, .. })

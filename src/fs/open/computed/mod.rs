@@ -33,12 +33,7 @@ pub trait Producer: fmt::Debug + Send {
     ///
     /// # Errors
     /// What it is made of is gone, or says no.
-    fn advance(
-        &mut self,
-        mount: &Mount,
-        bills: &mut Vec<Bill>,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, FsError>;
+    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool>;
 
     /// What all of it consumed, as `capacity.json` says it, once after the end.
     fn take_consumed(&mut self) -> Option<Vec<u8>> {
@@ -47,13 +42,13 @@ pub trait Producer: fmt::Debug + Send {
 }
 
 /// Makes the producer of a file, as the file is then.
-pub type MakeProducer = Box<dyn Fn(&Mount) -> Result<Box<dyn Producer>, FsError> + Send + Sync>;
+pub type MakeProducer = Box<dyn Fn(&Mount) -> Result<Box<dyn Producer>> + Send + Sync>;
 
 /// The longest file whose size is told.
 pub const SIZED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Called once when what was waited for is there, or with why it will not be.
-pub type Wake = Box<dyn FnOnce(Result<(), FsError>) + Send>;
+pub type Wake = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +117,7 @@ impl Computation {
 
     /// The size to be shown, if it is known: 0 of what is too long.
     #[must_use]
-    pub fn size(&self) -> Option<Result<u64, FsError>> {
+    pub fn size(&self) -> Option<Result<u64>> {
         match &self.state.lock().progress {
             Progress::Going => None,
             Progress::Whole(_) => Some(Ok(self.spool.len())),
@@ -206,7 +201,7 @@ impl Computation {
         producer: &mut Option<Box<dyn Producer>>,
         mount: &Mount,
         has_room: impl Fn(u64) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(making) = producer else {
             return Ok(());
         };
@@ -277,7 +272,7 @@ impl Computation {
 struct Turn<'a> {
     computation: &'a Computation,
     producer: Option<Box<dyn Producer>>,
-    outcome: Result<(), FsError>,
+    outcome: Result<()>,
 }
 
 impl Drop for Turn<'_> {
@@ -366,7 +361,7 @@ impl Window {
         offset: u64,
         size: usize,
         wanted: &Wanted<'_>,
-    ) -> Result<Vec<u8>, FsError> {
+    ) -> Result<Vec<u8>> {
         while self.goes_on && self.start + (self.buffer.len() as u64) <= offset {
             if !wanted() {
                 return Err(FsError::Interrupted);
@@ -510,7 +505,7 @@ mod tests {
             _mount: &Mount,
             bills: &mut Vec<Bill>,
             out: &mut Vec<u8>,
-        ) -> Result<bool, FsError> {
+        ) -> Result<bool> {
             assert!(self.panics != Some(self.left), "as asked");
             if self.fails == Some(self.left) {
                 self.fails = None;
@@ -547,7 +542,7 @@ mod tests {
         Box::new(|_| Err(FsError::BadHandle))
     }
 
-    type Heard = Arc<Mutex<Vec<Result<(), FsError>>>>;
+    type Heard = Arc<Mutex<Vec<Result<()>>>>;
 
     fn wait(computation: &Computation, until: Until, heard: &Heard) -> bool {
         let heard = Arc::clone(heard);

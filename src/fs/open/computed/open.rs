@@ -74,7 +74,7 @@ impl OpenComputed {
         mount: &Mount,
         (offset, size): (u64, usize),
         wanted: &Wanted<'_>,
-    ) -> Result<Answer, FsError> {
+    ) -> Result<Answer> {
         let mut reading = self.reading.lock();
         let spool = &self.computation.spool;
         if offset >= spool.len() && !self.computation.is_whole() {
@@ -99,7 +99,7 @@ impl OpenComputed {
     }
 
     /// Counts what the bytes before `end` consumed.
-    fn settle(&self, reading: &mut Reading, end: u64) -> Result<(), FsError> {
+    fn settle(&self, reading: &mut Reading, end: u64) -> Result<()> {
         for bill in self.computation.bills(reading.settled, end) {
             bill.settle()?;
             reading.settled += 1;
@@ -113,7 +113,7 @@ impl OpenComputed {
         mount: &Mount,
         (offset, size): (u64, usize),
         wanted: &Wanted<'_>,
-    ) -> Result<Answer, FsError> {
+    ) -> Result<Answer> {
         self.settle(reading, u64::MAX)?;
         let window = reading
             .beyond

@@ -137,7 +137,7 @@ impl Spool {
     ///
     /// # Errors
     /// `SpoolFull`: the budget, or the disk, has no room. Then nothing was appended.
-    pub fn append(&self, bytes: &[u8], has_room: impl Fn(u64) -> bool) -> Result<(), FsError> {
+    pub fn append(&self, bytes: &[u8], has_room: impl Fn(u64) -> bool) -> Result<()> {
         if bytes.is_empty() || self.append_in_memory(bytes) {
             return Ok(());
         }

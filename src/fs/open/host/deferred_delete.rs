@@ -305,7 +305,7 @@ impl DeferredDelete {
             }
             None => ParkedChange::Remove(parked),
         };
-        let logged = |ended: Result<(), FsError>| {
+        let logged = |ended: Result<()>| {
             if let Err(error) = ended {
                 log::warn!("a parked file could not be moved or removed: {error}");
             }
@@ -372,7 +372,7 @@ impl DeferredDelete {
 }
 
 /// What becomes of a hidden item's text: it is parked where its scratch file is.
-fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking, FsError> {
+fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking> {
     // Removed, or moved onto an item, it is kept nowhere or there.
     let Some((directory, name)) = mount.scratch_place(hidden.file) else {
         return Ok(None);

@@ -1,12 +1,14 @@
 //! What a file may ask of the mount that it is in, while a call on it is answered; each subject has locks of its own.
 //!
 //! ```text
+//! creations.rs        items between CREATE and their first complete text
 //! optimistic_lock.rs  who read which version of an item: a write must not undo what it has not seen
 //! deferred_delete.rs  items renamed away, which are deleted a little later unless they are written again
 //! rm_guard.rs         `rm -r Orders` must not empty a table by accident
 //! threads.rs          threads for what takes long, and reads that wait for what has not happened yet
 //! ```
 
+pub mod creations;
 pub mod deferred_delete;
 pub mod optimistic_lock;
 pub mod rm_guard;
@@ -14,6 +16,7 @@ pub mod threads;
 
 use std::{ops::Deref, sync::Weak};
 
+use self::creations::Creations;
 use self::deferred_delete::DeferredDelete;
 use self::optimistic_lock::ReadVersions;
 use self::rm_guard::RmGuard;
@@ -22,7 +25,7 @@ use super::{Bytes, Reply};
 use crate::database::caller::Releases;
 use crate::fs::mount::Mount;
 use crate::fs::mount::journal::Failed;
-use crate::fs::node::{Node, base, item_number};
+use crate::fs::node::{Node, attr::Attr, base, item_number};
 use crate::fs::prelude::*;
 use crate::fs::process::{has_signal, session_of};
 use crate::fs::write::Failure;
@@ -30,7 +33,10 @@ use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
 use crate::model::error::InUseError;
 
 /// Says what a name means in a directory, whether or not it exists: that is for the tree above.
-pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node, FsError>;
+pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node>;
+
+/// Returns the attributes of a node: the tree above knows how.
+pub type GetAttr = fn(&Mount, &Node) -> Result<Attr>;
 
 /// See the module; as a program calls it.
 #[derive(Debug, Clone)]
@@ -54,6 +60,8 @@ pub struct HostState {
     /// For what is done for no program in particular.
     own_mount: Mount,
     resolve: Resolve,
+    attr: GetAttr,
+    pub creations: Creations,
     pub workers: Arc<Workers>,
     waiting: Arc<WaitingReads>,
     /// Of who waits for a service elsewhere.
@@ -65,11 +73,13 @@ pub struct HostState {
 
 impl Host {
     #[must_use]
-    pub fn new(mount: Mount, resolve: Resolve) -> Self {
+    pub fn new(mount: Mount, resolve: Resolve, attr: GetAttr) -> Self {
         let (workers, read_versions) = (Arc::<Workers>::default(), Arc::<ReadVersions>::default());
         let state = HostState {
             own_mount: mount.clone(),
             resolve,
+            attr,
+            creations: Creations::default(),
             waiting: Arc::default(),
             releases: Releases::default(),
             deletes: DeferredDelete::new(
@@ -117,8 +127,17 @@ impl Host {
     ///
     /// # Errors
     /// [`FsError::NotFound`] when the name can mean nothing there.
-    pub fn resolve(&self, directory: &Node, name: &[u8]) -> Result<Node, FsError> {
+    pub fn resolve(&self, directory: &Node, name: &[u8]) -> Result<Node> {
         (self.resolve)(&self.mount, directory, name)
+    }
+
+    /// True if the node exists, or is an item that is being created.
+    #[must_use]
+    pub fn exists(&self, node: &Node) -> bool {
+        match (self.attr)(&self.mount, node) {
+            Err(FsError::NotFound) => self.creations.attr(node.ino()).is_some(),
+            attr => attr.is_ok(),
+        }
     }
 
     /// Runs what waits for a commit at most on a thread for such work.
@@ -182,7 +201,7 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound`, `NotEmpty`, the operation's.
-    pub fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
+    pub fn drop_table(&self, request: DeleteTableRequest) -> Result<()> {
         let table = &request.table_name.clone();
         let context = CallContext {
             wait: self.mount.caller.wait,
@@ -240,8 +259,8 @@ pub fn noted<T>(
     host: &Host,
     operation: &'static str,
     path: impl FnOnce() -> String,
-    result: Result<T, FsError>,
-) -> Result<T, FsError> {
+    result: Result<T>,
+) -> Result<T> {
     result.map_err(|error| {
         if !error.is_remarkable() {
             return error;

@@ -106,7 +106,7 @@ impl RmGuard {
     ///
     /// # Errors
     /// It did.
-    pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<(), FsError> {
+    pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<()> {
         if self.vetoes.any()
             && self
                 .vetoes
@@ -136,12 +136,7 @@ impl RmGuard {
     }
 
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
-    pub fn unlink_definition(
-        &self,
-        mount: &Mount,
-        node: &Node,
-        table: &TableName,
-    ) -> Result<(), FsError> {
+    pub fn unlink_definition(&self, mount: &Mount, node: &Node, table: &TableName) -> Result<()> {
         let (process, now) = (process_of(mount.caller.pid), now_ms());
         if mount.options.allow_drop {
             if mount.schema(table)?.deletion_protection {
@@ -261,12 +256,7 @@ impl RmGuard {
     }
 
     /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
-    pub fn unlink_derived(
-        &self,
-        mount: &Mount,
-        node: &Node,
-        error: FsError,
-    ) -> Result<(), FsError> {
+    pub fn unlink_derived(&self, mount: &Mount, node: &Node, error: FsError) -> Result<()> {
         if !node.table().is_some_and(|table| mount.restores(table))
             || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
         {

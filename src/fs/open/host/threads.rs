@@ -58,7 +58,7 @@ const SLICE: Duration = Duration::from_millis(200);
 const BLIND_SLICE: Duration = Duration::from_secs(1);
 
 /// What a read waits for: asked again and again until it has bytes or fails.
-pub type Awaited = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>, FsError> + Send>;
+pub type Awaited = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>> + Send>;
 
 struct Waiting {
     caller: Caller,

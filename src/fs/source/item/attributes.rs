@@ -23,7 +23,7 @@ use crate::codec::{
     plain_json::{self, PlainJsonFault},
 };
 use crate::fs::{
-    open::{host::on_behalf_of, prelude::*, room::open_text, text::Execute},
+    open::{host::on_behalf_of, node_ops::open_text, prelude::*, text::Execute},
     source::entry,
     write::{CheckState, Commit, Judged, LineCheck, Target, TextCheck},
 };
@@ -150,9 +150,9 @@ impl Folder {
     }
 }
 
-impl Room for Folder {
+impl NodeOps for Folder {
     /// When the item was changed.
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         let (item, stat) = entry::load(mount, &self.place)?;
         members(&item, self.of.as_ref())?;
         Ok(stat.modified_ms)
@@ -253,14 +253,14 @@ impl Room for Folder {
     }
 }
 
-impl Room for AttributeFile {
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+impl NodeOps for AttributeFile {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         let (item, stat) = entry::load(mount, &self.place)?;
         let value = self.of.resolve_in(&item).ok_or(FsError::NotFound)?;
         Ok(Attr::file(value_text(value).len() as u64, stat.modified_ms))
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (item, _) = entry::load(mount, &self.place)?;
         self.of
             .resolve_in(&item)
@@ -289,7 +289,8 @@ impl Room for AttributeFile {
         };
         let text = value.filter(|_| !flags.truncate).map(value_text);
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,

@@ -20,7 +20,7 @@ use crate::expr::{
 };
 use crate::fs::{
     mount::calls,
-    open::{prelude::*, room::open_text, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     source::entry,
     write::{Commit, Judged, LineCheck, Target, TextCheck},
 };
@@ -48,8 +48,8 @@ An item that is not there is made.
 
 pub struct PatchFile(pub EntryNode);
 
-impl Room for PatchFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for PatchFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
@@ -67,7 +67,8 @@ impl Room for PatchFile {
             strict_keys: mount.options.strict_keys,
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -214,8 +215,8 @@ An item that is not there is made, unless the update only removes.
 
 pub struct UpdateFile(pub EntryNode);
 
-impl Room for UpdateFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for UpdateFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(UPDATE_USAGE
             .replace("{spelling}", literals::SPELLING)
             .into_bytes())
@@ -233,7 +234,8 @@ impl Room for UpdateFile {
             key_schema,
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,

@@ -78,13 +78,13 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
 
 struct Replacing(EntryNode, Version);
 
-impl Room for Replacing {
+impl NodeOps for Replacing {
     /// There as long as the item is, so that a write to a version that is gone says so.
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         entry::attr(mount, &self.0)
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (text, stat) = entry::text(mount, &self.0)?;
         if stat.version == self.1 {
             Ok(text)
@@ -122,12 +122,12 @@ impl Room for Replacing {
 #[derive(Debug)]
 struct MetaFile(EntryNode);
 
-impl Room for MetaFile {
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for MetaFile {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(Facts::of(mount, &self.0)?.to_json().into_bytes())
     }
 }

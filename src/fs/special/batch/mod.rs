@@ -20,8 +20,9 @@ use crate::fs::{
     open::{
         found::Names,
         host::{noted, on_behalf_of},
+        open_text::Turns,
         prelude::*,
-        text::{Call, OpenSpecial, Turns},
+        text::{Call, OpenSpecial},
     },
     process::{has_open, same_process, session_of, was_killed},
 };
@@ -60,7 +61,7 @@ fn lines_file(at: &Special, kind: BatchKind) -> Result<Node, FsError> {
 
 struct Directory;
 
-impl Room for Directory {
+impl NodeOps for Directory {
     fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
         NAMES.resolve(mount, at, name)
     }
@@ -70,7 +71,7 @@ impl Room for Directory {
         Ok(NAMES.list(mount, at))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
@@ -78,8 +79,8 @@ impl Room for Directory {
 /// A file that takes lines.
 struct LinesFile(BatchKind);
 
-impl Room for LinesFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for LinesFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
         let (what, then) = match self.0 {
             BatchKind::Atomic => (
                 "items or actions, a line of JSON each",
@@ -121,21 +122,21 @@ impl Room for LinesFile {
         ))))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
 
 struct ResultFile;
 
-impl Room for ResultFile {
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for ResultFile {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         Ok(mount
             .batches
             .text(session_of(mount.caller.pid), at.of_table()?))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }

@@ -54,7 +54,7 @@ fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
     at.child(name, HelpText { text, source: None }).into()
 }
 
-impl Room for Topics {
+impl NodeOps for Topics {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
         let found = TOPICS
             .iter()
@@ -72,8 +72,8 @@ impl Room for Topics {
     }
 }
 
-impl Room for HelpText {
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for HelpText {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
         example::filled(
             mount,
             &at.path,

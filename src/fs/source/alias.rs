@@ -1,0 +1,66 @@
+//! Shortened names of what is not stored: an item that can only be created, and the folder of a collection whose items will say its key.
+
+use super::{
+    collection::{CREATE_REFUSED, MKDIR_REFUSED},
+    entry, items, scratch,
+};
+use crate::fs::{
+    node::{AliasFolder, AliasNode},
+    open::prelude::*,
+};
+
+impl NodeOps<Node> for AliasNode {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        items::alias_attr(mount, self)
+    }
+
+    fn text(&self, _at: &Node, _mount: &Mount) -> Result<Vec<u8>> {
+        Err(FsError::NotFound)
+    }
+
+    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        entry::create(host, at, flags)
+    }
+}
+
+impl NodeOps<Node> for AliasFolder {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        match items::known_folder(mount, self)? {
+            Some(Node::Collection(source, partition)) => {
+                items::collection_attr(mount, &source, &partition)
+            }
+            _ => items::alias_folder_attr(mount, self),
+        }
+    }
+
+    fn became(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {
+        items::known_folder(mount, self)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        items::resolve_in_alias(mount, self, name)
+    }
+
+    fn list(&self, _at: &Node, _mount: &Mount) -> Result<Vec<Listed>> {
+        Ok(Vec::new())
+    }
+
+    fn check_create(&self, _at: &Node) -> Result<()> {
+        Err(CREATE_REFUSED)
+    }
+
+    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(at, name)
+    }
+
+    fn mkdir(&self, _at: &Node, _host: &Host, _name: &str) -> Result<Node> {
+        Err(MKDIR_REFUSED)
+    }
+
+    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+        let mount = &host.mount;
+        let removed = mount.folders.lock().remove_alias(&self.table, &self.digest);
+        mount.scratch.lock().remove_directory(at);
+        removed.map(drop).ok_or(FsError::NotFound)
+    }
+}
