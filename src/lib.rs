@@ -74,7 +74,7 @@
 //! say of its wire form in `codec/wire/`, what it does in `engine/ops/` under the row's name. HTTP, the mount's `.ddb/api/` and clients of other
 //! services have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
 //! `fs/special/`; anything else beside the data: a type with [`fs::open::node_ops::NodeOps`] in one file there, and a row of its directory's
-//! names; a directory of data: `fs/source/`, and its names in `fs/tree/`. A clause of query paths: a row of `fs/query/clause.rs`, a result: of
+//! names; a node of data: the same in `fs/source/`, and its line in `fs/tree/mod.rs`. A clause of query paths: a row of `fs/query/clause.rs`, a result: of
 //! `ResultKind` in `fs/query/path.rs`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.

@@ -5,10 +5,10 @@
 //!
 //! ```text
 //! view/     a method a system call; what calls leave behind: who read what, what waits to be deleted
-//! tree/     what a name in a directory means, what a node shows: chooses by the kind of the node
+//! tree/     maps each kind of node to its operations; the directories whose names are fixed
 //! special/  files and directories beside the data: a row and a function each, or a type that does all of it in one file
 //! source/   what nodes read that are data, and what is beside an item: items, collections, definitions, queries
-//! open/     open files and directories, what a kind of them does (`room.rs`), and what a file may ask of the mount that it is in
+//! open/     open files and directories, the operations of a node (`node_ops.rs`), and the state of the mount that they share (`host/`)
 //! mount/    what a mount is: the database, and what lives in memory beside it
 //! node/     what a path means, as plain data that may carry what it does; its inode number
 //! write/    what a written text becomes: state machines, without I/O or locks

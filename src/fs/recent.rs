@@ -17,7 +17,7 @@
 //! | the same | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
 //!
 //! Not among them, as more than their age decides when they end: the versions that processes have read (`open::host::optimistic_lock`), names between
-//! create and their first text (`view::creations`), texts and computations good until the next commit (`mount::texts`, `open::computed`).
+//! create and their first text (`open::host::creations`), texts and computations good until the next commit (`mount::texts`, `open::computed`).
 
 use std::borrow::Borrow;
 use std::hash::Hash;

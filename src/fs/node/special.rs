@@ -47,7 +47,7 @@ pub struct Special {
     pub feature: Feature,
 }
 
-/// What it reads and does, which `fs::open::room` puts in and takes out: here it is only carried.
+/// What it reads and does, which `fs::open::node_ops` puts in and takes out: here it is only carried.
 #[derive(Debug)]
 pub struct Feature(Box<dyn Any + Send + Sync>);
 

@@ -32,7 +32,7 @@ pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat,
     }
 }
 
-pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr> {
     let writable = entry.source.index.is_none();
     match entry.form {
         // Its length is in the record's header: stat of the usual form renders nothing.

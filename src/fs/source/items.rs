@@ -19,7 +19,7 @@ use crate::fs::{
     write::{KeyPart, TargetKey},
 };
 
-pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
+pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node> {
     let schema = mount.source_schema(source)?;
     if is_flat(&schema, source) {
         resolve_flat(mount, &schema, source, name)
@@ -34,12 +34,7 @@ pub fn is_flat(schema: &TableSchema, source: &Source) -> bool {
 }
 
 /// `K(pk).json`.
-fn resolve_flat(
-    mount: &Mount,
-    schema: &TableSchema,
-    source: &Source,
-    name: &str,
-) -> Result<Node, FsError> {
+fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str) -> Result<Node> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, None, name);
     };
@@ -70,7 +65,7 @@ fn resolve_folder(
     schema: &TableSchema,
     source: &Source,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     if name.starts_with('.') {
         return scratch::resolve(mount, source, None, name);
     }
@@ -99,10 +94,7 @@ fn resolve_folder(
     Ok(Node::Collection(source.clone(), partition))
 }
 
-pub fn partition_types(
-    schema: &TableSchema,
-    source: &Source,
-) -> Result<Vec<KeyAttributeType>, FsError> {
+pub fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>> {
     let keys = KeySchemaView::of(schema, index_of(schema, source)?);
     Ok(keys
         .partition
@@ -182,7 +174,7 @@ pub fn alias_attr(mount: &Mount, alias: &AliasNode) -> Result<Attr, FsError> {
     }
 }
 
-pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>, FsError> {
+pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>> {
     let schema = mount.source_schema(source)?;
     if is_flat(&schema, source) {
         return Ok(Box::new(EntryLister::new(source.clone(), Entries::All)));
@@ -225,7 +217,7 @@ impl Lister for CollectionLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         if let Cursor::Start | Cursor::After(_) = from {
             self.fetch_collections(mount, from, out)?;
             if !out.is_empty() {
@@ -239,12 +231,7 @@ impl Lister for CollectionLister {
 }
 
 impl CollectionLister {
-    fn fetch_collections(
-        &mut self,
-        mount: &Mount,
-        from: &Cursor,
-        out: &mut Found,
-    ) -> Result<(), FsError> {
+    fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
@@ -317,7 +304,7 @@ pub fn resolve_entry(
     source: &Source,
     partition: &PartitionKey,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, Some(partition), name);
     };
@@ -390,7 +377,7 @@ fn find_alias(
     (source, partition): (&Source, &PartitionKey),
     digest: Digest,
     sort_prefix: Option<Vec<u8>>,
-) -> Result<Option<EntryKey>, FsError> {
+) -> Result<Option<EntryKey>> {
     let range = Entries::Collection {
         partition: partition.clone(),
         sort_prefix,
@@ -407,12 +394,7 @@ fn find_alias(
 }
 
 /// A shortened name of a base item that is not stored: it can still be created, its body holding the key. `path` is below `items/`.
-fn unstored(
-    table: &TableName,
-    key: TargetKey,
-    suffix: Suffix,
-    path: String,
-) -> Result<Node, FsError> {
+fn unstored(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> Result<Node> {
     let form = suffix.form().ok_or(FsError::NotFound)?;
     Ok(Node::Alias(Box::new(AliasNode {
         table: table.clone(),
@@ -422,11 +404,7 @@ fn unstored(
     })))
 }
 
-pub fn collection_attr(
-    mount: &Mount,
-    source: &Source,
-    partition: &PartitionKey,
-) -> Result<Attr, FsError> {
+pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr> {
     if let Some(collection) = mount.db.collection(source, partition)? {
         return Ok(Attr::directory(collection.modified_ms));
     }
@@ -460,7 +438,7 @@ pub fn collection_lister(
     mount: &Mount,
     source: &Source,
     partition: &PartitionKey,
-) -> Result<EntryLister, FsError> {
+) -> Result<EntryLister> {
     mount.source_schema(source)?;
     let range = Entries::Collection {
         partition: partition.clone(),
@@ -476,7 +454,7 @@ impl Lister for EntryLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };

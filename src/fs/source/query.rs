@@ -69,12 +69,7 @@ impl NodeOps<Node> for QueryLink<'_> {
 }
 
 impl Producer for ResultReader {
-    fn advance(
-        &mut self,
-        mount: &Mount,
-        bills: &mut Vec<Bill>,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, FsError> {
+    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool> {
         Self::advance(self, &*mount.db, bills, out)
     }
 
@@ -101,7 +96,7 @@ impl Lister for QueryLister {
         from: &Cursor,
         wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };

@@ -13,7 +13,7 @@ use crate::model::{
     limits::ENTRY_OVERHEAD_BYTES,
 };
 
-pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, source: &Source) -> Result<Attr> {
     if mount.is_draft(&source.table)? {
         // Both from one look: the draft may become a table between two.
         let drafts = mount.drafts.lock();
@@ -31,7 +31,7 @@ pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     })
 }
 
-pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
+pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>> {
     if mount.is_draft(&source.table)? {
         return mount.drafts.lock().schema_text(&source.table);
     }
@@ -87,7 +87,7 @@ pub fn resolve_in_draft(
     table: &TableName,
     folder: &str,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     let path = if folder.is_empty() {
         name.to_owned()
     } else {
@@ -108,7 +108,7 @@ pub fn resolve_in_draft(
     }
 }
 
-pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr, FsError> {
+pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let is_there = folder.is_empty() || draft.has_folder(folder);
@@ -127,7 +127,7 @@ pub fn table_attr(mount: &Mount, table: &TableName) -> Result<Attr, FsError> {
     Ok(Attr::directory(mount.table_time(table)?))
 }
 
-pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>, FsError> {
+pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let mut names = Vec::new();

@@ -17,7 +17,7 @@ pub fn resolve(
     source: &Source,
     partition: Option<&PartitionKey>,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     resolve_in(
         mount,
         &directory(source, partition).ok_or(FsError::NotFound)?,
@@ -43,11 +43,7 @@ pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, F
 }
 
 /// A file in memory beside `schema.json`, if it was made.
-pub fn resolve_beside_schema(
-    mount: &Mount,
-    table: &TableName,
-    name: &str,
-) -> Result<Node, FsError> {
+pub fn resolve_beside_schema(mount: &Mount, table: &TableName, name: &str) -> Result<Node> {
     mount
         .find_scratch(&Node::Table(table.clone()), name)
         .map(Node::Scratch)
@@ -73,27 +69,22 @@ pub fn parked_node(place: ParkedPlace) -> Node {
 struct Parked(ParkedPlace);
 
 impl Parked {
-    fn read(&self, mount: &Mount) -> Result<(ParkedStat, Vec<u8>), FsError> {
+    fn read(&self, mount: &Mount) -> Result<(ParkedStat, Vec<u8>)> {
         mount.db.parked_at(&self.0)?.ok_or(FsError::NotFound)
     }
 }
 
 impl NodeOps for Parked {
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let (stat, _) = self.read(mount)?;
         Ok(Attr::file(stat.bytes, stat.parked_ms))
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(self.read(mount)?.1)
     }
 
-    fn open_writer(
-        &self,
-        _at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (stat, text) = self.read(&host.mount)?;
         if !stat.is_placed {
             return Err(FsError::NotPermitted(
@@ -194,7 +185,7 @@ fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> 
     })
 }
 
-pub fn attr(mount: &Mount, id: FileId) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, id: FileId) -> Result<Attr> {
     let attributes = mount.scratch.lock().attributes(id)?;
     let links = u32::from(attributes.linked);
     Ok(Attr {
@@ -208,7 +199,7 @@ pub fn parked_in_ms(
     mount: &Mount,
     source: &Source,
     partition: &PartitionKey,
-) -> Result<Option<u64>, FsError> {
+) -> Result<Option<u64>> {
     let mut newest = None;
     mount
         .db

@@ -52,13 +52,13 @@ fn operation_node(at: &Special, name: &'static str) -> Node {
 }
 
 impl NodeOps for Directory {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         protocol::find(name)
             .map(|operation| operation_node(at, operation.name))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         let mut names: Vec<&'static str> = protocol::operations()
             .map(|operation| operation.name)
             .collect();
@@ -75,7 +75,7 @@ impl NodeOps for Directory {
 }
 
 impl NodeOps for RequestFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         let name = match self {
             Self::Operation(name) => name,
             Self::Transact => "TransactWriteItems or TransactGetItems",
@@ -86,12 +86,7 @@ impl NodeOps for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
         let open = OpenApi {
             file: *self,
             path: at.path.clone(),
@@ -169,7 +164,7 @@ impl Exchange {
         taken
     }
 
-    fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+    fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>> {
         let first = if self.request.is_empty() {
             data.trim_ascii_start().first()
         } else {

@@ -131,7 +131,7 @@ pub static OF_SERVICE: [Derived; 13] = [
 type MakeText = fn(&Mount, &Special) -> Result<Vec<u8>, FsError>;
 /// Does what one write says.
 type Run = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
-type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle, FsError>;
+type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle>;
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
@@ -248,7 +248,7 @@ pub fn row(rows: &'static [Derived], name: &str) -> Option<&'static Derived> {
 }
 
 impl NodeOps for Derived {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         match (&at.source, self.modified) {
             (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
             (Some(source), Modified::Table) => mount.source_time(source),
@@ -258,7 +258,7 @@ impl NodeOps for Derived {
         }
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         (self.text)(mount, at)
     }
 
@@ -267,12 +267,7 @@ impl NodeOps for Derived {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         match self.written {
             Written::Nothing => Err(FsError::Derived),
             Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {

@@ -128,15 +128,15 @@ struct Dropped {
 }
 
 impl NodeOps for Dropped {
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(mount.started_ms)
     }
 
-    fn resolve(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<Node> {
         Err(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         if at.kind == Kind::Directory {
             Ok(Vec::new())
         } else {
@@ -144,20 +144,15 @@ impl NodeOps for Dropped {
         }
     }
 
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    fn link_target(&self, _at: &SpecialNode, _mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, _at: &SpecialNode, _mount: &Mount) -> Result<String> {
         Ok(self.target.clone())
     }
 
-    fn open_writer(
-        &self,
-        _at: &SpecialNode,
-        _host: &Host,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle> {
         Ok(sink())
     }
 
@@ -166,7 +161,7 @@ impl NodeOps for Dropped {
         reply(Ok(()));
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
         host.mount.dropped.lock().remove(&at.path);
         Ok(())
     }

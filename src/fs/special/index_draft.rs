@@ -32,12 +32,7 @@ pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
 ///
 /// # Errors
 /// `Exists`; no index can be made there or of that name.
-pub fn make(
-    mount: &Mount,
-    table: &TableName,
-    kind: IndexKind,
-    name: &str,
-) -> Result<Node, FsError> {
+pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node> {
     let schema = mount.schema(table)?;
     if schema.index(name).is_some() || find(mount, table, name).is_some() {
         return Err(FsError::Exists);
@@ -113,7 +108,7 @@ fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
     Ok(at.source.clone().filter(|_| is_made).map(Node::Index))
 }
 
-fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
+fn modified_ms(at: &Special, mount: &Mount) -> Result<u64> {
     let (table, index) = names(at)?;
     if made(at, mount)?.is_some() {
         return mount.table_time(table);
@@ -127,15 +122,15 @@ fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
 struct Directory;
 
 impl NodeOps for Directory {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         modified_ms(at, mount)
     }
 
-    fn became(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>, FsError> {
+    fn became(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
         made(at, mount)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         if name == SCHEMA_NAME {
             Ok(schema_node(at))
         } else {
@@ -143,17 +138,17 @@ impl NodeOps for Directory {
         }
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         Ok(vec![listed(&schema_node(at), SCHEMA_NAME)])
     }
 
-    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node> {
         Err(FsError::NotPermitted(
             "this index is a draft: write its schema.json",
         ))
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
         let (table, index) = names(at)?;
         if host.mount.index_drafts.remove(table, index) {
             Ok(())
@@ -166,11 +161,11 @@ impl NodeOps for Directory {
 struct SchemaFile;
 
 impl NodeOps for SchemaFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         modified_ms(at, mount)
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         let (table, index) = names(at)?;
         match made(at, mount)? {
             Some(Node::Index(source)) => schema::text(mount, &source),
@@ -178,12 +173,7 @@ impl NodeOps for SchemaFile {
         }
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, (table, index)) = (&host.mount, names(at)?);
         let text = self.text(at, mount)?;
         let target = IndexTarget {

@@ -44,7 +44,7 @@ pub fn node(mount: &Mount, source: &Source) -> Node {
     Special::directory(path, Some(source.clone()), above, Directory).into()
 }
 
-fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsError> {
+fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
     let partitions = mount
         .layout()?
         .partitions(at.of_source()?, Window::Minute)?;
@@ -105,11 +105,11 @@ fn link(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) 
 struct Directory;
 
 impl NodeOps for Directory {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         mount.source_time(at.of_source()?)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if let Some(row) = row(&OF_PARTITIONS, name) {
             return Ok(row.node(|feature| at.child(name, feature)));
         }
@@ -124,7 +124,7 @@ impl NodeOps for Directory {
         Ok(partition(at, id))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let partitions = match mount.layout()?.partitions(at.of_source()?, Window::Minute) {
             // Nobody can name one, and whoever looks at a whole tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
@@ -147,11 +147,11 @@ fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
 struct Partition(u32);
 
 impl NodeOps for Partition {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         partition_ms(at, mount, self.0)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         match name {
             STATS_NAME => Ok(stats(at, self.0)),
             KEYS_NAME => Ok(keys(at, self.0)),
@@ -159,7 +159,7 @@ impl NodeOps for Partition {
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         report(at, mount, self.0)?;
         Ok(vec![
             listed(&stats(at, self.0), STATS_NAME),
@@ -172,7 +172,7 @@ impl NodeOps for Partition {
 struct StatsFile(u32);
 
 impl NodeOps for StatsFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         partition_ms(at, mount, self.0)
     }
 
@@ -184,7 +184,7 @@ impl NodeOps for StatsFile {
         ))
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         stats_text(at, mount, self.0)
     }
 }
@@ -193,11 +193,11 @@ impl NodeOps for StatsFile {
 struct Keys(u32);
 
 impl NodeOps for Keys {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         partition_ms(at, mount, self.0)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         let (name, found) = key_of(at, mount, name)?;
         Ok(key(
             at,
@@ -207,7 +207,7 @@ impl NodeOps for Keys {
         ))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
         let (source, range) = (at.of_source()?, report(at, mount, self.0)?.range);
         let is_flat = is_flat(&*mount.schema(&source.table)?, source);
         Ok(Box::new(KeyLister {
@@ -244,7 +244,7 @@ impl Link {
 }
 
 impl NodeOps for Link {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         if self.is_of_item {
             item_ms(at, mount, self.id, &self.key)
         } else {
@@ -252,14 +252,14 @@ impl NodeOps for Link {
         }
     }
 
-    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         Ok(Attr::symlink(
             &self.target(at),
             self.modified_ms(at, mount)?,
         ))
     }
 
-    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
         self.modified_ms(at, mount)?;
         Ok(self.target(at))
     }
@@ -269,15 +269,15 @@ impl NodeOps for Link {
 struct Part(u32, PartitionKey);
 
 impl NodeOps for Part {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         collection_ms(at, mount, self.0, &self.1)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         Ok(item(at, self.0, name, &self.1))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
         let range = report(at, mount, self.0)?
             .range
             .part_of(partition_digest(&self.1))
@@ -292,7 +292,7 @@ impl NodeOps for Part {
     }
 }
 
-fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> {
+fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
     let report = report(at, mount, id)?;
     let layout = mount.layout()?;
     let (content, candidate) = layout.partition_content(at.of_source()?, &report)?;
@@ -413,7 +413,7 @@ impl Lister for KeyLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
@@ -452,7 +452,7 @@ impl Lister for PartLister {
         from: &Cursor,
         wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let mut entries = Found::default();
         self.entries.fetch(mount, from, wanted, &mut entries)?;
         for (Entry { name, .. }, place) in entries.from(0) {

@@ -60,12 +60,12 @@ fn listed_node(at: &Special, name: &str, form: &SavedForm) -> Node {
     }
 }
 
-fn table_of(at: &Special) -> Result<&TableName, FsError> {
+fn table_of(at: &Special) -> Result<&TableName> {
     at.table().ok_or(FsError::NotFound)
 }
 
 impl NodeOps for SavedFile {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         match self {
             Self::Directory => mount.table_time(table_of(at)?),
             Self::Request(_) | Self::Link(_) => Ok(self.saved(at, mount)?.modified_ms),
@@ -100,7 +100,7 @@ impl NodeOps for SavedFile {
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let (Self::Directory, table) = (self, table_of(at)?) else {
             return Err(FsError::NotDirectory);
         };
@@ -112,7 +112,7 @@ impl NodeOps for SavedFile {
             .collect())
     }
 
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
@@ -123,7 +123,7 @@ impl NodeOps for SavedFile {
         }
     }
 
-    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
         match self {
             Self::Link(_) => match self.saved(at, mount)?.form {
                 SavedForm::Link(target) => Ok(target),
@@ -133,12 +133,7 @@ impl NodeOps for SavedFile {
         }
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (Self::Request(name), mount) = (self, &host.mount) else {
             return Err(FsError::Derived);
         };
@@ -175,26 +170,14 @@ impl NodeOps for SavedFile {
         }));
     }
 
-    fn symlink(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        name: &[u8],
-        target: &[u8],
-    ) -> Result<Node, FsError> {
+    fn symlink(&self, at: &SpecialNode, host: &Host, name: &[u8], target: &[u8]) -> Result<Node> {
         let (name, target) = (link_text(name)?, link_text(target)?);
         save_link(host, table_of(at)?, name, target)?;
         Ok(link_node(at, name))
     }
 
     /// Only to a name of its own form.
-    fn rename(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        to: &str,
-        replace: bool,
-    ) -> Result<(), FsError> {
+    fn rename(&self, at: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<()> {
         let (Self::Request(from) | Self::Link(from)) = self else {
             return Err(FsError::Derived);
         };
@@ -218,7 +201,7 @@ impl NodeOps for SavedFile {
 }
 
 impl SavedFile {
-    fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery, FsError> {
+    fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery> {
         let (Self::Request(name) | Self::Link(name)) = self else {
             return Err(FsError::NotFound);
         };
@@ -246,7 +229,7 @@ pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Re
     change_saved(&host.mount, table, change)
 }
 
-fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<(), FsError> {
+fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<()> {
     match mount.db.change_saved_queries(table, change)? {
         SavedQueryOutcome::Done => Ok(()),
         SavedQueryOutcome::Absent => Err(FsError::NotFound),
@@ -257,7 +240,7 @@ fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
     }
 }
 
-fn remove(at: &Special, name: &str, host: &Host) -> Result<(), FsError> {
+fn remove(at: &Special, name: &str, host: &Host) -> Result<()> {
     let table = table_of(at)?;
     host.rm_guard.may_delete(table, &host.mount)?;
     let saved = saved(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
@@ -273,7 +256,7 @@ fn remove(at: &Special, name: &str, host: &Host) -> Result<(), FsError> {
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<(), FsError> {
+fn check_name(name: &str) -> Result<()> {
     let is_good =
         !name.starts_with(['.', '-', '~']) && !name.contains(char::is_control) && name != SUFFIX;
     if is_good {
@@ -285,7 +268,7 @@ fn check_name(name: &str) -> Result<(), FsError> {
     }
 }
 
-fn check_link_name(name: &str) -> Result<(), FsError> {
+fn check_link_name(name: &str) -> Result<()> {
     if name.ends_with(SUFFIX) {
         return Err(FsError::Invalid(
             "a name with .json is that of a saved request; give the link another",
@@ -342,7 +325,7 @@ impl Target for RequestTarget {
         &self,
         text: &[u8],
         _precondition: Option<Precondition>,
-    ) -> Result<Commit<Self::Request>, FsError> {
+    ) -> Result<Commit<Self::Request>> {
         if text.len() > SAVED_REQUEST_BYTES_MAX {
             return Err(FsError::Body(
                 "a saved request has at most 16 KiB".to_owned(),

@@ -43,7 +43,7 @@ fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
 }
 
 impl NodeOps for Directory {
-    fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
             _ => return long(mount, name),
@@ -59,7 +59,7 @@ impl NodeOps for Directory {
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let files = scratch::list(mount)?;
         Ok(files
             .iter()

@@ -54,14 +54,14 @@ pub fn node() -> Node {
 }
 
 impl NodeOps for Service {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         match row(&OF_SERVICE, &format!("{}/{name}", at.path)) {
             Some(row) => Ok(row.node(|feature| at.child(name, feature))),
             None => self.0.resolve(mount, at, name),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let mut names = self.0.list(mount, at);
         for (row, name) in OF_SERVICE
             .iter()
@@ -85,7 +85,7 @@ fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
 struct AccessLog;
 
 impl NodeOps for AccessLog {
-    fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+    fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenAccessLog {
             ahead: host.mount.calls.watch(),
         })))

@@ -65,7 +65,7 @@ fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
 struct Directory;
 
 impl NodeOps for Directory {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         NAMES.resolve(mount, at, name)
     }
 
@@ -90,7 +90,7 @@ fn log_at(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
 }
 
 impl LogFile {
-    fn look(&self, mount: &Mount) -> Result<Arc<Mutex<Log>>, FsError> {
+    fn look(&self, mount: &Mount) -> Result<Arc<Mutex<Log>>> {
         let log = mount.logs.get(&self.0);
         log.lock().look(&*mount.db)?;
         Ok(log)
@@ -98,13 +98,13 @@ impl LogFile {
 }
 
 impl NodeOps for LogFile {
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let log = self.look(mount)?;
         let log = log.lock();
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenLog {
             path: at.path.clone(),
             log: self.look(&host.mount)?,
@@ -135,7 +135,7 @@ impl OpenSpecial for OpenLog {
 struct SinceDirectory;
 
 impl NodeOps for SinceDirectory {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         let position = after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
         Ok(at
             .child(name, Since(position))
@@ -143,7 +143,7 @@ impl NodeOps for SinceDirectory {
             .into())
     }
 
-    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         Ok(Vec::new())
     }
 }
@@ -151,12 +151,12 @@ impl NodeOps for SinceDirectory {
 struct Since(ShardPosition);
 
 impl NodeOps for Since {
-    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         of_table(mount, at.of_table()?)?;
         mount.table_time(at.of_table()?)
     }
 
-    fn producer(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
+    fn producer(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>> {
         Ok(Box::new(Reading(Records::at(
             &*mount.db,
             of_table(mount, at.of_table()?)?,
@@ -175,7 +175,7 @@ impl Producer for Reading {
         mount: &Mount,
         _bills: &mut Vec<Bill>,
         out: &mut Vec<u8>,
-    ) -> Result<bool, FsError> {
+    ) -> Result<bool> {
         let page = self.0.next(&*mount.db, PAGE_RECORDS)?;
         page.iter().for_each(|record| write_line(record, out));
         Ok(!page.is_empty())
@@ -185,11 +185,11 @@ impl Producer for Reading {
 struct Follow;
 
 impl NodeOps for Follow {
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(mount.started_ms)
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
         let (mount, table) = (&host.mount, at.of_table()?);
         let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
         let ahead = Mutex::new(Ahead {
@@ -228,7 +228,7 @@ impl OpenFollow {
         Ok((!taken.is_empty()).then_some(taken))
     }
 
-    fn fill(&self, ahead: &mut Ahead, mount: &Mount) -> Result<(), FsError> {
+    fn fill(&self, ahead: &mut Ahead, mount: &Mount) -> Result<()> {
         for record in ahead.records.next(&*mount.db, AHEAD_RECORDS_MAX)? {
             write_line(&record, &mut ahead.bytes);
         }

@@ -38,7 +38,7 @@ impl View {
             ino,
             name: name.map(Box::from),
             started: Instant::now(),
-            kept: self.host.mount.journal.kept(),
+            kept: self.mount().journal.kept(),
         }
     }
 }

@@ -18,14 +18,8 @@ impl View {
             Some(node) => Ok(node),
             None => self.make_directory(parent, text),
         };
-        let instead = |parent: &Node| {
-            Ok(dropped::make(
-                &self.host.mount,
-                parent,
-                text,
-                Kind::Directory,
-            ))
-        };
+        let instead =
+            |parent: &Node| Ok(dropped::make(self.mount(), parent, text, Kind::Directory));
         self.make(parent, name, make, instead)
     }
 
@@ -42,14 +36,14 @@ impl View {
             self.attr_of(parent)?;
             let node = match make(parent) {
                 Err(FsError::Derived | FsError::NotPermitted(_))
-                    if self.host.mount.restores_in(parent) =>
+                    if self.mount().restores_in(parent) =>
                 {
                     instead(parent)?
                 }
                 made => made?,
             };
             let attr = self.attr_of(&node)?;
-            self.host.rm_guard.made_anew(&self.host.mount, attr.ino);
+            self.host.rm_guard.made_anew(self.mount(), attr.ino);
             self.remember(node, attr)
         };
         let node = self.node(ino)?;
@@ -68,7 +62,7 @@ impl View {
         match tree::mkdir(&self.host, parent, name) {
             // `mkdir -p` asks for directories that exist.
             Err(FsError::Derived | FsError::NotPermitted(_))
-                if tree::resolve(&self.host.mount, parent, name.as_bytes())
+                if tree::resolve(self.mount(), parent, name.as_bytes())
                     .is_ok_and(|node| self.attr_of(&node).is_ok()) =>
             {
                 Err(FsError::Exists)
@@ -79,14 +73,14 @@ impl View {
 
     /// A directory that is there by itself, made by a caller for whom it was not.
     fn made_by_itself(&self, parent: &Node, name: &str) -> Option<Node> {
-        let node = tree::resolve(&self.host.mount, parent, name.as_bytes())
+        let node = tree::resolve(self.mount(), parent, name.as_bytes())
             .ok()
-            .filter(|_| self.host.mount.in_progress.any(now_ms()))?;
+            .filter(|_| self.mount().in_progress.any(now_ms()))?;
         let is_there = node.kind() == Kind::Directory
             && self.attr_of(&node).is_ok()
-            && self.host.rm_guard.is_gone_for(&self.host.mount, &node);
+            && self.host.rm_guard.is_gone_for(self.mount(), &node);
         is_there.then(|| {
-            self.host.rm_guard.made_anew(&self.host.mount, node.ino());
+            self.host.rm_guard.made_anew(self.mount(), node.ino());
             node
         })
     }
@@ -99,7 +93,7 @@ impl View {
         let make = |parent: &Node| tree::symlink(&self.host, parent, name, target);
         let instead = |parent: &Node| {
             let (name, target) = (link_text(name)?, link_text(target)?);
-            dropped::make_link(&self.host.mount, parent, name, target)
+            dropped::make_link(self.mount(), parent, name, target)
         };
         self.make(parent, name, make, instead)
     }
@@ -108,14 +102,14 @@ impl View {
     pub fn unlink(&self, parent: u64, name: &[u8], reply: Reply<()>) {
         let found = self.node(parent).and_then(|parent| {
             self.may_change(&parent)?;
-            let node = tree::resolve(&self.host.mount, &parent, name)?;
+            let node = tree::resolve(self.mount(), &parent, name)?;
             Ok((parent, node))
         });
         let (parent, node) = match found {
             Ok(found) => found,
             Err(error) => return reply(Err(error)),
         };
-        if self.host.rm_guard.goes_with_table(&self.host.mount, &node) {
+        if self.host.rm_guard.goes_with_table(self.mount(), &node) {
             return reply(Ok(()));
         }
         if !node.is_writable()
@@ -153,10 +147,10 @@ impl View {
         let parent = self.node(parent)?;
         let found = self
             .may_change(&parent)
-            .and_then(|()| tree::resolve(&self.host.mount, &parent, name));
+            .and_then(|()| tree::resolve(self.mount(), &parent, name));
         let removed = found.and_then(|node| {
             self.attr_of(&node)?;
-            if !self.host.rm_guard.goes_with_table(&self.host.mount, &node) {
+            if !self.host.rm_guard.goes_with_table(self.mount(), &node) {
                 tree::rmdir(&self.host, &node)?;
             }
             self.inodes.removed(&node);

@@ -74,13 +74,11 @@ impl View {
         let bytes = match &**handle {
             Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
             Handle::Item(open) => self.read_text(open, offset, size),
-            Handle::Scratch(id) => {
-                self.host
-                    .mount
-                    .scratch
-                    .lock()
-                    .read(*id, offset, size, now_ms())?
-            }
+            Handle::Scratch(id) => self
+                .mount()
+                .scratch
+                .lock()
+                .read(*id, offset, size, now_ms())?,
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
@@ -142,8 +140,7 @@ impl View {
             }
             Handle::Scratch(id) => {
                 let written = self
-                    .host
-                    .mount
+                    .mount()
                     .scratch
                     .lock()
                     .write(*id, offset, data, now_ms());
@@ -211,7 +208,7 @@ impl View {
                 Arc::clone(open).call(&self.host, Call::Release, reply);
             }
             Handle::Scratch(id) => {
-                self.host.mount.scratch.lock().release(*id, now_ms());
+                self.mount().scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
@@ -276,7 +273,7 @@ impl View {
                 let reserved = noted(
                     &self.host,
                     "truncate",
-                    || self.host.mount.path(&node),
+                    || self.mount().path(&node),
                     reserved,
                 );
                 let Some(answer) = self.reserved(number, reserved, answer) else {
@@ -316,7 +313,7 @@ impl View {
     }
 
     fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<()> {
-        let mut scratch = self.host.mount.scratch.lock();
+        let mut scratch = self.mount().scratch.lock();
         if let Some(size) = new.size {
             scratch.truncate(id, size, now_ms())?;
         }
@@ -370,14 +367,14 @@ impl View {
 
     /// The computation of a file as it is now, begun or not.
     fn current_computation(&self, node: &Node) -> Result<Arc<Computation>> {
-        let (ino, commit_id) = (node.ino(), self.host.mount.db.commit_id());
+        let (ino, commit_id) = (node.ino(), self.mount().db.commit_id());
         if let Some(computation) = self.kept.get(ino, commit_id) {
             return Ok(computation);
         }
         // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
-        let commit_id = self.host.mount.db.visible_commit_id()?;
+        let commit_id = self.mount().db.visible_commit_id()?;
         let computation = Arc::new(Computation::new(
-            tree::producer(&self.host.mount, node)?,
+            tree::producer(self.mount(), node)?,
             &self.kept.spools,
         ));
         self.kept.insert(ino, commit_id, Arc::clone(&computation));
@@ -386,7 +383,7 @@ impl View {
 
     /// The size of a computed file that is shown without computing it: that of its newest known text.
     pub(super) fn known_size(&self, ino: u64) -> u64 {
-        let current = self.kept.get(ino, self.host.mount.db.commit_id());
+        let current = self.kept.get(ino, self.mount().db.commit_id());
         let known = current.and_then(|computation| computation.size());
         // A mapping of an open file must not shrink because somebody looks up its name.
         let known = known.or_else(|| {
@@ -406,7 +403,7 @@ impl View {
         Ok(Handle::Computed(Box::new(OpenComputed::new(
             computation,
             make,
-            self.host.mount.path(node),
+            self.mount().path(node),
         ))))
     }
 
@@ -440,9 +437,9 @@ impl View {
             return Err(FsError::BadHandle);
         };
         let wanted = || has_signal(caller.pid) != Some(true);
-        let answer = open.read(&self.host.mount, (offset, size), &wanted)?;
+        let answer = open.read(self.mount(), (offset, size), &wanted)?;
         if let Some(consumed) = answer.consumed {
-            let last = &self.host.mount.last;
+            let last = &self.mount().last;
             last.keep(last.session(caller.pid), consumed);
         }
         Ok(answer.bytes)
@@ -504,7 +501,7 @@ impl View {
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
-        if self.host.mount.options.keep_text {
+        if self.mount().options.keep_text {
             // The copy is the text, which may say another key.
             return Err(FsError::NotSupported);
         }

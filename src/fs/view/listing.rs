@@ -40,17 +40,16 @@ impl View {
             .table()
             .filter(|table| *node != Node::Table(TableName::clone(table)))
         {
-            self.host.rm_guard.may_delete(table, &self.host.mount)?;
+            self.host.rm_guard.may_delete(table, self.mount())?;
         }
         if let Node::Table(table) = &*node
-            && self.host.mount.in_progress.any(now_ms())
+            && self.mount().in_progress.any(now_ms())
         {
-            self.host
-                .mount
+            self.mount()
                 .in_progress
                 .listed(table, process_of(caller.pid));
         }
-        let dots = self.host.mount.dots(&node);
+        let dots = self.mount().dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
         let stream = DirectoryStream::new(dots, self.make_lister(&node))
             .slow(is_slow)
@@ -65,7 +64,7 @@ impl View {
 
     fn make_lister(&self, node: &Arc<Node>) -> MakeLister {
         let (is_emptied, node) = (
-            self.host.rm_guard.is_emptied_for(&self.host.mount, node),
+            self.host.rm_guard.is_emptied_for(self.mount(), node),
             Arc::clone(node),
         );
         Box::new(move |mount: &Mount| match is_emptied {
@@ -126,7 +125,7 @@ impl View {
                 )
             };
             stream.read(
-                &self.host.mount,
+                self.mount(),
                 offset,
                 &|| has_signal(caller.pid) != Some(true),
                 emit,

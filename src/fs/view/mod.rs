@@ -189,25 +189,30 @@ impl View {
         }
     }
 
+    /// The mount as the calling program sees it.
+    fn mount(&self) -> &Mount {
+        &self.host.mount
+    }
+
     /// Which program calls.
     fn caller(&self) -> Caller {
-        self.host.mount.caller
+        self.mount().caller
     }
 
     /// Drops idle scratch files and those whose directory is gone, and what was kept for others for a while.
     fn drop_what_is_over(&self) {
-        self.host.mount.scratch.lock().expire(now_ms());
-        tree::drop_scratch_of_gone_directories(&self.host.mount);
+        self.mount().scratch.lock().expire(now_ms());
+        tree::drop_scratch_of_gone_directories(self.mount());
         self.kept.forget_old();
-        self.host.mount.texts.forget_old();
+        self.mount().texts.forget_old();
     }
 
     /// Ends the thread of the deletes, and performs those that wait. Call after the last request; the database is closed by its owner.
     pub fn shut_down(&self) {
         self.host.deletes.shut_down();
-        let dropped = self.host.mount.scratch.lock().all();
+        let dropped = self.mount().scratch.lock().all();
         if let Some(first) = dropped.first() {
-            let path = format!("{}/{}", self.host.mount.path(&first.directory), first.name);
+            let path = format!("{}/{}", self.mount().path(&first.directory), first.name);
             log::info!(
                 "dropped with the mount: {} scratch files in memory, the first {path}",
                 dropped.len()
@@ -217,7 +222,7 @@ impl View {
 
     /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
     pub fn tell(&self, config: Value) {
-        let _ = self.host.mount.config.set(config);
+        let _ = self.mount().config.set(config);
     }
 
     /// Where results are kept that are too long for memory, once: a directory.
@@ -254,10 +259,10 @@ impl View {
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
         match &*node {
             Node::DraftFolder(table, path) => {
-                Ok(tree::created_folder(&self.host.mount, table, path)?.map_or(node, Arc::new))
+                Ok(tree::created_folder(self.mount(), table, path)?.map_or(node, Arc::new))
             }
             Node::AliasFolder(folder) => {
-                Ok(tree::known_folder(&self.host.mount, folder)?.map_or(node, Arc::new))
+                Ok(tree::known_folder(self.mount(), folder)?.map_or(node, Arc::new))
             }
             _ => Ok(node),
         }
@@ -283,7 +288,7 @@ impl View {
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
-                tree::resolve(&self.host.mount, &node, name).is_ok_and(|child| child.reads_many())
+                tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_many())
             }
             (Place::Name(..) | Place::Commit, _) => false,
             (Place::Directory(_), node) => {
@@ -294,12 +299,12 @@ impl View {
 
     /// Attributes of what is stored, or of what is just being created; of what takes long without its size.
     fn attr_of(&self, node: &Node) -> Result<Attr> {
-        self.or_created(node, tree::quick_attr(&self.host.mount, node))
+        self.or_created(node, tree::quick_attr(self.mount(), node))
     }
 
     /// The same with the size.
     fn whole_attr_of(&self, node: &Node) -> Result<Attr> {
-        self.or_created(node, tree::attr(&self.host.mount, node))
+        self.or_created(node, tree::attr(self.mount(), node))
     }
 
     fn or_created(&self, node: &Node, attr: Result<Attr>) -> Result<Attr> {
@@ -343,7 +348,7 @@ impl View {
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = tree::resolve(&self.host.mount, parent, name)?;
+        let node = tree::resolve(self.mount(), parent, name)?;
         if item_of(&node).is_some() {
             self.kernel_cache.name_readers.looks(caller.pid);
         }
@@ -390,7 +395,7 @@ impl View {
     fn found(&self, node: &Node) -> Result<Attr> {
         let attr = self.whole_attr_of(node)?;
         // After the attributes: of a name that is nothing for anybody no process need be looked up.
-        if self.host.rm_guard.is_gone_for(&self.host.mount, node) {
+        if self.host.rm_guard.is_gone_for(self.mount(), node) {
             return Err(FsError::NotFound);
         }
         // The inode as the kernel will call it: an item created by a shortened name keeps that name's number while it is open.
@@ -421,14 +426,13 @@ impl View {
             thread,
             explain,
         };
-        self.host
-            .mount
+        self.mount()
             .journal
-            .miss(self.host.mount.last.session(caller.pid), missed);
+            .miss(self.mount().last.session(caller.pid), missed);
     }
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr> {
-        let path = || self.host.mount.path(&node);
+        let path = || self.mount().path(&node);
         self.kernel_cache.bound_known();
         let known = self.inodes.mark(node.clone(), false);
         if known.is_none() {
@@ -450,7 +454,7 @@ impl View {
             && let Some(value) = partition.first()
         {
             // A folder emptied by unlink stays as long as somebody may be in it; that is until the kernel forgets it.
-            self.host.mount.folders.lock().forget(&source.table, value);
+            self.mount().folders.lock().forget(&source.table, value);
         }
     }
 
@@ -470,7 +474,7 @@ impl View {
     fn removed_attr(&self, ino: u64) -> Option<Attr> {
         self.inodes.is_removed(ino).then(|| Attr {
             links: 0,
-            ..Attr::directory(self.host.mount.started_ms).of(ino)
+            ..Attr::directory(self.mount().started_ms).of(ino)
         })
     }
 
@@ -487,10 +491,10 @@ impl View {
             handle = self.handles.of_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
-            return Ok(scratch::attr(&self.host.mount, *id)?.of(ino));
+            return Ok(scratch::attr(self.mount(), *id)?.of(ino));
         }
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
-            return Ok(scratch::attr(&self.host.mount, id)?.of(ino));
+            return Ok(scratch::attr(self.mount(), id)?.of(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
         let attr = if size.is_some() {
@@ -553,13 +557,13 @@ impl View {
     /// # Errors
     /// Not a symlink.
     pub fn readlink(&self, ino: u64) -> Result<String> {
-        tree::link_target(&self.host.mount, &*self.node(ino)?)
+        tree::link_target(self.mount(), &*self.node(ino)?)
     }
 
     /// STATFS.
     #[must_use]
     pub fn statfs(&self) -> FilesystemStat {
-        let info = self.host.mount.db.store_info();
+        let info = self.mount().db.store_info();
         let block = u64::from(STATFS_BLOCK_BYTES);
         // Never zero: `df` hides such a filesystem and installers refuse it.
         let total = info
@@ -578,7 +582,7 @@ impl View {
     /// The name in this directory was made or taken away, if that succeeded: whoever missed it need not be told any more.
     fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T>) -> Result<T> {
         if result.is_ok() {
-            self.host.mount.journal.made(parent.ino(), name);
+            self.mount().journal.made(parent.ino(), name);
         }
         result
     }
@@ -589,7 +593,7 @@ impl View {
     /// # Errors
     /// `ReadOnly`.
     fn may_change(&self, at: &Node) -> Result<()> {
-        if tree::is_judged_by_request(at) || self.host.mount.db.is_writable() {
+        if tree::is_judged_by_request(at) || self.mount().db.is_writable() {
             Ok(())
         } else {
             Err(Error::ReadOnly.into())
@@ -597,7 +601,7 @@ impl View {
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {
-        let parent = self.host.mount.path(parent);
+        let parent = self.mount().path(parent);
         let name = String::from_utf8_lossy(name);
         if parent.is_empty() {
             name.into_owned()
@@ -622,12 +626,12 @@ impl View {
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.host.mount.journal.last_at(
+            b"error" => self.mount().journal.last_at(
                 session_of(self.caller().pid),
-                &self.host.mount.path(&node),
+                &self.mount().path(&node),
                 now_ms(),
             ),
-            fact => Facts::of_node(&self.host.mount, &node)?.get(&String::from_utf8_lossy(fact)),
+            fact => Facts::of_node(self.mount(), &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
     }

@@ -56,7 +56,7 @@ impl View {
             Err(FsError::Derived)
                 if node
                     .table()
-                    .is_some_and(|table| self.host.mount.restores(table)) =>
+                    .is_some_and(|table| self.mount().restores(table)) =>
             {
                 Ok(dropped::sink())
             }
@@ -93,7 +93,7 @@ impl View {
         self.may_change(parent)?;
         // Nothing is made in a directory that is gone: the kernel may believe in it a little longer.
         self.attr_of(parent)?;
-        let resolved = tree::resolve(&self.host.mount, parent, name);
+        let resolved = tree::resolve(self.mount(), parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
             Err(FsError::NotFound) => match self.create_scratch(parent, name, mode) {
@@ -105,15 +105,14 @@ impl View {
         tree::check_create(&node)?;
         let exists = !is_new
             && self.attr_of(&node).is_ok()
-            && !self.host.rm_guard.is_gone_for(&self.host.mount, &node);
+            && !self.host.rm_guard.is_gone_for(self.mount(), &node);
         // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
         // again.
-        self.host.rm_guard.made_anew(&self.host.mount, node.ino());
+        self.host.rm_guard.made_anew(self.mount(), node.ino());
         if flags.exclusive
             && let Node::Schema(Source { table, index: None }) = &node
         {
-            self.host
-                .mount
+            self.mount()
                 .in_progress
                 .insists(table, process_of(self.caller().pid));
         }
@@ -127,9 +126,9 @@ impl View {
                     && !exists
                     && parent
                         .table()
-                        .is_some_and(|table| self.host.mount.restores(table)) =>
+                        .is_some_and(|table| self.mount().restores(table)) =>
             {
-                dropped::make(&self.host.mount, parent, name, Kind::File)
+                dropped::make(self.mount(), parent, name, Kind::File)
             }
             _ => node,
         };
@@ -172,7 +171,7 @@ impl View {
                 made.recv().map_err(|_| FsError::Internal)??;
             }
             Handle::Item(_) => {}
-            Handle::Scratch(id) => self.host.mount.scratch.lock().release(id, now_ms()),
+            Handle::Scratch(id) => self.mount().scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.special_creations.remove(&open),
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {}
         }
@@ -183,9 +182,9 @@ impl View {
     fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node> {
         match (std::str::from_utf8(name), &error) {
             (Ok(name), FsError::Derived | FsError::NotPermitted(_))
-                if self.host.mount.restores_in(parent) =>
+                if self.mount().restores_in(parent) =>
             {
-                Ok(dropped::make(&self.host.mount, parent, name, Kind::File))
+                Ok(dropped::make(self.mount(), parent, name, Kind::File))
             }
             _ => Err(error),
         }
@@ -197,8 +196,8 @@ impl View {
         if is_refused_probe(name) {
             return Err(FsError::NotFound);
         }
-        tree::check_scratch(&self.host.mount, parent, name)?;
-        self.host.mount.create_scratch(parent, name, mode, now_ms())
+        tree::check_scratch(self.mount(), parent, name)?;
+        self.mount().create_scratch(parent, name, mode, now_ms())
     }
 
     /// OPEN for writing, or SETATTR of the size: that was why the caller looked.

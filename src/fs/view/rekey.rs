@@ -192,17 +192,13 @@ impl View {
                 },
             },
         );
-        self.host
-            .mount
+        self.mount()
             .db
             .start(Call::TransactWriteItems(request, done));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan> {
-        let (schema, mut plan) = (
-            self.host.mount.schema(&attempt.source.table)?,
-            Plan::default(),
-        );
+        let (schema, mut plan) = (self.mount().schema(&attempt.source.table)?, Plan::default());
         let load = |key: &Key| {
             let (source, key) = (
                 attempt.source.clone(),
@@ -212,7 +208,7 @@ impl View {
                 },
             );
             entry::load(
-                &self.host.mount,
+                self.mount(),
                 &EntryNode {
                     source,
                     key,
@@ -227,7 +223,7 @@ impl View {
                 no_replace,
             } => {
                 let (item, stat) = load(from)?;
-                let hidden = self.host.mount.with_deferred(|deferred| {
+                let hidden = self.mount().with_deferred(|deferred| {
                     deferred.hidden_version(&(schema.name.clone(), to.clone()))
                 });
                 let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
@@ -252,8 +248,7 @@ impl View {
             }
             Rekey::Folder { from, to } => {
                 if self
-                    .host
-                    .mount
+                    .mount()
                     .db
                     .collection(&attempt.source, &vec![to.clone()])?
                     .is_some()
@@ -285,8 +280,7 @@ impl View {
             sort_prefix: None,
         };
         let mut keys = Vec::new();
-        self.host
-            .mount
+        self.mount()
             .db
             .entries(source, &range, None, &mut |entry, _, _| {
                 keys.push(entry.base.clone());
@@ -316,8 +310,7 @@ impl View {
                 to: _,
                 no_replace: _,
             } if from.sort.is_some() => {
-                self.host
-                    .mount
+                self.mount()
                     .folders
                     .lock()
                     .keep(table, &from.partition, now_ms());
@@ -340,13 +333,13 @@ impl View {
             Node::Collection(crate::fs::node::base(table), vec![value.clone()])
         };
         let (old, new) = (folder(from), folder(to));
-        let mut folders = self.host.mount.folders.lock();
+        let mut folders = self.mount().folders.lock();
         folders.remove(table, from);
         if is_empty {
             folders.make(table, to.clone(), now_ms());
         }
         drop(folders);
-        self.host.mount.scratch.lock().move_directory(&old, &new);
+        self.mount().scratch.lock().move_directory(&old, &new);
         self.inodes.renamed(&old, new);
     }
 }

@@ -6,7 +6,7 @@ use super::kernel_cache::item_of;
 use crate::fs::mount::{is_place_of_dropped, scratch::place_in};
 use crate::fs::node::item_number;
 use crate::fs::open::prelude::*;
-use crate::fs::path::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::fs::path::is_refused_probe;
 use crate::fs::source::entry;
 use crate::fs::special::{dropped, schema};
 use crate::fs::tree;
@@ -61,7 +61,7 @@ impl View {
         {
             return reply(Err(error));
         }
-        let resolved = tree::resolve(&self.host.mount, &old_parent, from.1);
+        let resolved = tree::resolve(self.mount(), &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
         if !self.kernel_cache.begin_rename(&believed, pid) {
             return reply(Err(FsError::Stale));
@@ -106,7 +106,7 @@ impl View {
     fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
-            .then(|| tree::resolve(&self.host.mount, to.0, to.1).ok())
+            .then(|| tree::resolve(self.mount(), to.0, to.1).ok())
             .flatten();
         let items = old
             .into_iter()
@@ -202,7 +202,7 @@ impl View {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
         self.attr_of(to.0)?;
-        let new = tree::resolve(&self.host.mount, to.0, to.1);
+        let new = tree::resolve(self.mount(), to.0, to.1);
         // A name may mean something and not be there: of an item never stored the node is known from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
         // A parked file goes when another takes its place.
@@ -219,14 +219,14 @@ impl View {
         if flags.exchange && !exists {
             return Err(FsError::NotFound);
         }
-        if !dropped::is_dropped(&self.host.mount, old) || !is_place_of_dropped(to.0) {
+        if !dropped::is_dropped(self.mount(), old) || !is_place_of_dropped(to.0) {
             return Ok(Some(new));
         }
         if let Ok(replaced) = &new {
             self.inodes.removed(replaced);
         }
         dropped::rename(
-            &self.host.mount,
+            self.mount(),
             old,
             to.0,
             name_text(to.1)?,
@@ -262,7 +262,7 @@ impl View {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
-        let schema = match self.host.mount.schema(&request.table_name) {
+        let schema = match self.mount().schema(&request.table_name) {
             Ok(schema) => schema,
             Err(error) => return reply(Err(error.into())),
         };
@@ -335,7 +335,7 @@ impl View {
         new: &Node,
         no_replace: bool,
     ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), Failure> {
-        let target = entry::target(&self.host.mount, new)?;
+        let target = entry::target(self.mount(), new)?;
         let text = self.moving_text(moving)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
@@ -344,36 +344,34 @@ impl View {
             }
             moved(error, &text, target.unchanged())
         })?;
-        self.host
-            .mount
+        self.mount()
             .journal
-            .warn(&self.host.mount.path(new), commit.warnings);
+            .warn(&self.mount().path(new), commit.warnings);
         Ok((commit.request, target, text))
     }
 
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
     fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), Failure> {
-        let text = self.host.mount.scratch.lock().content(id)?;
-        let target = schema::target(&self.host.mount, table)?;
+        let text = self.mount().scratch.lock().content(id)?;
+        let target = schema::target(self.mount(), table)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            self.host.mount.journal.warn(
-                &self.host.mount.path(&Node::Schema(base(&target.table))),
+            self.mount().journal.warn(
+                &self.mount().path(&Node::Schema(base(&target.table))),
                 commit.warnings,
             );
             Ok(schema::store(&self.host, &target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
         // It may have been unlinked meanwhile.
-        let _ = self.host.mount.scratch.lock().remove(id);
+        let _ = self.mount().scratch.lock().remove(id);
         Ok(())
     }
 
     fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>> {
         match moving {
-            Moving::Memory(id) => self.host.mount.scratch.lock().content(*id),
+            Moving::Memory(id) => self.mount().scratch.lock().content(*id),
             Moving::Parked(place) => Ok(self
-                .host
-                .mount
+                .mount()
                 .db
                 .parked_at(place)?
                 .ok_or(FsError::NotFound)?
@@ -383,9 +381,9 @@ impl View {
 
     /// A file in memory to another scratch name. What is parked under its old name follows, what is under the new one goes.
     fn move_scratch(&self, id: FileId, to: (&Node, &[u8]), reply: Moved) {
-        let moved = scratch_name(to).and_then(|name| {
-            self.host.mount.remember_birth(to.0)?;
-            let mut scratch = self.host.mount.scratch.lock();
+        let moved = scratch_name(self.mount(), to).and_then(|name| {
+            self.mount().remember_birth(to.0)?;
+            let mut scratch = self.mount().scratch.lock();
             let from = scratch
                 .place(id)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
@@ -400,7 +398,7 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         let is_parked =
-            |place: &ParkedPlace| matches!(self.host.mount.db.parked_at(place), Ok(Some(_)));
+            |place: &ParkedPlace| matches!(self.mount().db.parked_at(place), Ok(Some(_)));
         match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
                 self.host.deletes.change_parked(
@@ -433,31 +431,33 @@ impl View {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
                 self.put_scratch(Moving::Parked(from), &new, no_replace, reply);
             }
-            new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => match parking_place(to) {
-                Ok(to) => {
-                    let (view, hidden) = (self.clone(), new.ok());
-                    let change = ParkedChange::Move { from, to };
-                    let done = move |ended: Result<()>| {
-                        if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
-                            // Its place is taken.
-                            let _ = view.host.mount.scratch.lock().remove(id);
-                        }
-                        reply(ended.map_err(Failure::from));
-                    };
-                    self.host.deletes.change_parked(change, Box::new(done));
+            new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
+                match parking_place(self.mount(), to) {
+                    Ok(to) => {
+                        let (view, hidden) = (self.clone(), new.ok());
+                        let change = ParkedChange::Move { from, to };
+                        let done = move |ended: Result<()>| {
+                            if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
+                                // Its place is taken.
+                                let _ = view.host.mount.scratch.lock().remove(id);
+                            }
+                            reply(ended.map_err(Failure::from));
+                        };
+                        self.host.deletes.change_parked(change, Box::new(done));
+                    }
+                    Err(error) => reply(Err(error.into())),
                 }
-                Err(error) => reply(Err(error.into())),
-            },
+            }
             Ok(_) | Err(_) => reply(Err(FsError::CrossDevice.into())),
         }
     }
 
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<()> {
-        let name = parking_place(to)?.name;
-        let (text, stat) = entry::text(&self.host.mount, old)?;
+        let name = parking_place(self.mount(), to)?.name;
+        let (text, stat) = entry::text(self.mount(), old)?;
         // The copy first: hidden without it the text would be nowhere for a moment.
-        let file = self.host.mount.fill_scratch(to.0, &name, &text, now_ms())?;
+        let file = self.mount().fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
         self.host
             .deletes
@@ -473,8 +473,8 @@ enum Moving {
 }
 
 /// Where an item that is moved to this name is parked.
-fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace> {
-    let name = scratch_name(to)?;
+fn parking_place(mount: &Mount, to: (&Node, &[u8])) -> Result<ParkedPlace> {
+    let name = scratch_name(mount, to)?;
     place_in(to.0, &name).ok_or(FsError::NotPermitted(
         "an item's text is kept in items/ only, in a folder whose key is known",
     ))
@@ -492,18 +492,11 @@ pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     }
 }
 
-/// The name in memory that a file may be moved to.
-fn scratch_name(to: (&Node, &[u8])) -> Result<String> {
+/// Returns the name in memory that a file may be moved to.
+fn scratch_name(mount: &Mount, to: (&Node, &[u8])) -> Result<String> {
     let name = name_text(to.1)?;
-    match to.0 {
-        Node::Items(Source { index: None, .. })
-        | Node::Collection(Source { index: None, .. }, _)
-        | Node::AliasFolder(_)
-            if is_scratch_name(name) && !is_refused_probe(name) =>
-        {
-            Ok(name.to_owned())
-        }
-        Node::Table(_) if is_schema_scratch_name(name) => Ok(name.to_owned()),
-        _ => Err(FsError::CrossDevice),
+    if is_refused_probe(name) || tree::check_scratch(mount, to.0, name).is_err() {
+        return Err(FsError::CrossDevice);
     }
+    Ok(name.to_owned())
 }

@@ -42,7 +42,7 @@ enum Members<'i> {
     Listed(&'i [AttributeValue]),
 }
 
-fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>, FsError> {
+fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>> {
     let Some(path) = of else {
         return Ok(Members::Named(&item.0));
     };
@@ -54,11 +54,7 @@ fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>,
 }
 
 /// The document path of a member of what is at `of`, by its name as a file.
-fn member(
-    of: Option<&DocumentPath>,
-    members: &Members<'_>,
-    name: &str,
-) -> Result<DocumentPath, FsError> {
+fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Result<DocumentPath> {
     let element = match members {
         Members::Listed(_) => PathElement::Index(index(name).ok_or(FsError::NotFound)?),
         Members::Named(map) => PathElement::Name(attribute_name(map.keys(), name)?),
@@ -94,10 +90,7 @@ fn index(name: &str) -> Option<usize> {
 }
 
 /// The attribute's name that a file's name says; a shortened one is that of an attribute which is there.
-fn attribute_name<'n>(
-    mut known: impl Iterator<Item = &'n String>,
-    name: &str,
-) -> Result<String, FsError> {
+fn attribute_name<'n>(mut known: impl Iterator<Item = &'n String>, name: &str) -> Result<String> {
     if file_name::alias_digest(name).is_some() {
         return known
             .find(|known| file_of(known) == name)
@@ -158,7 +151,7 @@ impl NodeOps for Folder {
         Ok(stat.modified_ms)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if name.starts_with('.') {
             return Err(FsError::NotFound);
         }
@@ -192,7 +185,7 @@ impl NodeOps for Folder {
         Ok(self.attribute(at, member(of, &members, name)?, None, name))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let (item, _) = entry::load(mount, &self.place)?;
         let of = self.of.as_ref();
         let members = members(&item, of)?;
@@ -254,13 +247,13 @@ impl NodeOps for Folder {
 }
 
 impl NodeOps for AttributeFile {
-    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let (item, stat) = entry::load(mount, &self.place)?;
         let value = self.of.resolve_in(&item).ok_or(FsError::NotFound)?;
         Ok(Attr::file(value_text(value).len() as u64, stat.modified_ms))
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         let (item, _) = entry::load(mount, &self.place)?;
         self.of
             .resolve_in(&item)
@@ -268,12 +261,7 @@ impl NodeOps for AttributeFile {
             .ok_or(FsError::NotFound)
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, place) = (&host.mount, self.place.clone());
         let (item, _) = entry::load(mount, &place)?;
         let value = self.of.resolve_in(&item);
@@ -325,7 +313,7 @@ impl Target for AttributeTarget {
         &self,
         text: &[u8],
         _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateItemRequest>, FsError> {
+    ) -> Result<Commit<UpdateItemRequest>> {
         let edit = Edit::set(self.of.clone(), self.kind.parse(text)?, Must::HaveItem);
         Ok(Commit {
             request: edit.request(&self.place, &self.key_schema),
@@ -524,7 +512,7 @@ fn other_type(expected: &str) -> FsError {
     ))
 }
 
-fn set(kind: AttributeType, value: AttributeValue) -> Result<AttributeValue, FsError> {
+fn set(kind: AttributeType, value: AttributeValue) -> Result<AttributeValue> {
     let list = match value {
         AttributeValue::L(list) => list,
         value if value.attribute_type() == kind => return Ok(value),

@@ -49,16 +49,11 @@ An item that is not there is made.
 pub struct PatchFile(pub EntryNode);
 
 impl NodeOps for PatchFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, place) = (&host.mount, self.0.clone());
         let key_schema = mount.schema(place.table())?.key.clone();
         let target = PatchTarget {
@@ -87,11 +82,7 @@ struct PatchTarget {
 impl Target for PatchTarget {
     type Request = Patch;
 
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<Patch>, FsError> {
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<Patch>> {
         let mut request = parse_patch(text).map_err(FsError::Json)?;
         if request.looks_like_dynamodb_json() {
             return Err(FsError::Body(
@@ -126,7 +117,7 @@ impl PatchTarget {
         patch: &mut Patch,
         name: &str,
         value: &AttributeValue,
-    ) -> Result<Option<String>, FsError> {
+    ) -> Result<Option<String>> {
         match patch.0.remove(name) {
             None => Ok(None),
             Some(MemberPatch::Set(given)) if given == *value => Ok(None),
@@ -216,18 +207,13 @@ An item that is not there is made, unless the update only removes.
 pub struct UpdateFile(pub EntryNode);
 
 impl NodeOps for UpdateFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         Ok(UPDATE_USAGE
             .replace("{spelling}", literals::SPELLING)
             .into_bytes())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let key_schema = host.mount.schema(self.0.table())?.key.clone();
         let target = UpdateTarget {
             place: self.0.clone(),
@@ -257,7 +243,7 @@ impl Target for UpdateTarget {
         &self,
         text: &[u8],
         _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateItemRequest>, FsError> {
+    ) -> Result<Commit<UpdateItemRequest>> {
         let text = std::str::from_utf8(text)
             .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
         let request = if is_json(text) {
@@ -285,7 +271,7 @@ impl Target for UpdateTarget {
 }
 
 impl UpdateTarget {
-    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
+    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest> {
         let extracted = extract(text)?;
         let key = self.place.key().to_item(&self.key_schema);
         let update = extracted
@@ -301,7 +287,7 @@ impl UpdateTarget {
         })
     }
 
-    fn json_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
+    fn json_request(&self, text: &str) -> Result<UpdateItemRequest> {
         let mut json: Value = Document::read_value(text.as_bytes())
             .map_err(|error| FsError::Body(error.to_string()))?;
         let key = self.place.key().to_item(&self.key_schema);
@@ -362,7 +348,7 @@ fn judge(_: &(), text: &str) -> Judged {
     }
 }
 
-fn extract(text: &str) -> Result<ExtractedUpdate, FsError> {
+fn extract(text: &str) -> Result<ExtractedUpdate> {
     literals::update(text).map_err(|error| FsError::Body(error.to_string()))
 }
 

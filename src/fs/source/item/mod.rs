@@ -84,7 +84,7 @@ impl NodeOps for Replacing {
         entry::attr(mount, &self.0)
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         let (text, stat) = entry::text(mount, &self.0)?;
         if stat.version == self.1 {
             Ok(text)
@@ -93,12 +93,7 @@ impl NodeOps for Replacing {
         }
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let caller = host.mount.caller;
         let target = entry::target(&host.mount, &Node::Entry(Box::new(self.0.clone())))?;
         let writer = ItemWriter::stream_replacing(
@@ -123,11 +118,11 @@ impl NodeOps for Replacing {
 struct MetaFile(EntryNode);
 
 impl NodeOps for MetaFile {
-    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
     }
 
-    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(Facts::of(mount, &self.0)?.to_json().into_bytes())
     }
 }
@@ -173,7 +168,7 @@ const NAMES: [(&str, Fact); 9] = [
 ];
 
 impl Facts {
-    fn of(mount: &Mount, place: &EntryNode) -> Result<Self, FsError> {
+    fn of(mount: &Mount, place: &EntryNode) -> Result<Self> {
         let (item, stat) = entry::load(mount, place)?;
         let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
@@ -320,7 +315,7 @@ fn time_to_live(
     mount: &Mount,
     place: &EntryNode,
     item: &Item,
-) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+) -> Result<Option<(String, Option<AttributeValue>)>> {
     let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: place.table().clone(),
     })?;

@@ -55,18 +55,18 @@ pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, BATCH_NAME, Directory).into()
 }
 
-fn lines_file(at: &Special, kind: BatchKind) -> Result<Node, FsError> {
+fn lines_file(at: &Special, kind: BatchKind) -> Result<Node> {
     Ok(at.child(kind.name(), LinesFile(kind)).writable().into())
 }
 
 struct Directory;
 
 impl NodeOps for Directory {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         NAMES.resolve(mount, at, name)
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         mount.schema(at.of_table()?)?;
         Ok(NAMES.list(mount, at))
     }
@@ -80,7 +80,7 @@ impl NodeOps for Directory {
 struct LinesFile(BatchKind);
 
 impl NodeOps for LinesFile {
-    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         let (what, then) = match self.0 {
             BatchKind::Atomic => (
                 "items or actions, a line of JSON each",
@@ -106,12 +106,7 @@ impl NodeOps for LinesFile {
         Ok(format!("write {what}{then}, more in help\n").into_bytes())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
         let table = at.of_table()?;
         host.mount.schema(table)?;
         Ok(Handle::Special(Arc::new(OpenBatch::new(
@@ -130,7 +125,7 @@ impl NodeOps for LinesFile {
 struct ResultFile;
 
 impl NodeOps for ResultFile {
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(mount
             .batches
             .text(session_of(mount.caller.pid), at.of_table()?))

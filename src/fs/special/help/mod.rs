@@ -55,7 +55,7 @@ fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
 }
 
 impl NodeOps for Topics {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         let found = TOPICS
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
@@ -64,7 +64,7 @@ impl NodeOps for Topics {
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         Ok(TOPICS
             .iter()
             .map(|found| listed(&topic(at, *found), found.0))
@@ -73,7 +73,7 @@ impl NodeOps for Topics {
 }
 
 impl NodeOps for HelpText {
-    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         example::filled(
             mount,
             &at.path,
