@@ -30,13 +30,14 @@ use super::mount::texts::Text;
 use crate::fs::prelude::*;
 use crate::model::api::Done;
 
-/// Told once how a call ended; from any thread, must not block.
+/// A callback that gets the result of a call, once; it may be called from any thread and must not
+/// block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
-/// Told the version stored by a request.
+/// A callback that gets the version that a request stored.
 pub type Outcome = Done<Version>;
 
-/// The bytes that there are of so many, at `offset` of a text of that length.
+/// Returns the range of the `size` bytes at `offset` that exist in a text of `length` bytes.
 #[must_use]
 pub fn part(length: usize, offset: u64, size: usize) -> Range<usize> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(length);
@@ -46,12 +47,12 @@ pub fn part(length: usize, offset: u64, size: usize) -> Range<usize> {
 /// Returns the text of the name or target of a link.
 ///
 /// # Errors
-/// `Invalid` if it is not UTF-8.
+/// `Invalid` if the bytes are not UTF-8.
 pub fn link_text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"))
 }
 
-/// How a file is opened.
+/// The flags of an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenFlags {
     pub write: bool,
@@ -63,7 +64,7 @@ pub struct OpenFlags {
     pub append: bool,
 }
 
-/// Bytes read, a part of something kept alive with them.
+/// Bytes that were read: a part of a text that is kept alive with them, or bytes of their own.
 #[derive(Debug)]
 pub struct Bytes {
     of: BytesOf,
@@ -77,7 +78,7 @@ enum BytesOf {
 }
 
 impl Bytes {
-    /// These bytes.
+    /// Takes these bytes.
     #[must_use]
     pub fn own(bytes: Vec<u8>) -> Self {
         Self {
@@ -86,7 +87,7 @@ impl Bytes {
         }
     }
 
-    /// The bytes of a text at `offset`, fewer than `size` only at its end.
+    /// Returns the bytes of a text at `offset`, fewer than `size` only at its end.
     #[must_use]
     pub fn of_text(text: &Arc<Text>, offset: u64, size: usize) -> Self {
         Self {

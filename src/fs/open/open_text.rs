@@ -8,7 +8,8 @@ use crate::fs::prelude::*;
 use crate::fs::write::{Target, TextWriter};
 use std::collections::VecDeque;
 
-/// Calls on one handle in their order: those that come while one is carried out wait in line, without a thread.
+/// The order of the calls on one handle: a call that comes while another is carried out waits in
+/// line, without a thread.
 #[derive(Default)]
 pub struct Turns {
     is_taken: bool,
@@ -29,18 +30,18 @@ impl Turns {
         self.is_taken
     }
 
-    /// A call begins; it gives the turn back.
+    /// Takes the turn for a call that begins.
     pub fn take(&mut self) {
         self.is_taken = true;
     }
 
-    /// A call comes again when the one that is carried out has ended.
+    /// Queues a call until the one that has the turn ends.
     pub fn wait(&mut self, again: Work) {
         self.waiting.push_back(again);
     }
 
-    /// A call has ended. Those that waited are to be made, without a lock: the first may take the turn again, the rest then queue up
-    /// behind it in their order.
+    /// Gives the turn back and returns the calls that waited. Make them without a lock: the first
+    /// may take the turn again, and the rest then queue up behind it in their order.
     #[must_use]
     pub fn give(&mut self) -> VecDeque<Work> {
         self.is_taken = false;
@@ -48,27 +49,27 @@ impl Turns {
     }
 }
 
-/// A file open for writing that holds one JSON object.
+/// A file that is open for writing and holds one JSON object.
 ///
-/// A call whose commit is under way has not returned yet, but others of the same handle may come, from other threads and
-/// processes.
+/// A call whose commit is under way has not returned yet, but other calls on the same handle may
+/// come, from other threads and processes.
 #[derive(Debug)]
 pub struct OpenText<T> {
-    /// Inode number of the node.
+    /// The inode number of the node.
     pub ino: u64,
-    /// Path below the mount, for people.
+    /// The path below the mount, for people.
     pub path: String,
-    /// The thread that opened it, as the kernel names it.
+    /// The thread that opened it, by the kernel's thread id.
     pub opener: u32,
     pub state: Mutex<OpenState<T>>,
     /// The thread that wrote last.
     writer: AtomicU32,
 }
 
-/// What an [`OpenText`] guards.
+/// The state that the lock of an [`OpenText`] guards.
 pub struct OpenState<T> {
     pub writer: TextWriter<T>,
-    /// One is taken while a commit is under way.
+    /// The turns of the calls; one is taken while a commit is under way.
     pub turns: Turns,
 }
 
@@ -81,7 +82,7 @@ impl<T> std::fmt::Debug for OpenState<T> {
 }
 
 impl<T> OpenText<T> {
-    /// Bytes of memory of the text.
+    /// Returns the bytes of memory of the text.
     pub fn held_bytes(&self) -> usize {
         self.state.lock().writer.held_bytes()
     }
@@ -102,12 +103,12 @@ impl<T: Target> OpenText<T> {
         }
     }
 
-    /// The thread that wrote last, else the one that opened it.
+    /// Returns the thread that wrote last, or else the one that opened the file.
     pub fn writer(&self) -> u32 {
         self.writer.load(Ordering::Relaxed)
     }
 
-    /// A thread writes.
+    /// Notes the thread that writes.
     pub fn written_by(&self, thread: u32) {
         self.writer.store(thread, Ordering::Relaxed);
     }

@@ -1,4 +1,5 @@
-//! What nearly every file of `fs/source`, `fs/special`, `fs/tree` and `fs/view` names: `use crate::fs::open::prelude::*`.
+//! The names that nearly every file of `fs/source`, `fs/special`, `fs/tree` and `fs/view` uses:
+//! `use crate::fs::open::prelude::*`.
 
 pub(in crate::fs) use super::found::listed;
 pub use super::{

@@ -26,10 +26,10 @@ impl Call {
         matches!(self, Self::Flush)
     }
 
-    /// The answer of a file that takes nothing.
+    /// Returns the answer of a file that takes no changes.
     ///
     /// # Errors
-    /// `BadHandle` of a write.
+    /// `BadHandle` if the call is a write.
     pub fn of_nothing(&self) -> Result<()> {
         if matches!(self, Self::Write { .. }) {
             Err(FsError::BadHandle)
@@ -51,15 +51,17 @@ impl Call {
 
 /// Performs the request of a text.
 pub trait Execute: Target + Sized + Send + 'static {
-    /// Starts it; `done` hears of the outcome. The caller waits for it, and holds no lock.
+    /// Starts the request; `done` is called with its outcome. The caller waits for it, and holds no
+    /// lock.
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
-    /// The text was refused before any request was made of it. Goes on with `then`, at once or later.
+    /// Undoes what the open made, after the text was refused before any request. Calls `then` at
+    /// once or later.
     fn refused(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
         then();
     }
 
-    /// Tells more of a refused request than its error says.
+    /// Adds to the report of a refused request more than its error says.
     fn explained(_host: &Host, _open: &OpenText<Self>, failure: Failure) -> Failure {
         failure
     }
@@ -77,7 +79,8 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
         return;
     }
     let operation = call.name();
-    // Who wrote last, not who opened: a shell opens, its child writes, and what the child read counts.
+    // The thread that wrote last counts, not the one that opened: a shell opens, its child writes,
+    // and the child's reads matter.
     if matches!(call, Call::Write { .. }) {
         open.written_by(caller.pid);
     }
@@ -97,7 +100,8 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
             reply(Err(FsError::Again(Box::new(error))));
         }
         WriteStep::Commit(Commit { request, warnings }) => {
-            // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.
+            // From here to `finish` later calls wait. The lock itself must not be held: the
+            // committer takes it to end the commit.
             state.turns.take();
             drop(state);
             host.mount.journal.warn(&open.path, warnings);
@@ -116,7 +120,7 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
     }
 }
 
-/// The commit ended: its call is answered, then those that waited go on.
+/// Answers the call whose commit ended, then runs the calls that waited.
 fn finish<T: Execute>(
     host: &Host,
     open: &OpenText<T>,
@@ -152,28 +156,31 @@ fn advance<T: Target>(
 
 /// An open special file. Every call is answered through its reply, now or later, from any thread.
 pub trait OpenSpecial: fmt::Debug + Send + Sync {
-    /// READ: the bytes at `offset`, fewer than `size` only at the end.
+    /// Reads the bytes at `offset`, fewer than `size` only at the end.
     fn read(self: Arc<Self>, _host: &Host, _offset: u64, _size: usize, reply: Reply<Bytes>) {
         reply(Ok(Bytes::own(Vec::new())));
     }
 
-    /// WRITE of all of the data, SETATTR of the size through this handle, FLUSH of a descriptor that is closed, FSYNC, and RELEASE, of whose
-    /// failure nobody hears but the log.
+    /// Carries out a call: WRITE of all of the data, SETATTR of the size through this handle, FLUSH
+    /// of a descriptor that is closed, FSYNC, or RELEASE. A failure of RELEASE reaches only the
+    /// log.
     fn call(self: Arc<Self>, _host: &Host, call: Call, reply: Reply<()>) {
         reply(call.of_nothing());
     }
 
-    /// Bytes, as this handle sees the file; `None` is as everybody sees it.
+    /// Returns the size in bytes as this handle sees the file; `None` if it is the same for all
+    /// handles.
     fn size(&self) -> Option<u64> {
         None
     }
 
-    /// Bytes of memory that it holds until it is closed: asked after each call. `None` while a call makes it hold more.
+    /// Returns the bytes of memory that the file holds until it is closed; called after each call.
+    /// Returns `None` while a call makes it hold more.
     fn held_bytes(&self) -> Option<usize> {
         Some(0)
     }
 
-    /// Does a read make it hold more?
+    /// True if a read makes it hold more.
     fn reads_ahead(&self) -> bool {
         false
     }
@@ -206,7 +213,7 @@ where
     }
 }
 
-/// The reply to a RELEASE, whose failure nobody else hears of.
+/// Wraps the reply to a RELEASE so that a failure is logged: no program receives it.
 pub fn logged(reply: Reply<()>, path: String) -> Reply<()> {
     Box::new(move |ended| {
         if let Err(error) = &ended {

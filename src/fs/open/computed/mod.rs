@@ -1,15 +1,16 @@
-//! Files whose bytes are made when somebody wants them: results of queries, `stream/since/`.
+//! Files whose bytes are made on demand: results of queries, `stream/since/`.
 //!
-//! Programs ask how large a file is before they read it, many trust the answer (tar, rsync, `wc -c`, whoever maps the file), and none can be
-//! told from the others by its calls. So the size is exact up to [`SIZED_BYTES_MAX`].
+//! Programs ask for the size of a file before they read it, and many trust the answer (tar, rsync,
+//! `wc -c`, every program that maps the file). None of them can be told from the others by its
+//! calls. So the size is exact up to [`SIZED_BYTES_MAX`].
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; who asks for the size waits for the end, who reads for the bytes |
-//! | asking for a size must consume no capacity | steps are made on account; an [`OpenComputed`] settles the bills of what it gives, once |
+//! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; a call for the size waits for the end, a read for its bytes |
+//! | asking for a size must consume no capacity | steps are made on account; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
 //! | the open that follows a stat must not compute again | [`Kept`], for a short time and as long as nothing was committed |
-//! | who has a file open keeps what it has | its handle holds its computation |
-//! | a caller that was interrupted must not keep us busy | steps are made only while somebody waits; a later one goes on where they ended |
+//! | an open file must not change | its handle holds its computation |
+//! | a caller that was interrupted must not keep us busy | steps are made only while a caller waits; a later one goes on where they ended |
 //! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`Window`] that keeps a page or two |
 
 mod open;
@@ -29,33 +30,36 @@ use crate::fs::query::Wanted;
 
 /// Makes the bytes of a file, from the first to the last.
 pub trait Producer: fmt::Debug + Send {
-    /// Appends the bytes of one step, and its bills; false at the end. A failed step leaves no trace and may be tried again.
+    /// Appends the bytes of one step, and its bills. Returns false at the end. A failed step leaves
+    /// no trace and may be tried again.
     ///
     /// # Errors
-    /// What it is made of is gone, or says no.
+    /// The source of the bytes is gone, or refuses.
     fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool>;
 
-    /// What all of it consumed, as `capacity.json` says it, once after the end.
+    /// Returns the capacity that all steps consumed, in the form of `capacity.json`, once after the
+    /// end.
     fn take_consumed(&mut self) -> Option<Vec<u8>> {
         None
     }
 }
 
-/// Makes the producer of a file, as the file is then.
+/// Makes the producer of a file, as the file is at that time.
 pub type MakeProducer = Box<dyn Fn(&Mount) -> Result<Box<dyn Producer>> + Send + Sync>;
 
-/// The longest file whose size is told.
+/// The length in bytes up to which the size of a file is shown.
 pub const SIZED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Called once when what was waited for is there, or with why it will not be.
+/// A callback for a waiting call: called once when the awaited bytes or size exist, or with the
+/// error that prevents them.
 pub type Wake = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// What is waited for.
+/// The condition of a waiting call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// There is a byte at this place, or it is known that there will be none in the spool.
+    /// The spool has a byte at this offset, or it is known that it will have none.
     Byte(u64),
-    /// It is known how large the file is, or that this is not told.
+    /// The size of the file is known, or it is known that none is shown.
     Size,
 }
 
@@ -66,26 +70,27 @@ struct Waiting {
     wake: Wake,
 }
 
-/// How far a computation is.
+/// The progress of a computation.
 #[derive(Debug)]
 enum Progress {
     Going,
-    /// All bytes are in the spool. With what the run consumed.
+    /// All bytes are in the spool. The value is the capacity that the run consumed.
     Whole(Option<Arc<Vec<u8>>>),
-    /// Too long, or there was no room for more; the first reader beyond takes the rest on.
+    /// The result is too long, or the spool has no room; the first reader beyond the spool takes
+    /// the rest on.
     Beyond(Option<FsError>, Option<Box<Window>>),
 }
 
 struct Run {
-    /// Away while a step is made.
+    /// `None` while a step is made.
     producer: Option<Box<dyn Producer>>,
     progress: Progress,
-    /// Each with where the bytes of its step begin.
+    /// Each bill, with the offset at which the bytes of its step begin.
     bills: Vec<(u64, Bill)>,
     waiting: Vec<Waiting>,
 }
 
-/// A run of a [`Producer`], shared by all who want the same file.
+/// A run of a [`Producer`], shared by all readers of the same file.
 pub struct Computation {
     spool: Spool,
     state: Mutex<Run>,
@@ -100,7 +105,7 @@ impl fmt::Debug for Computation {
 }
 
 impl Computation {
-    /// Nothing was made so far.
+    /// Makes a computation that has no bytes yet.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>, spools: &Arc<Spools>) -> Self {
         let state = Run {
@@ -115,7 +120,7 @@ impl Computation {
         }
     }
 
-    /// The size to be shown, if it is known: 0 of what is too long.
+    /// Returns the size to be shown, if it is known: 0 if the result is too long.
     #[must_use]
     pub fn size(&self) -> Option<Result<u64>> {
         match &self.state.lock().progress {
@@ -126,20 +131,21 @@ impl Computation {
         }
     }
 
-    /// Does anybody wait for it?
+    /// True if a call waits for it.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         let state = self.state.lock();
         state.producer.is_none() || !state.waiting.is_empty()
     }
 
-    /// Is there nothing left to do?
+    /// True if nothing is left to do.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         !matches!(self.state.lock().progress, Progress::Going)
     }
 
-    /// Wakes whoever waits when it is there. Whether nobody makes steps: then the caller is to see to it.
+    /// Calls `wake` when the condition holds. Returns true if no thread makes steps: then the
+    /// caller must see to it.
     #[must_use]
     pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {
         let mut state = self.state.lock();
@@ -158,8 +164,8 @@ impl Computation {
         state.producer.is_some()
     }
 
-    /// One step, if anybody waits for it and nobody makes one; whether there is more to do. `has_room` says whether the disk has room
-    /// for so many bytes.
+    /// Makes one step, if a call waits and no other thread makes one. Returns true if there is more
+    /// to do. `has_room` is asked if the disk has room for so many bytes.
     pub fn step(&self, mount: &Mount, has_room: impl Fn(u64) -> bool) -> bool {
         self.dismiss_interrupted();
         let Some(producer) = self.take_turn() else {
@@ -175,9 +181,10 @@ impl Computation {
         !self.state.lock().waiting.is_empty()
     }
 
-    /// Who has a signal does not wait any more.
+    /// Ends the waiting calls of threads that have a signal.
     fn dismiss_interrupted(&self) {
-        // Taken out while /proc is read; who begins to wait meanwhile is added to, not lost.
+        // The calls are taken out while /proc is read; a call that begins to wait meanwhile is
+        // added, not lost.
         let waiting = std::mem::take(&mut self.state.lock().waiting);
         let (gone, kept): (Vec<_>, Vec<_>) = waiting
             .into_iter()
@@ -209,7 +216,7 @@ impl Computation {
         let goes_on = making.advance(mount, &mut bills, &mut out)?;
         let start = self.spool.len();
         let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
-        // Appended without the lock: who reads what is there already does not wait for the disk.
+        // Appended without the lock: a reader of bytes that exist does not wait for the disk.
         let why = if is_long {
             None
         } else {
@@ -217,8 +224,8 @@ impl Computation {
         };
         let mut state = self.state.lock();
         if is_long || why.is_some() {
-            // What was made is handed on with the producer: the first reader beyond goes on from it, others make all of it
-            // again.
+            // The bytes of this step go on with the producer: the first reader beyond the spool
+            // continues from them, other readers make all of it again.
             let rest = producer
                 .take()
                 .map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
@@ -234,7 +241,8 @@ impl Computation {
         Ok(())
     }
 
-    /// The bills of steps whose bytes begin before `end`, from the `settled`th on; all of the rest when `end` is the end.
+    /// Returns the bills of steps whose bytes begin before `end`, from index `settled` on; all
+    /// remaining bills if `end` is the end.
     fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
         let state = self.state.lock();
         let is_last = matches!(state.progress, Progress::Whole(_)) && end >= self.spool.len();
@@ -247,7 +255,7 @@ impl Computation {
         due.map(|(_, bill)| bill.clone()).collect()
     }
 
-    /// What the run consumed, when all is made.
+    /// Returns the capacity that the run consumed, if all bytes are made.
     fn consumed(&self) -> Option<Arc<Vec<u8>>> {
         match &self.state.lock().progress {
             Progress::Whole(consumed) => consumed.clone(),
@@ -259,7 +267,7 @@ impl Computation {
         matches!(self.state.lock().progress, Progress::Whole(_))
     }
 
-    /// What is left to be made beyond the spool, for the first who asks.
+    /// Takes the window beyond the spool; only the first caller gets it.
     fn take_rest(&self) -> Option<Box<Window>> {
         match &mut self.state.lock().progress {
             Progress::Beyond(_, rest) => rest.take(),
@@ -268,7 +276,7 @@ impl Computation {
     }
 }
 
-/// A step that is being made. However it ends, those who wait hear of it.
+/// A step that is being made. However it ends, waiting calls are woken.
 struct Turn<'a> {
     computation: &'a Computation,
     producer: Option<Box<dyn Producer>>,
@@ -299,30 +307,31 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Bytes kept behind the offset that is read.
+/// The bytes that are kept behind the offset that is read.
 const KEPT_BYTES: u64 = 1 << 20;
 
-/// Reading what is made while it is read: of bytes that were read a little is kept, for a reader that looks back; going back further
-/// makes everything again.
+/// A window over bytes that are made as they are read. A little of the bytes behind the offset is
+/// kept, for a reader that looks back; going back further makes everything again.
 #[derive(Debug)]
 pub struct Window {
     producer: Box<dyn Producer>,
-    /// The bytes from `start` on that were made so far and not forgotten.
+    /// The bytes from `start` on that were made so far and not dropped.
     buffer: Vec<u8>,
     start: u64,
-    /// Of what was made and not given.
+    /// The bills of bytes that were made and not given.
     bills: Vec<Bill>,
     goes_on: bool,
 }
 
 impl Window {
-    /// At the first byte.
+    /// Makes a window at the first byte.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>) -> Self {
         Self::of(producer, (0, Vec::new()), Vec::new(), true)
     }
 
-    /// Where a producer is, with what it made last and where that begins.
+    /// Makes a window at the point where a producer is: `buffer` are the bytes that it made last,
+    /// which begin at `start`.
     #[must_use]
     pub fn of(
         producer: Box<dyn Producer>,
@@ -339,22 +348,23 @@ impl Window {
         }
     }
 
-    /// Bytes of memory of what was made and not forgotten.
+    /// Returns the bytes of memory of the buffer.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Where the bytes begin that it can give.
+    /// Returns the first offset that the window still has.
     #[must_use]
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// The bytes at `offset`, at most `size`: those of the next step that has any, none exactly at the end.
+    /// Returns at most `size` bytes at `offset`, of the next step that makes any; none exactly at
+    /// the end.
     ///
     /// # Errors
-    /// Those of a step; `Throttled`; [`FsError::Interrupted`] when nobody wants the bytes any more.
+    /// Those of a step; `Throttled`; [`FsError::Interrupted`] if the caller does not wait any more.
     pub fn read(
         &mut self,
         mount: &Mount,
@@ -378,7 +388,7 @@ impl Window {
         Ok(self.buffer[part(self.buffer.len(), offset.saturating_sub(self.start), size)].to_vec())
     }
 
-    /// What all of it consumed, once after the end.
+    /// Returns the capacity that all steps consumed, once after the end.
     pub fn take_consumed(&mut self) -> Option<Vec<u8>> {
         self.producer.take_consumed()
     }
@@ -396,22 +406,23 @@ impl Window {
     }
 }
 
-/// How long a computation serves others. Some results change with the time alone: those below `live`.
+/// The time for which a computation serves other opens. Some results change with the time alone:
+/// those below `live`.
 const AGE_MAX: Duration = Duration::from_secs(2);
-/// Computations that nobody may have open.
+/// The largest number of computations that are kept without an open handle.
 const KEPT_MAX: usize = 64;
 
 #[derive(Debug)]
 struct KeptEntry {
     computation: Arc<Computation>,
     commit_id: u64,
-    /// When it was seen to have ended, or when it began.
+    /// The time at which it was seen to have ended, or else at which it began.
     since: Instant,
     has_ended: bool,
 }
 
-/// Computations that the next who asks for the same file gets too: for a short time, and as long as nothing was committed since they
-/// began. A file is named by its inode number.
+/// Computations that the next open of the same file shares: for a short time, and as long as
+/// nothing was committed since they began. A file is named by its inode number.
 #[derive(Debug, Default)]
 pub struct Kept {
     pub spools: Arc<Spools>,
@@ -419,7 +430,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The computation of a file as of a commit, if there is one.
+    /// Returns the computation of a file as of a commit.
     #[must_use]
     pub fn get(&self, ino: u64, commit_id: u64) -> Option<Arc<Computation>> {
         let mut entries = self.entries.lock();
@@ -429,7 +440,7 @@ impl Kept {
         entry.is_fresh().then(|| Arc::clone(&entry.computation))
     }
 
-    /// Keeps a computation that begins at what this commit shows.
+    /// Keeps a computation that begins at the state of this commit.
     pub fn insert(&self, ino: u64, commit_id: u64, computation: Arc<Computation>) {
         let entry = KeptEntry {
             computation,
@@ -438,12 +449,13 @@ impl Kept {
             has_ended: false,
         };
         let replaced = self.entries.lock().insert(ino, entry);
-        // Outside the lock: dropping a computation gives back its disk.
+        // Outside the lock: dropping a computation gives back its disk space.
         drop(replaced);
         self.forget_old();
     }
 
-    /// Drops what is too old, and the oldest when there are too many or they hold too much. What somebody has open stays with them.
+    /// Drops computations that are too old, and the oldest while there are too many or they hold
+    /// too much disk. Open handles keep theirs.
     pub fn forget_old(&self) {
         let mut gone = Vec::new();
         let mut entries = self.entries.lock();
@@ -459,7 +471,7 @@ impl Kept {
                 .iter()
                 .min_by_key(|(_, entry)| entry.since)
                 .map(|(ino, _)| *ino);
-            // One at a time, and really: what it held is to be counted off before the next look.
+            // One at a time: its disk space must be counted off before the next look.
             drop(oldest.and_then(|ino| entries.remove(&ino)));
         }
         drop(entries);
