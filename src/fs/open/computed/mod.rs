@@ -483,7 +483,7 @@ impl KeptEntry {
         if !self.has_ended && self.computation.is_ended() {
             (self.has_ended, self.since) = (true, Instant::now());
         }
-        // One that is under way is what everybody waits for, however long it takes.
+        // A computation that is under way is fresh however long it takes: its callers wait for it.
         self.since.elapsed() < AGE_MAX || (!self.has_ended && self.computation.is_awaited())
     }
 }
@@ -670,7 +670,7 @@ mod tests {
         assert_eq!(settled.load(Ordering::Relaxed), 4);
     }
 
-    /// As with a result beyond the limit, only shorter: the disk has no room.
+    /// Tests a result beyond the limit with a shorter one: the disk has no room.
     #[test]
     fn what_finds_no_room_has_no_size_and_is_read_all_the_same() {
         let (mount, settled) = (mount(), Arc::<AtomicU64>::default());

@@ -1,5 +1,7 @@
-//! Names between create and their first complete text, or the close without one that makes an item of nothing but the key. The item does not
-//! exist yet, to no other front end and to no listing; but programs stat what they have just created. What O_EXCL and mknod make exists.
+//! Items between CREATE and their first complete text, or the close without one that makes an item
+//! of nothing but the key. Such an item does not exist yet, for any other front end and in any
+//! listing; but programs stat the file that they have just created. O_EXCL and mknod make the item
+//! exist.
 
 use crate::fs::{node::attr::Attr, open::open_text::OpenText, prelude::*, write::ItemTarget};
 
@@ -9,20 +11,21 @@ struct Creation {
     since_ms: u64,
 }
 
-/// Open handles by inode number, of files that did not exist when they were opened.
+/// The open handles, by inode number, of files that did not exist when they were opened.
 #[derive(Debug, Default)]
 pub struct Creations {
     by_ino: Mutex<HashMap<u64, Creation>>,
-    /// Versions of items that a file's opening, or mknod, made of nothing but the key: whoever opens one next finds an empty file.
+    /// The versions of items that an open or mknod made of nothing but the key: the next open finds
+    /// an empty file.
     empty: Mutex<Recent<u64, Version, EMPTY_MAX, EMPTY_MS>>,
 }
 
-/// How long a file that was made without a text is empty to who opens it.
+/// The time for which a file that was made without a text is opened as an empty one.
 const EMPTY_MS: u64 = 5_000;
 const EMPTY_MAX: usize = 1_000;
 
 impl Creations {
-    /// A file was created through this handle.
+    /// Notes that a file was created through this handle.
     pub fn add(&self, handle: Arc<OpenText<ItemTarget>>) {
         let (mut by_ino, ino) = (self.by_ino.lock(), handle.ino);
         match unstored(&mut by_ino, ino) {
@@ -37,17 +40,17 @@ impl Creations {
         }
     }
 
-    /// The file was made, as an item of that version.
+    /// Notes that a file was made empty, as an item of that version.
     pub fn made_empty(&self, ino: u64, version: Version) {
         self.empty.lock().keep(ino, version, now_ms());
     }
 
-    /// Was the item of that version made as an empty file just now?
+    /// True if the item of that version was made as an empty file just now.
     pub fn is_empty(&self, ino: u64, version: Version) -> bool {
         self.empty.lock().get(&ino, now_ms()) == Some(&version)
     }
 
-    /// Is this the only handle of a created file, and nothing written to it?
+    /// True if this is the only handle of a created file, and nothing was written to it.
     pub fn is_untouched(&self, handle: &Arc<OpenText<ItemTarget>>) -> bool {
         match unstored(&mut self.by_ino.lock(), handle.ino)
             .map(|creation| creation.handles.as_slice())
@@ -57,13 +60,13 @@ impl Creations {
         }
     }
 
-    /// The name was unlinked; was there such a file?
+    /// Forgets a file because its name was unlinked. Returns true if there was such a file.
     pub fn unlinked(&self, ino: u64) -> bool {
         let mut by_ino = self.by_ino.lock();
         unstored(&mut by_ino, ino).is_some() && by_ino.remove(&ino).is_some()
     }
 
-    /// A folder was removed, and with it the names of those items: as if each had been unlinked.
+    /// Forgets the files of a folder that was removed, as if each had been unlinked.
     pub fn folder_removed(&self, holds: impl Fn(&ItemTarget) -> bool) {
         let is_held = |creation: &Creation| {
             creation
@@ -74,7 +77,7 @@ impl Creations {
         self.by_ino.lock().retain(|_, creation| !is_held(creation));
     }
 
-    /// The handle is closed.
+    /// Forgets a handle that is closed.
     pub fn remove(&self, handle: &Arc<OpenText<ItemTarget>>) {
         let mut by_ino = self.by_ino.lock();
         if let Some(creation) = by_ino.get_mut(&handle.ino) {
@@ -85,7 +88,7 @@ impl Creations {
         }
     }
 
-    /// A handle of that file.
+    /// Returns a handle of that file.
     pub fn get(&self, ino: u64) -> Option<Arc<OpenText<ItemTarget>>> {
         unstored(&mut self.by_ino.lock(), ino)?
             .handles
@@ -93,7 +96,7 @@ impl Creations {
             .cloned()
     }
 
-    /// Attributes of a file that is being created.
+    /// Returns the attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
         let mut by_ino = self.by_ino.lock();
         let creation = unstored(&mut by_ino, ino)?;
@@ -102,7 +105,8 @@ impl Creations {
     }
 }
 
-/// The file that is being created, without the handles that have stored something: through them it is an item.
+/// Returns a file that is being created, without the handles that have stored something: through
+/// them it is an item.
 fn unstored(by_ino: &mut HashMap<u64, Creation>, ino: u64) -> Option<&mut Creation> {
     let creation = by_ino.get_mut(&ino)?;
     creation

@@ -1,11 +1,12 @@
-//! What a file may ask of the mount that it is in, while a call on it is answered; each subject has locks of its own.
+//! The state of a mount that operations of nodes share while a call is answered; each subject has
+//! locks of its own.
 //!
 //! ```text
 //! creations.rs        items between CREATE and their first complete text
-//! optimistic_lock.rs  who read which version of an item: a write must not undo what it has not seen
+//! optimistic_lock.rs  the version of an item that each process read: a write must not undo a change that the process has not seen
 //! deferred_delete.rs  items renamed away, which are deleted a little later unless they are written again
 //! rm_guard.rs         `rm -r Orders` must not empty a table by accident
-//! threads.rs          threads for what takes long, and reads that wait for what has not happened yet
+//! threads.rs          threads for long calls, and reads that wait for what has not happened yet
 //! ```
 
 pub mod creations;
@@ -32,17 +33,17 @@ use crate::fs::write::Failure;
 use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
 use crate::model::error::InUseError;
 
-/// Says what a name means in a directory, whether or not it exists: that is for the tree above.
+/// Returns the node of a name in a directory, whether or not it exists: the tree above knows how.
 pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node>;
 
 /// Returns the attributes of a node: the tree above knows how.
 pub type GetAttr = fn(&Mount, &Node) -> Result<Attr>;
 
-/// See the module; as a program calls it.
+/// The mount as one program calls it.
 #[derive(Debug, Clone)]
 pub struct Host {
     state: Arc<HostState>,
-    /// The database and what lives beside it.
+    /// The database and the state in memory beside it.
     pub mount: Mount,
 }
 
@@ -54,17 +55,17 @@ impl Deref for Host {
     }
 }
 
-/// What all calls of a mount share.
+/// The state that all calls of a mount share.
 #[derive(Debug)]
 pub struct HostState {
-    /// For what is done for no program in particular.
+    /// The mount for work that is done for no particular program.
     own_mount: Mount,
     resolve: Resolve,
     attr: GetAttr,
     pub creations: Creations,
     pub workers: Arc<Workers>,
     waiting: Arc<WaitingReads>,
-    /// Of who waits for a service elsewhere.
+    /// Releases the calls that wait for a service elsewhere.
     pub releases: Releases,
     pub read_versions: Arc<ReadVersions>,
     pub deletes: Arc<DeferredDelete>,
@@ -97,10 +98,10 @@ impl Host {
         }
     }
 
-    /// The same, called by another program.
+    /// Returns the same host, called by another program.
     #[must_use]
     pub fn called_by(&self, caller: Caller) -> Self {
-        // What takes long elsewhere is given up with the caller.
+        // A long call of a service elsewhere is given up when its caller is killed.
         let asking = self
             .releases
             .caller(caller.pid, |thread| has_signal(thread) != Some(true));
@@ -115,7 +116,7 @@ impl Host {
         }
     }
 
-    /// The same call, that may be let wait so long.
+    /// Returns the same host for a call with another wait policy.
     #[must_use]
     pub fn waiting(&self, wait: WaitPolicy) -> Self {
         let mut host = self.clone();
@@ -123,10 +124,10 @@ impl Host {
         host
     }
 
-    /// What a name means in a directory, whether or not it exists.
+    /// Returns the node of a name in a directory, whether or not it exists.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] when the name can mean nothing there.
+    /// [`FsError::NotFound`] if the name can stand for nothing there.
     pub fn resolve(&self, directory: &Node, name: &[u8]) -> Result<Node> {
         (self.resolve)(&self.mount, directory, name)
     }
@@ -140,19 +141,21 @@ impl Host {
         }
     }
 
-    /// Runs what waits for a commit at most on a thread for such work.
+    /// Runs work that waits for at most a commit, on a thread for short work.
     pub fn run_elsewhere(&self, work: impl FnOnce() + Send + 'static) {
         self.workers.run(work);
     }
 
-    /// Runs what may take as long as reading or dropping a table: on threads of its own, since a refused write must not wait behind scans.
+    /// Runs work that may take as long as reading or dropping a table. It has threads of its own,
+    /// since a refused write must not wait behind scans.
     pub fn run_long(&self, work: impl FnOnce() + Send + 'static) {
         self.workers.run_long(work);
     }
 
     /// Answers when `awaited` has bytes: at once if it has.
     pub fn wait(&self, awaited: Awaited, reply: Reply<Bytes>) {
-        // Only this refusal is kept for errors/last: the others are a file's own, and noted by it.
+        // Only this refusal is kept for errors/last: the other errors are a file's own, and it
+        // notes them.
         if let Some(reply) = self
             .waiting
             .wait(&self.mount, &self.own_mount, awaited, reply)
@@ -168,14 +171,15 @@ impl Host {
         self.releases.release();
     }
 
-    /// Ends every read that waits, now and from now on, as at the end of a file, and what now waits for a service elsewhere: the mount is
-    /// to go.
+    /// Ends every read that waits, now and from now on, as at the end of a file, and every call
+    /// that now waits for a service elsewhere: the mount is to go.
     pub fn end_waiting(&self) {
         self.waiting.end();
         self.releases.release();
     }
 
-    /// Keeps a failed call for `.ddb/errors/last`, with a report of its own or what the error says.
+    /// Keeps a failed call for `.ddb/errors/last`, with its own report or the sentence of its
+    /// error. Returns the error.
     pub fn record(&self, operation: &'static str, path: String, failure: Failure) -> FsError {
         let caller = self.mount.caller;
         let Failure { error, report } = failure;
@@ -188,7 +192,8 @@ impl Host {
         error
     }
 
-    /// Who is to hear of what operations write for this thread's process: what they write is what it knows from then on.
+    /// Returns a listener to the writes of this thread's process: the process knows the version
+    /// that it wrote.
     #[must_use]
     pub fn listener(&self, thread: u32) -> Arc<dyn WriteListener> {
         Arc::new(Renewing {
@@ -197,10 +202,10 @@ impl Host {
         })
     }
 
-    /// DeleteTable.
+    /// Drops a table by DeleteTable, with its state in memory.
     ///
     /// # Errors
-    /// `NotFound`, `NotEmpty`, the operation's.
+    /// `NotFound`; `NotEmpty`; the errors of DeleteTable.
     pub fn drop_table(&self, request: DeleteTableRequest) -> Result<()> {
         let table = &request.table_name.clone();
         let context = CallContext {
@@ -215,7 +220,7 @@ impl Host {
             Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
             Err(error) => return Err(error.into()),
         }
-        // Only after the database said yes: a table that is kept keeps its folders and files.
+        // Only after the database agreed: a table that is kept keeps its folders and files.
         self.mount.folders.lock().drop_table(table);
         self.mount.drop_scratch_of(table);
         self.mount.index_drafts.drop_table(table);
@@ -224,7 +229,7 @@ impl Host {
     }
 }
 
-/// Renews the notes of a thread's process.
+/// A listener that renews the notes of a thread's process.
 struct Renewing {
     /// Weak: the database holds it.
     host: Weak<HostState>,
@@ -236,7 +241,8 @@ impl WriteListener for Renewing {
         let Some(host) = self.host.upgrade() else {
             return;
         };
-        // On the committer: notes are short; reading the item back is for another thread.
+        // This runs on the committer: a note is short, but reading the item back is for another
+        // thread.
         let is_noted = host
             .read_versions
             .wrote(item_number(table, key), self.thread, version);
@@ -254,7 +260,7 @@ impl WriteListener for Renewing {
 /// Keeps a failed call for `.ddb/errors/last`.
 ///
 /// # Errors
-/// Those of `result`.
+/// The error of `result`.
 pub fn noted<T>(
     host: &Host,
     operation: &'static str,
@@ -270,7 +276,8 @@ pub fn noted<T>(
     })
 }
 
-/// For operations of a thread's process: what they write is what it knows from then on.
+/// Makes the context of an operation for a thread's process: the process knows the version that it
+/// writes.
 pub fn on_behalf_of(host: &Host, thread: u32, wait: WaitPolicy) -> CallContext {
     CallContext {
         listener: Some(host.listener(thread)),
