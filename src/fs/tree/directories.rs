@@ -1,5 +1,5 @@
-//! `/<Table>/` and `gsi/<index>/`, whose files and directories are each a row of [`NAMES`], or of [`OF_TABLE`] and [`OF_INDEX`].
-//! Below its `items/` an index is like a table: see `fs::source`.
+//! `/<Table>/` and `gsi/<index>/`. Each of their files and directories is a row of [`NAMES`], or of
+//! [`OF_TABLE`] and [`OF_INDEX`]. Below its `items/` an index is like a table: see `fs::source`.
 
 use crate::fs::{
     node::index_of,
@@ -112,7 +112,7 @@ impl NodeOps<Node> for Index<'_> {
     }
 }
 
-/// What is in the directory of a table or an index beside rows of derived files.
+/// The names in the directory of a table or an index, beside the rows of derived files.
 const NAMES: Names<Source> = Names(&[
     (SCHEMA_NAME, true, |_, source| {
         Ok(Node::Schema(source.clone()))
@@ -158,7 +158,7 @@ const NAMES: Names<Source> = Names(&[
         ))
     }),
 ]);
-/// Those of them that an index has not.
+/// The names that an index does not have.
 const OF_TABLE_ONLY: [&str; 5] = [
     GLOBAL_NAME,
     LOCAL_NAME,
@@ -167,7 +167,7 @@ const OF_TABLE_ONLY: [&str; 5] = [
     STREAM_NAME,
 ];
 
-/// A global index has its own; entries of a local one lie in its table's.
+/// Returns `partitions/` of a table or a global index; entries of a local index lie in its table's.
 fn partitions_of(mount: &Mount, source: &Source) -> Result<Node> {
     let is_local = source.index.is_some()
         && index_of(&*mount.schema(&source.table)?, source)?
@@ -183,12 +183,13 @@ fn has(is_table: bool, name: &str) -> bool {
     is_table || !OF_TABLE_ONLY.contains(&name)
 }
 
-/// The files that are for lookup only unless the mount shows all: with an end, and not changed by being looked at.
+/// Returns the derived files, which are listed only with `-o show_all`: they have an end, and a
+/// look does not change them.
 fn files(is_table: bool) -> &'static [Derived] {
     if is_table { &OF_TABLE } else { &OF_INDEX }
 }
 
-/// What a table or an index has, listed or not.
+/// Returns the names that a table or an index has, listed or not.
 pub fn names(is_table: bool) -> impl Iterator<Item = &'static str> {
     NAMES
         .all()
@@ -196,7 +197,7 @@ pub fn names(is_table: bool) -> impl Iterator<Item = &'static str> {
         .chain(files(is_table).iter().map(|file| file.name))
 }
 
-/// What is for lookup only unless the mount shows all.
+/// Returns the names that are listed only with `-o show_all`.
 fn hidden(is_table: bool) -> Vec<&'static str> {
     files(is_table)
         .iter()

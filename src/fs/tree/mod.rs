@@ -60,17 +60,18 @@ macro_rules! ask {
     };
 }
 
-/// What `name` means in the directory `parent`, whether or not it exists.
+/// Returns the node of `name` in the directory `parent`, whether or not it exists.
 ///
 /// # Errors
-/// [`FsError::NotFound`] when the name can mean nothing there.
+/// [`FsError::NotFound`] if the name can stand for nothing there.
 pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
     let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
     let resolved = resolve_text(mount, parent, name);
     if !mount.restores_in(parent) {
         return resolved;
     }
-    // What is there wins over what was dropped under the same name: an index made later is not hidden by a forgotten folder.
+    // A node that exists wins over one that was dropped under the same name: an index made later is
+    // not hidden by a forgotten folder.
     let is_there = resolved
         .as_ref()
         .is_ok_and(|node| quick_attr(mount, node).is_ok());
@@ -88,7 +89,8 @@ fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node> {
     }
 }
 
-/// What a draft's folder is when the table was created meanwhile. `rsync` goes on in the folder that it has open.
+/// Returns the node of a draft's folder in the table that the draft has become; `None` if it is
+/// still a draft. `rsync` goes on in the folder that it has open.
 ///
 /// # Errors
 /// The table has no such folder, or the database failed.
@@ -98,7 +100,7 @@ pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Op
     }
     let start = Node::Table(table.clone());
     let step = |parent: Node, name: &str| match resolve(mount, &parent, name.as_bytes()) {
-        // What was made in the draft and is nothing in the table.
+        // A name that was made in the draft and stands for nothing in the table.
         Err(FsError::NotFound) if mount.restores_in(&parent) => {
             Ok(dropped::make(mount, &parent, name, Kind::Directory))
         }
@@ -257,7 +259,7 @@ pub fn rmdir(host: &Host, node: &Node) -> Result<()> {
     }
 }
 
-/// Files in memory go with the directories that another front end or process removed.
+/// Removes files in memory of directories that another front end or process removed.
 pub fn drop_scratch_of_gone_directories(mount: &Mount) {
     let directories = mount.scratch.lock().directories();
     for directory in directories {

@@ -61,7 +61,7 @@ impl NodeOps<Node> for Root {
             let request = request?;
             let table = request.table_name.clone();
             schema::create_table(host, request)?;
-            // The name the caller asked for resolves to nothing later; the table has its own.
+            // The name that the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
         if let Ok(Node::Readme | Node::Special(_)) = host.resolve(at, name.as_bytes()) {
@@ -91,7 +91,7 @@ impl NodeOps<Node> for Readme {
     }
 }
 
-/// Is there a table or a draft of this name? It comes before our own file.
+/// True if there is a table or a draft of this name. It comes before our own file.
 fn is_table(mount: &Mount, name: &str) -> Result<bool> {
     match TableName::new(name) {
         Ok(table) => {

@@ -1,6 +1,7 @@
-//! Every call of the kernel begins and ends here. Tells `.ddb/errors/last` why one failed, whatever failed in it and wherever it was refused,
-//! unless the place that knew more has told already; `.ddb/accesslog` and `.ddb/slowlog.ndjson` of each. Without a reader a quick call costs
-//! two looks at the clock.
+//! The beginning and the end of every call of the kernel. A failure is kept for `.ddb/errors/last`
+//! whatever failed and wherever it was refused, unless the place that knew more has kept it
+//! already; each call is noted in `.ddb/accesslog` and `.ddb/slowlog.ndjson`. Without a reader a
+//! quick call costs two looks at the clock.
 
 use super::View;
 use crate::fs::mount::calls::{Ended, SLOW};
@@ -15,15 +16,15 @@ pub struct TimedCall {
     pub view: View,
     operation: &'static str,
     ino: u64,
-    /// Of something in the directory `ino`.
+    /// The name in the directory `ino` that the call is about.
     name: Option<Box<[u8]>>,
     started: Instant,
-    /// Failures told when it began.
+    /// The number of failures that were kept when it began.
     kept: u64,
 }
 
 impl View {
-    /// A call on an inode, or on a name in it.
+    /// Begins a call on an inode, or on a name in it.
     #[must_use]
     pub fn begin(
         &self,
@@ -44,7 +45,7 @@ impl View {
 }
 
 impl TimedCall {
-    /// It ended so; gives the outcome back.
+    /// Ends the call and returns its outcome.
     pub fn end<T>(self, outcome: Result<T>) -> Result<T> {
         let took = self.started.elapsed();
         if let Err(error) = &outcome {
@@ -55,7 +56,7 @@ impl TimedCall {
             return outcome;
         }
         let node = self.view.inodes.get(self.ino);
-        // Who waits is not slow, and a log of reading the log would have no end.
+        // A call that waits is not slow, and a log of reading the log would have no end.
         if matches!(node.as_deref(), Some(Node::Special(special)) if special.effort == Effort::Waits)
         {
             return outcome;
@@ -84,11 +85,12 @@ impl TimedCall {
         }
     }
 
-    /// Keeps a failure for `.ddb/errors/last`. What programs ask for to see whether it fails hides no failure of their own.
+    /// Keeps a failure for `.ddb/errors/last`. A failure that programs provoke to see if a call
+    /// works hides no failure of their own.
     fn tell(&self, error: &FsError) {
         let (view, thread) = (&self.view, self.view.caller().pid);
         let is_remarkable = error.is_remarkable();
-        // What a look at a name says is for `View::missed`.
+        // The error of a LOOKUP is for `View::missed`.
         if error.is_quiet()
             || (self.operation == "lookup" && !is_remarkable)
             || view.host.mount.journal.has_kept(thread, self.kept)

@@ -1,4 +1,4 @@
-//! mkdir, unlink, rmdir.
+//! MKDIR, SYMLINK, UNLINK and RMDIR.
 
 use super::View;
 use super::kernel_cache::{is_own_name, item_of};
@@ -7,7 +7,8 @@ use crate::fs::special::dropped;
 use crate::fs::tree;
 
 impl View {
-    /// MKDIR: a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an item collection.
+    /// Makes a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an
+    /// item collection.
     ///
     /// # Errors
     /// `Exists`, or no directory can be made there.
@@ -23,7 +24,8 @@ impl View {
         self.make(parent, name, make, instead)
     }
 
-    /// Makes something in a directory; with `-o restore`, what is forgotten, where there can be none.
+    /// Makes a node in a directory by `make`; with `-o restore`, by `instead` a node that is
+    /// forgotten, where no other can be.
     fn make(
         &self,
         ino: u64,
@@ -49,7 +51,8 @@ impl View {
         let node = self.node(ino)?;
         let mut made = make_in(&node);
         if made.is_err() && matches!(*node, Node::DraftFolder(..)) {
-            // The draft may have become a table just now: `rsync` and `cp -r` go on in it while its schema.json is being committed.
+            // The draft may have become a table just now: `rsync` and `cp -r` go on in it while its
+            // schema.json is being committed.
             let now = self.node(ino)?;
             if *now != *node {
                 made = make_in(&now);
@@ -71,7 +74,7 @@ impl View {
         }
     }
 
-    /// A directory that is there by itself, made by a caller for whom it was not.
+    /// Returns a directory that exists by itself, if it did not exist for this caller until now.
     fn made_by_itself(&self, parent: &Node, name: &str) -> Option<Node> {
         let node = tree::resolve(self.mount(), parent, name.as_bytes())
             .ok()
@@ -85,7 +88,7 @@ impl View {
         })
     }
 
-    /// SYMLINK: a saved query; with `-o restore`, one that is forgotten.
+    /// Makes a saved query; with `-o restore`, a link that is forgotten.
     ///
     /// # Errors
     /// `Exists`, a bad clause in the target, or no link can be made there.
@@ -98,7 +101,7 @@ impl View {
         self.make(parent, name, make, instead)
     }
 
-    /// UNLINK: DeleteItem of an item file, answered after its commit.
+    /// Removes a file. Of an item this is DeleteItem, answered after its commit.
     pub fn unlink(&self, parent: u64, name: &[u8], reply: Reply<()>) {
         let found = self.node(parent).and_then(|parent| {
             self.may_change(&parent)?;
@@ -129,7 +132,7 @@ impl View {
                     }))
                 })
             };
-        // The kernel drops the name that is unlinked, which is the one that it may keep.
+        // The kernel drops the name that is unlinked, which is the one that it may cache.
         let is_kept_name = item_of(&node).is_some() && is_own_name(&parent, &node, name);
         let wait = if is_kept_name {
             WaitPolicy::Settled
@@ -139,7 +142,8 @@ impl View {
         tree::unlink(&self.host.waiting(wait), &node, reply);
     }
 
-    /// RMDIR: DeleteTable of a table without items, the end of a draft, an empty collection's folder.
+    /// Removes a directory: a table without items by DeleteTable, a draft, an empty
+    /// collection's folder.
     ///
     /// # Errors
     /// `NotEmpty`, `NotFound`, or the directory is part of the tree.

@@ -1,5 +1,6 @@
-//! read, write, flush, fsync, release, copy_file_range, and the size of setattr and getattr. Files whose bytes are made when somebody wants
-//! them ([`crate::fs::open::computed`]) have their steps made on the threads for long calls, never on those that serve the kernel.
+//! READ, WRITE, FLUSH, FSYNC, RELEASE, COPY_FILE_RANGE, and the size of SETATTR and GETATTR. The
+//! steps of computed files ([`crate::fs::open::computed`]) are made on the threads for long calls,
+//! never on those that serve the kernel.
 
 use std::time::Instant;
 
@@ -23,15 +24,16 @@ pub struct RangeEnd {
     pub offset: u64,
 }
 
-/// How long steps are made before others have their turn.
+/// The time for which steps are made before other work has its turn.
 const TURN: Duration = Duration::from_millis(20);
-/// What results leave free of a disk: at most this, and at most a part of it. Commits need it more.
+/// The space that results leave free on a disk: at most this many bytes, and at most one part in
+/// `FREE_PART_MIN`. Commits need it more.
 const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
 const FREE_PART_MIN: u64 = 16;
 
 impl View {
-    /// A call that has reserved what it may make its handle hold: what it holds is counted before `reply`. When it could not, the call is
-    /// answered.
+    /// Answers a call whose reservation failed. Otherwise returns a reply that counts the memory of
+    /// the handle before it answers.
     fn reserved<T: 'static>(
         &self,
         number: u64,
@@ -49,7 +51,8 @@ impl View {
         }))
     }
 
-    /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
+    /// Returns the bytes at `offset`, fewer than `size` only at the end. A query's result is
+    /// read on a thread of its own.
     pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
         let Some(handle) = self.handles.get(number) else {
             return reply(Err(FsError::BadHandle));
@@ -85,7 +88,8 @@ impl View {
         Ok(Bytes::own(bytes))
     }
 
-    /// The text of a file that is written too. Who reads it has read the item, if that is what it still shows.
+    /// Reads the text of a file that is open for writing too. The reader has read the item, if the
+    /// text is still that of the item.
     fn read_text(&self, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
         let state = open.state.lock();
         let target = state.writer.target();
@@ -99,12 +103,13 @@ impl View {
         state.writer.read(offset, size).to_vec()
     }
 
-    /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
+    /// Writes all of `data`, or fails. Answered after the commit if the data completes an
+    /// item.
     pub fn write(&self, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
         let Some(handle) = self.handles.get(number) else {
             return reply(Err(FsError::BadHandle));
         };
-        // Before the text is copied: what is refused must not have been held for a moment.
+        // Before the text is copied: data that is refused must not have been held for a moment.
         let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply)
         else {
             return;
@@ -152,12 +157,12 @@ impl View {
         }
     }
 
-    /// FLUSH: a descriptor is closed. An incomplete text of the closer is an error.
+    /// Closes a descriptor. An incomplete text of the closing process is an error.
     pub fn flush(&self, handle: u64, reply: Reply<()>) {
         self.settle(handle, Call::Flush, reply);
     }
 
-    /// FSYNC.
+    /// Ends the changes of a handle as FSYNC asks, like [`View::flush`].
     pub fn fsync(&self, handle: u64, reply: Reply<()>) {
         self.settle(handle, Call::Fsync, reply);
     }
@@ -168,7 +173,8 @@ impl View {
             return reply(Err(FsError::BadHandle));
         };
         match &*handle {
-            // Not so before the first write of `echo >`, which has it open as another number then.
+            // Not before the first write of `echo >`, which has the file open under another
+            // descriptor then.
             Handle::Item(open)
                 if call.is_flush()
                     && self.host.creations.is_untouched(open)
@@ -185,7 +191,8 @@ impl View {
         }
     }
 
-    /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
+    /// Removes the handle. Text that a mapping left behind is stored; a failure reaches
+    /// only the log.
     pub fn release(&self, handle: u64, reply: Reply<()>) {
         let Some(handle) = self.handles.remove(handle) else {
             return reply(Err(FsError::BadHandle));
@@ -215,7 +222,8 @@ impl View {
         }
     }
 
-    /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
+    /// Makes an item of a created file to which nothing was written: `touch` of a new name, `: >
+    /// X.json`.
     pub(super) fn make_untouched(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
         let caller = self.caller();
         let (view, again) = (self.clone(), Arc::clone(open));
@@ -235,7 +243,7 @@ impl View {
             move |outcome| {
                 ended(match outcome {
                     Ok(version) => Ok(Some(version)),
-                    // Somebody else was first: the name exists, as it should.
+                    // Another program was first: the name exists, as it should.
                     Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
                     Err(error) => Err(FsError::Database(error)),
                 });
@@ -244,8 +252,8 @@ impl View {
         self.host.put(request, Some(key), caller.pid, done);
     }
 
-    /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
-    /// kept, and setting them succeeds.
+    /// Sets attributes. Truncation is a property of the handle: without one it touches no
+    /// item. Owner, mode and times of items are not kept, and setting them succeeds.
     pub fn setattr(&self, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
         let node = match self.node(ino) {
             Ok(node) => node,
@@ -325,7 +333,7 @@ impl View {
         scratch.set_attributes(id, new.mode, modified_ms)
     }
 
-    /// GETATTR, whose size may have to be computed.
+    /// Returns the attributes, after the size was computed if it must be.
     pub fn getattr_then(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
         let asked = self
             .node(ino)
@@ -354,8 +362,9 @@ impl View {
         }
     }
 
-    /// The computation that a call is about: the handle's; else that of what the process opened last, since the kernel does not say
-    /// through which descriptor fstat came; else the file's as it is now.
+    /// Returns the computation that a call is about: the handle's, or that of the file which the
+    /// process opened last, since the kernel does not say through which descriptor fstat came; or
+    /// else the file's as it is now.
     fn computation_of(&self, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>> {
         let open = handle.and_then(|handle| self.handles.get(handle));
         let open = open.or_else(|| self.handles.of_process(node.ino(), self.caller().pid));
@@ -365,13 +374,14 @@ impl View {
         }
     }
 
-    /// The computation of a file as it is now, begun or not.
+    /// Returns the computation of a file as it is now, begun or not.
     fn current_computation(&self, node: &Node) -> Result<Arc<Computation>> {
         let (ino, commit_id) = (node.ino(), self.mount().db.commit_id());
         if let Some(computation) = self.kept.get(ino, commit_id) {
             return Ok(computation);
         }
-        // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
+        // A snapshot may be a commit behind for a moment: then this computation is of no use to the
+        // next open.
         let commit_id = self.mount().db.visible_commit_id()?;
         let computation = Arc::new(Computation::new(
             tree::producer(self.mount(), node)?,
@@ -381,11 +391,12 @@ impl View {
         Ok(computation)
     }
 
-    /// The size of a computed file that is shown without computing it: that of its newest known text.
+    /// Returns the size of a computed file that is shown without computing it: that of its newest
+    /// known text.
     pub(super) fn known_size(&self, ino: u64) -> u64 {
         let current = self.kept.get(ino, self.mount().db.commit_id());
         let known = current.and_then(|computation| computation.size());
-        // A mapping of an open file must not shrink because somebody looks up its name.
+        // A mapping of an open file must not shrink because another program looks up its name.
         let known = known.or_else(|| {
             self.handles
                 .last_of(ino, 0)
@@ -395,7 +406,7 @@ impl View {
         known.and_then(Result::ok).unwrap_or(0)
     }
 
-    /// OPEN of a computed file. Nothing is computed so far.
+    /// Opens a computed file. Nothing is computed so far.
     pub(super) fn open_computed(&self, node: &Node) -> Result<Handle> {
         let computation = self.current_computation(node)?;
         let again = node.clone();
@@ -407,7 +418,7 @@ impl View {
         ))))
     }
 
-    /// READ of a computed file.
+    /// Reads a computed file.
     pub(super) fn read_computed(
         &self,
         handle: Arc<Handle>,
@@ -445,14 +456,15 @@ impl View {
         Ok(answer.bytes)
     }
 
-    /// Makes steps as long as somebody waits for them, in turns with other work.
+    /// Makes steps as long as a caller waits for them, in turns with other work.
     fn compute(&self, computation: Arc<Computation>) {
         let view = self.clone();
         self.host.run_long(move || {
             let (began, has_room) = (Instant::now(), |bytes| {
                 has_room(view.host.mount.db.store_info(), bytes)
             });
-            // In turns: a thread that made all of one result would let other readers wait for as long as a table takes.
+            // In turns: a thread that made all of one result would let other readers wait for as
+            // long as a table takes.
             while computation.step(&view.host.mount, has_room) {
                 if began.elapsed() > TURN {
                     return view.compute(computation);
@@ -461,9 +473,10 @@ impl View {
         });
     }
 
-    /// COPY_FILE_RANGE: the bytes of the source that were copied. Answered after the commit.
+    /// Copies a whole item onto an empty one, and returns the number of bytes of
+    /// the source. Answered after the commit.
     ///
-    /// `NotSupported` of all but a whole item onto an empty one: the kernel then reads and writes.
+    /// `NotSupported` of any other copy: the kernel then reads and writes.
     pub fn copy_file_range(&self, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
         let Some(handle) = self.handles.get(to.handle) else {
             return reply(Err(FsError::BadHandle));
@@ -473,7 +486,8 @@ impl View {
         };
         let target = {
             let state = open.state.lock();
-            // A text that is begun, or under way, is for the state machine: the kernel then copies by read and write.
+            // A text that is begun, or being committed, is for the state machine: the kernel then
+            // copies by read and write.
             (state.writer.len() == 0 && !state.turns.is_taken())
                 .then(|| state.writer.target().clone())
         };
@@ -495,14 +509,14 @@ impl View {
         );
     }
 
-    /// The item as the source's handle has it, and the length of its text.
+    /// Returns the item as the source's handle has it, and the length of its text in bytes.
     fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64)> {
         let handle = self.handles.get(from.handle).ok_or(FsError::BadHandle)?;
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
         if self.mount().options.keep_text {
-            // The copy is the text, which may say another key.
+            // With kept texts the copy is the text itself, which may say another key.
             return Err(FsError::NotSupported);
         }
         let text = text.bytes.as_slice();
@@ -518,14 +532,15 @@ impl View {
     }
 }
 
-/// Is this the plain text of an item whose name says its key? Then its inode is the one whose attributes the item's are.
+/// True if this is the plain text of an item and its name says its key. Then its inode is the one
+/// that has the item's attributes.
 fn is_of_plain_text(open: &OpenText<ItemTarget>) -> bool {
     let state = open.state.lock();
     let target = state.writer.target();
     target.form == TextForm::PlainJson && target.is_key_known()
 }
 
-/// The item's text with the key that the target's name says.
+/// Makes the item's text with the key that the target's name says.
 fn text_for(target: &ItemTarget, mut item: Item) -> Vec<u8> {
     let parts = std::iter::once(&target.key.partition).chain(&target.key.sort);
     for (attribute, part) in target.key_schema.attributes().zip(parts) {

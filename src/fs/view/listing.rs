@@ -1,8 +1,10 @@
 //! Listings: OPENDIR, READDIR, READDIRPLUS, RELEASEDIR.
 //!
-//! READDIRPLUS tells the attributes of items, from the same walk that lists their names. Where the kernel may keep nothing, or nobody
-//! looks at them ([`super::kernel_cache`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
-//! that last for no time are asked for again, and the kernel makes a node of each.
+//! READDIRPLUS returns the attributes of items, from the same walk that lists their names. Where
+//! the kernel may cache nothing, or the program does not look at attributes
+//! ([`super::kernel_cache`]), it returns as little as it can (the dots, or one name) and the kernel
+//! goes on by READDIR: the kernel asks again for attributes that last for no time, and makes a node
+//! of each.
 
 use super::View;
 use crate::fs::open::directory::{DirectoryStream, MakeLister};
@@ -19,23 +21,25 @@ use crate::fs::{
     process::{has_signal, process_of},
 };
 
-/// Items of a READDIRPLUS that are marked before it is looked whether what was read of them still holds.
+/// The number of items of a READDIRPLUS that are marked before it is checked that the attributes
+/// read of them still hold.
 const MARKED_AT_ONCE: usize = 32;
 
-/// Is given a name, its offset and its attributes; is the reply full, and this not in it?
+/// A callback that gets a name, its offset and its attributes. Returns true if the reply is full,
+/// and does not have this name.
 pub type EmitPlus<'e> = dyn FnMut(&str, u64, &Attr) -> bool + 'e;
 
 impl View {
-    /// OPENDIR; a handle.
+    /// Opens a directory and returns the number of its handle.
     ///
     /// # Errors
-    /// Not a directory, or gone.
+    /// The node is no directory, or is gone.
     pub fn opendir(&self, ino: u64) -> Result<u64> {
         let caller = self.caller();
         let node = self.node(ino)?;
         self.attr_of(&node)
             .map_err(|error| self.gone_or(ino, error))?;
-        // Each name in it would be one more line of what `rm -r` failed to remove.
+        // Each name in it would be one more line of names that `rm -r` failed to remove.
         if let Some(table) = node
             .table()
             .filter(|table| *node != Node::Table(TableName::clone(table)))
@@ -73,7 +77,8 @@ impl View {
         })
     }
 
-    /// Who begins anew with a directory that was renamed since it was opened lists it under its new name.
+    /// Lists a directory that was renamed since its open under its new name, when the reader begins
+    /// anew.
     fn follow_rename(&self, handle: u64, stream: &mut DirectoryStream) {
         let now = self
             .handles
@@ -84,8 +89,8 @@ impl View {
         }
     }
 
-    /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
-    /// the handle is under way.
+    /// Runs a READDIR: on a thread of its own if the directory lists a query, which may read a
+    /// whole table, or if another call of the handle is under way.
     pub fn run_listing(&self, handle: u64, work: impl FnOnce() + Send + 'static) {
         let is_slow = match self.handles.get(handle).as_deref() {
             Some(Handle::Directory(stream)) => {
@@ -100,10 +105,12 @@ impl View {
         }
     }
 
-    /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
+    /// Gives the entries after `offset` to `emit`, each with its own offset, until `emit`
+    /// returns true (full).
     ///
     /// # Errors
-    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
+    /// The directory is gone, or the database failed; [`FsError::Interrupted`] if the caller has a
+    /// signal and nothing was found so far.
     pub fn readdir(
         &self,
         handle: u64,
@@ -133,7 +140,8 @@ impl View {
         })
     }
 
-    /// READDIRPLUS of the directory `ino`: as [`View::readdir`], with attributes. Each name given, but the dots, counts a lookup.
+    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with
+    /// attributes. Each name that is given, but for the dots, counts a lookup.
     ///
     /// # Errors
     /// As of [`View::readdir`].
@@ -159,14 +167,14 @@ impl View {
                 emit,
             };
             match plus.list(stream, offset) {
-                // What was given stands; the next call meets the error again.
+                // The names that were given stand; the next call meets the error again.
                 Err(_) if plus.has_given => Ok(()),
                 listed => listed,
             }
         })
     }
 
-    /// The inode number that is shown of a node.
+    /// Returns the inode number that is shown for a node.
     fn number(&self, ino: u64, kind: Kind) -> u64 {
         if kind == Kind::Directory {
             self.inodes.number(ino)
@@ -175,7 +183,7 @@ impl View {
         }
     }
 
-    /// RELEASEDIR.
+    /// Closes a directory.
     pub fn releasedir(&self, handle: u64) {
         self.handles.remove(handle);
     }
@@ -200,7 +208,8 @@ impl View {
             if offset == 0 {
                 self.follow_rename(handle, &mut stream);
             }
-            // Told already: some programs (ripgrep 13) ask on and on until there is an end.
+            // The reader got this error already: some programs (ripgrep 13) ask on and on until
+            // there is an end.
             if stream.failed_at.take() == Some(offset) {
                 return Ok(());
             }
@@ -217,12 +226,12 @@ impl View {
     }
 }
 
-/// A READDIRPLUS.
+/// A READDIRPLUS that is being answered.
 struct Plus<'p, 'e> {
     view: &'p View,
-    /// Of the directory.
+    /// The inode number of the directory.
     ino: u64,
-    /// Offset up to which entries were given, or are gone.
+    /// The offset up to which entries were given, or are gone.
     next: u64,
     has_given: bool,
     emit: &'p mut EmitPlus<'e>,
@@ -231,7 +240,7 @@ struct Plus<'p, 'e> {
 impl Plus<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<()> {
         for (entry, after) in stream.begin(offset) {
-            // The kernel takes nothing but the name of these.
+            // The kernel takes only the names of the dots.
             if !self.give(
                 entry.name,
                 after,
@@ -264,7 +273,7 @@ impl Plus<'_, '_> {
         Ok(())
     }
 
-    /// Gives the next entry; false when there is no room for it.
+    /// Gives the next entry. Returns false if there is no room for it.
     fn give(&mut self, name: &str, after: u64, attr: &Attr) -> bool {
         if (self.emit)(name, after, attr) {
             return false;
@@ -273,8 +282,8 @@ impl Plus<'_, '_> {
         true
     }
 
-    /// Gives a name, unless it is gone; was it given? The attributes are asked for again before anybody sees them: of what takes long
-    /// they are without the size.
+    /// Gives a name, unless it is gone. Returns true if it was given. The kernel asks for the
+    /// attributes again before a program sees them: they lack a size that takes long.
     fn give_one(&mut self, name: &str, after: u64) -> bool {
         let Ok(attr) = self.found(name) else {
             self.next = after;
@@ -293,8 +302,9 @@ impl Plus<'_, '_> {
         self.view.remember(node, attr)
     }
 
-    /// Gives items that were listed, each marked before what is told of it is known to hold. Those that are gone are left out, and the
-    /// marks of those that are not given are taken back. Is the reply full?
+    /// Gives listed items. Each is marked before it is checked that its attributes still hold.
+    /// Items that are gone are left out, and the marks of items that are not given are taken back.
+    /// Returns true if the reply is full.
     fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool> {
         let view = self.view;
         view.kernel_cache.bound_known();
@@ -303,7 +313,7 @@ impl Plus<'_, '_> {
             .iter()
             .map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed))
             .collect();
-        // What is hidden is not gone yet, and no commit tells of it.
+        // A hidden item is not gone yet, and no commit reports it.
         let holds = !view.host.mount.hides_any()
             && view
                 .host
@@ -335,7 +345,7 @@ impl Plus<'_, '_> {
         is_full
     }
 
-    /// Gives an item that is marked, as it was listed if that still holds.
+    /// Gives an item that is marked, as it was listed if `holds`.
     fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
@@ -361,10 +371,10 @@ impl Plus<'_, '_> {
     }
 }
 
-/// What became of a name.
+/// The outcome of giving a name.
 enum Given {
     Yes,
-    /// It is gone, or its inode number stands for another node.
+    /// The item is gone, or its inode number stands for another node.
     Left,
     /// There is no room for it.
     Full,

@@ -1,4 +1,4 @@
-//! open, create, mknod.
+//! OPEN, CREATE and MKNOD.
 
 use std::sync::mpsc::sync_channel;
 
@@ -11,7 +11,7 @@ use crate::fs::special::dropped;
 use crate::fs::tree;
 use crate::fs::write::FileId;
 
-/// Answer of create: the file's attributes and its handle.
+/// The answer of CREATE: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Created {
     pub attr: Attr,
@@ -19,10 +19,10 @@ pub struct Created {
 }
 
 impl View {
-    /// OPEN; a handle.
+    /// Opens a file and returns the number of its handle.
     ///
     /// # Errors
-    /// Gone, or written where nothing can be.
+    /// The file is gone, or cannot be written.
     pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<u64> {
         let node = self.node(ino)?;
         let _opening = self.handles.opening(ino);
@@ -64,7 +64,7 @@ impl View {
         }
     }
 
-    /// CREATE: a new file, open; or an old one when the kernel did not know of it.
+    /// Makes a file and opens it; opens an old one if the kernel did not know of it.
     ///
     /// # Errors
     /// `Exists` with O_EXCL, or the name can be no file there.
@@ -91,7 +91,8 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         self.may_change(parent)?;
-        // Nothing is made in a directory that is gone: the kernel may believe in it a little longer.
+        // Nothing is made in a directory that is gone: the kernel may believe in it a little
+        // longer.
         self.attr_of(parent)?;
         let resolved = tree::resolve(self.mount(), parent, name);
         let is_new = resolved.is_err();
@@ -106,8 +107,8 @@ impl View {
         let exists = !is_new
             && self.attr_of(&node).is_ok()
             && !self.host.rm_guard.is_gone_for(self.mount(), &node);
-        // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
-        // again.
+        // Whether or not the call succeeds, the process has made the name: a file that it unlinked,
+        // or insists on making, exists for it again.
         self.host.rm_guard.made_anew(self.mount(), node.ino());
         if flags.exclusive
             && let Node::Schema(Source { table, index: None }) = &node
@@ -119,7 +120,7 @@ impl View {
         if exists && flags.exclusive {
             return Err(FsError::Exists);
         }
-        // tar makes a file in the place of a link, for the while.
+        // tar makes a file in the place of a link, for a while.
         let node = match std::str::from_utf8(name) {
             Ok(name)
                 if node.kind() == Kind::Symlink
@@ -139,11 +140,12 @@ impl View {
         };
         let handle = self.open_for_writing(&node, flags, exists)?;
         if let (false, Handle::Special(open)) = (exists, &handle) {
-            // Before the attributes are asked for: until the first complete text these are all there is of it.
+            // Before the attributes are asked for: until the first complete text the handle is all
+            // that there is of the file.
             self.special_creations.add(node.ino(), Arc::clone(open));
         }
         let attr = match self.attr_of(&node) {
-            // A draft's schema.json that was unlinked and is written anew.
+            // A draft's schema.json was unlinked and is written anew.
             Err(FsError::NotFound) => Attr::file(0, now_ms()).of(node.ino()),
             attr => attr?,
         };
@@ -151,7 +153,8 @@ impl View {
         Ok((attr, handle))
     }
 
-    /// MKNOD of a regular file, as `tar --xattrs` does before it opens it: an item of nothing but its key.
+    /// MKNOD of a regular file, as `tar --xattrs` calls it before it opens the file: makes an item
+    /// of nothing but its key.
     ///
     /// # Errors
     /// As of an exclusive [`View::create`].
@@ -178,7 +181,8 @@ impl View {
         Ok(attr)
     }
 
-    /// A file that is forgotten, where the mount restores and there can be none.
+    /// Makes a file that discards its writes, if the mount restores and no other file can be there.
+    /// Otherwise returns `error`.
     fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node> {
         match (std::str::from_utf8(name), &error) {
             (Ok(name), FsError::Derived | FsError::NotPermitted(_))
@@ -190,7 +194,7 @@ impl View {
         }
     }
 
-    /// A file in memory, where the name is one of those and the directory has them.
+    /// Makes a file in memory, if the directory has such files and the name is one of theirs.
     fn create_scratch(&self, parent: &Node, name: &[u8], mode: u32) -> Result<FileId> {
         let name = name_text(name)?;
         if is_refused_probe(name) {
@@ -200,7 +204,8 @@ impl View {
         self.mount().create_scratch(parent, name, mode, now_ms())
     }
 
-    /// OPEN for writing, or SETATTR of the size: that was why the caller looked.
+    /// Notes that a caller opens a file for writing, or sets its size: that was the purpose of its
+    /// look.
     pub(super) fn opens(&self, node: &Node, ino: u64) {
         if let Some(item) = tracked(node, ino) {
             self.host.read_versions.opened(item, self.caller().pid);

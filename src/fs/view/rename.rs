@@ -1,5 +1,5 @@
-//! rename: a scratch file onto an item is a PutItem; an item onto a scratch name hides it and deletes it a little later; items and
-//! folders onto other keys are for `rekey.rs`.
+//! RENAME: a scratch file onto an item is a PutItem; an item onto a scratch name hides the item and
+//! deletes it a little later; `rekey.rs` moves items and folders onto other keys.
 
 use super::View;
 use super::kernel_cache::item_of;
@@ -27,19 +27,19 @@ use crate::model::{
     error::ValueError,
 };
 
-/// How a name is moved.
+/// The flags of a rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RenameFlags {
     /// RENAME_NOREPLACE.
     pub no_replace: bool,
     /// RENAME_EXCHANGE.
     pub exchange: bool,
-    /// One not known.
+    /// A flag that is not known.
     pub other: bool,
 }
 
 impl View {
-    /// RENAME, answered after its commit.
+    /// Moves a name, and answers after the commit.
     pub fn rename(
         &self,
         from: (u64, &[u8]),
@@ -89,7 +89,8 @@ impl View {
         });
         match resolved {
             Ok(old) => {
-                // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
+                // The kernel carries over the names that it knows in a folder; it locks the
+                // folder's parent, not the folder.
                 let view = if old.kind() == Kind::Directory {
                     self.waiting(WaitPolicy::Short)
                 } else {
@@ -101,8 +102,10 @@ impl View {
         }
     }
 
-    /// The items that the kernel may believe in of what a rename takes from its name, and carry over to another. It takes no answer about
-    /// them that lasts while the rename has the locks of both directories ([`super::kernel_cache`]). A folder keeps its inode number.
+    /// Returns the items that the kernel may believe in among those that a rename takes from their
+    /// names: the kernel carries them over to other names. While the rename holds the locks of both
+    /// directories it gets no answer about them that lasts ([`super::kernel_cache`]). A folder
+    /// keeps its inode number.
     fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
@@ -118,7 +121,7 @@ impl View {
             .collect()
     }
 
-    /// Moves a node of the directory `parent`; a report that is empty is made from the error.
+    /// Moves a node of the directory `parent`. A report that is empty is made from the error.
     fn move_node(
         &self,
         (parent, old): (&Node, &Node),
@@ -190,8 +193,8 @@ impl View {
         reply(ended);
     }
 
-    /// What the new name means to a rename: what is there, or why nothing can be. `None` when all is done, as of what is forgotten
-    /// anyway.
+    /// Returns the node of the new name, or the error if it can have none. Returns `None` if the
+    /// rename is done, as of a node that is forgotten anyway.
     fn replaced(
         &self,
         old: &Node,
@@ -203,7 +206,8 @@ impl View {
         }
         self.attr_of(to.0)?;
         let new = tree::resolve(self.mount(), to.0, to.1);
-        // A name may mean something and not be there: of an item never stored the node is known from its name alone.
+        // A name may stand for a node that does not exist: the node of an item that was never
+        // stored follows from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| {
@@ -236,7 +240,7 @@ impl View {
         Ok(None)
     }
 
-    /// `mv` copies and deletes what crosses devices.
+    /// Returns the error of a node that cannot be moved. `mv` copies and deletes on `CrossDevice`.
     fn cannot_move(&self, old: &Node) -> FsError {
         if let Err(error) = self.attr_of(old) {
             return error;
@@ -255,7 +259,8 @@ impl View {
         }
     }
 
-    /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
+    /// Makes an item of the text of a scratch file; then the file is gone. The item must be of the
+    /// version that the process read.
     fn put_scratch(&self, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
         let caller = self.caller();
         let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
@@ -328,7 +333,7 @@ impl View {
         );
     }
 
-    /// The request, and what it is made of.
+    /// Makes the request, and returns the target and the text that it is made from.
     fn scratch_request(
         &self,
         moving: &Moving,
@@ -350,7 +355,8 @@ impl View {
         Ok((commit.request, target, text))
     }
 
-    /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
+    /// Makes a table's definition of the text of a scratch file (`rsync`, editors); then the file
+    /// is gone.
     fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), Failure> {
         let text = self.mount().scratch.lock().content(id)?;
         let target = schema::target(self.mount(), table)?;
@@ -379,7 +385,8 @@ impl View {
         }
     }
 
-    /// A file in memory to another scratch name. What is parked under its old name follows, what is under the new one goes.
+    /// Moves a file in memory to another scratch name. A text that is parked under the old name
+    /// follows, one under the new name goes.
     fn move_scratch(&self, id: FileId, to: (&Node, &[u8]), reply: Moved) {
         let moved = scratch_name(self.mount(), to).and_then(|name| {
             self.mount().remember_birth(to.0)?;
@@ -416,7 +423,8 @@ impl View {
         }
     }
 
-    /// A parked file onto an item is a PutItem; to another scratch name it stays parked.
+    /// Moves a parked file: onto an item this is a PutItem; under another scratch name it stays
+    /// parked.
     fn move_parked(
         &self,
         from: Option<ParkedPlace>,
@@ -452,11 +460,13 @@ impl View {
         }
     }
 
-    /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
+    /// Copies the item's text into a scratch file and hides the item until its delete is due or it
+    /// is written again.
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<()> {
         let name = parking_place(self.mount(), to)?.name;
         let (text, stat) = entry::text(self.mount(), old)?;
-        // The copy first: hidden without it the text would be nowhere for a moment.
+        // The copy first: if the item were hidden without it, the text would be nowhere for a
+        // moment.
         let file = self.mount().fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
         self.host
@@ -472,7 +482,7 @@ enum Moving {
     Parked(ParkedPlace),
 }
 
-/// Where an item that is moved to this name is parked.
+/// Returns the place at which an item that is moved to this name is parked.
 fn parking_place(mount: &Mount, to: (&Node, &[u8])) -> Result<ParkedPlace> {
     let name = scratch_name(mount, to)?;
     place_in(to.0, &name).ok_or(FsError::NotPermitted(
@@ -480,10 +490,10 @@ fn parking_place(mount: &Mount, to: (&Node, &[u8])) -> Result<ParkedPlace> {
     ))
 }
 
-/// Told how a rename ended; a report that is empty is made from the error.
+/// A callback that gets the result of a rename; a report that is empty is made from the error.
 pub(super) type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
 
-/// A text that cannot become what it is moved onto.
+/// Makes the failure of a text that cannot become the file onto which it is moved.
 pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     let report = report(text, &error, unchanged);
     Failure {
