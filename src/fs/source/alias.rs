@@ -10,8 +10,12 @@ use crate::fs::{
 };
 
 impl NodeOps<Node> for AliasNode {
+    /// Returns the attributes of the item, once it is stored. The file keeps its inode number while it is open.
     fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        items::alias_attr(mount, self)
+        match items::find(mount, &base(&self.table), &self.path)? {
+            Node::Entry(found) => entry::attr(mount, &found),
+            _ => Err(FsError::NotFound),
+        }
     }
 
     fn text(&self, _at: &Node, _mount: &Mount) -> Result<Vec<u8>> {
@@ -25,12 +29,12 @@ impl NodeOps<Node> for AliasNode {
 
 impl NodeOps<Node> for AliasFolder {
     fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
-        match items::known_folder(mount, self)? {
-            Some(Node::Collection(source, partition)) => {
-                items::collection_attr(mount, &source, &partition)
-            }
-            _ => items::alias_folder_attr(mount, self),
+        if let Some(Node::Collection(source, partition)) = items::known_folder(mount, self)? {
+            return items::collection_attr(mount, &source, &partition);
         }
+        mount.schema(&self.table)?;
+        let since_ms = mount.folders.lock().alias_since(&self.table, &self.digest);
+        since_ms.map(Attr::directory).ok_or(FsError::NotFound)
     }
 
     fn became(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {

@@ -5,7 +5,7 @@ use crate::database::EntryStat;
 use crate::fs::{
     mount::{calls, texts::Text},
     node::item_number,
-    open::{host::on_behalf_of, prelude::*},
+    open::prelude::*,
     write::{ItemTarget, ItemWriter, KeyPart, Opener, TargetKey},
 };
 use crate::model::{
@@ -214,7 +214,7 @@ impl NodeOps<Node> for EntryNode {
         if !flags.exclusive || !at.is_writable() {
             return create(host, at, flags);
         }
-        let (mount, caller) = (&host.mount, host.mount.caller);
+        let mount = &host.mount;
         let target = target(mount, at)?;
         let is_hidden = |key| {
             mount.with_deferred(|deferred| {
@@ -229,8 +229,8 @@ impl NodeOps<Node> for EntryNode {
             return create(host, at, flags);
         }
         let (request, key) = target.key_request()?;
-        let made = wait(on_behalf_of(host, caller.pid, caller.wait), |done| {
-            host.put(request, Some(key), caller.pid, done)
+        let made = wait(host.context(), |done| {
+            host.put(request, Some(key), mount.caller.pid, done)
         });
         let version = made.map_err(|error| match error {
             Error::ConditionalCheckFailed { .. } => FsError::Exists,
@@ -246,11 +246,11 @@ impl NodeOps<Node> for EntryNode {
             Ok(request) => request,
             Err(error) => return reply(Err(error)),
         };
-        let (caller, ino, key) = (host.mount.caller, at.ino(), self.key.base.clone());
+        let (ino, key) = (at.ino(), self.key.base.clone());
         let (again, table) = (host.clone(), self.source.table.clone());
-        let session = host.mount.last.session(caller.pid);
+        let session = host.mount.last.session(host.mount.caller.pid);
         let done = Done::new(
-            on_behalf_of(host, caller.pid, caller.wait),
+            host.context(),
             move |outcome: Result<DeleteItemResponse, Error>| {
                 let mount = &again.mount;
                 let answer = outcome

@@ -128,16 +128,6 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
     )
 }
 
-/// The folder of a collection whose key is not known yet, made by mkdir.
-pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, FsError> {
-    mount.schema(&folder.table)?;
-    let since_ms = mount
-        .folders
-        .lock()
-        .alias_since(&folder.table, &folder.digest);
-    since_ms.map(Attr::directory).ok_or(FsError::NotFound)
-}
-
 /// What a folder by a shortened name is when the first item in it told its key.
 ///
 /// # Errors
@@ -163,14 +153,6 @@ pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError>
         }
         (Node::AliasFolder(folder), Some(name)) => resolve_in_alias(mount, &folder, name),
         (_, Some(_)) => Err(FsError::NotDirectory),
-    }
-}
-
-/// A file created by a shortened name, once its item is stored: it is the item's, and keeps its inode number while it is open.
-pub fn alias_attr(mount: &Mount, alias: &AliasNode) -> Result<Attr, FsError> {
-    match find(mount, &base(&alias.table), &alias.path)? {
-        Node::Entry(found) => entry::attr(mount, &found),
-        _ => Err(FsError::NotFound),
     }
 }
 
@@ -520,9 +502,19 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
                 "this table has no sort key: its items are files here, in no folder",
             ));
         }
-        let node = match host.resolve(at, name.as_bytes()) {
-            Ok(node @ (Node::Collection(..) | Node::AliasFolder(_))) if !host.exists(&node) => node,
-            // Or a hidden name, which is that of a file in memory.
+        let node = host.resolve(at, name.as_bytes());
+        if node.as_ref().is_ok_and(|node| host.exists(node)) {
+            return Err(FsError::Exists);
+        }
+        let mut folders = mount.folders.lock();
+        let made = match &node {
+            Ok(Node::Collection(source, partition)) => partition
+                .first()
+                .is_none_or(|value| folders.make(&source.table, value.clone(), now_ms())),
+            Ok(Node::AliasFolder(folder)) => {
+                folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms())
+            }
+            // A hidden name, which is that of a file in memory.
             Ok(_) => return Err(FsError::Exists),
             Err(FsError::NotFound) if name.starts_with('.') => {
                 return Err(FsError::NotPermitted(
@@ -530,28 +522,17 @@ impl NodeOps<Node> for ItemsDirectory<'_> {
                 ));
             }
             Err(FsError::NotFound) => return Err(FsError::Invalid(scratch::NO_KEY)),
-            Err(error) => return Err(error),
-        };
-        let mut folders = mount.folders.lock();
-        let made = match &node {
-            Node::Collection(source, partition) => partition
-                .first()
-                .is_none_or(|value| folders.make(&source.table, value.clone(), now_ms())),
-            Node::AliasFolder(folder) => {
-                folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms())
-            }
-            _ => true,
+            Err(error) => return Err(error.clone()),
         };
         if !made {
             return Err(FsError::NotPermitted(
                 "too many empty folders; write items into them or remove some",
             ));
         }
-        Ok(node)
+        node
     }
 
     fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
-        host.rm_guard.veto_after(&host.mount, at);
-        Err(FsError::NotPermitted("this folder is part of its table"))
+        Err(host.refuse_part(at))
     }
 }

@@ -16,12 +16,6 @@ impl NodeOps<Node> for Stats<'_> {
     }
 
     fn unlink(&self, at: &Node, host: &Host, reply: Reply<()>) {
-        reply(Err(refuse_unlink(at, host)));
+        reply(Err(host.refuse_part(at)));
     }
-}
-
-/// Refuses to unlink a file that goes only with its table.
-pub fn refuse_unlink(at: &Node, host: &Host) -> FsError {
-    host.rm_guard.veto_after(&host.mount, at);
-    FsError::NotPermitted("this file is part of its table")
 }

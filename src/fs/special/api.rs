@@ -273,8 +273,7 @@ impl OpenApi {
 }
 
 fn call(host: &Host, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
-    let caller = host.mount.caller;
-    let by = on_behalf_of(host, caller.pid, caller.wait);
+    let by = host.context();
     match protocol::call_by(by, operation, request, &*host.mount.db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => failed(failure, protocol::find(operation)),

@@ -11,7 +11,7 @@ use crate::fs::{
     mount::texts::pretty,
     open::{node_ops::open_text, prelude::*, text::Execute},
     process::session_of,
-    source::{schema, stats::refuse_unlink},
+    source::schema,
     write::{
         Drafts,
         schema_change::{
@@ -72,7 +72,7 @@ impl NodeOps<Node> for Schema<'_> {
                 }
             })
         } else {
-            Err(refuse_unlink(at, host))
+            Err(host.refuse_part(at))
         });
     }
 }

@@ -59,7 +59,6 @@ impl NodeOps<Node> for Indexes<'_> {
     }
 
     fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
-        host.rm_guard.veto_after(&host.mount, at);
-        Err(FsError::NotPermitted("this folder is part of its table"))
+        Err(host.refuse_part(at))
     }
 }

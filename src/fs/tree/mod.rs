@@ -99,15 +99,18 @@ pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Op
         return Ok(None);
     }
     let start = Node::Table(table.clone());
-    let step = |parent: Node, name: &str| match resolve(mount, &parent, name.as_bytes()) {
+    let step = |parent: Node, name: &str| {
+        let resolved = resolve(mount, &parent, name.as_bytes());
+        let is_lost = || match &resolved {
+            Ok(node) => quick_attr(mount, node).is_err(),
+            Err(error) => *error == FsError::NotFound,
+        };
         // A name that was made in the draft and stands for nothing in the table.
-        Err(FsError::NotFound) if mount.restores_in(&parent) => {
+        if mount.restores_in(&parent) && is_lost() {
             Ok(dropped::make(mount, &parent, name, Kind::Directory))
+        } else {
+            resolved
         }
-        Ok(node) if mount.restores_in(&parent) && quick_attr(mount, &node).is_err() => {
-            Ok(dropped::make(mount, &parent, name, Kind::Directory))
-        }
-        resolved => resolved,
     };
     path.split('/').try_fold(start, step).map(Some)
 }

@@ -51,7 +51,7 @@ impl TimedCall {
         if let Err(error) = &outcome {
             self.tell(error);
         }
-        let calls = &self.view.host.mount.calls;
+        let calls = &self.view.mount().calls;
         if took < SLOW && !calls.is_watched() {
             return outcome;
         }
@@ -80,7 +80,7 @@ impl TimedCall {
     fn path(&self, node: Option<&Node>) -> String {
         match (node, &self.name) {
             (Some(node), Some(name)) => self.view.child_path(node, name),
-            (Some(node), None) => self.view.host.mount.path(node),
+            (Some(node), None) => self.view.mount().path(node),
             (None, _) => "(gone)".to_owned(),
         }
     }
@@ -93,7 +93,7 @@ impl TimedCall {
         // The error of a LOOKUP is for `View::missed`.
         if error.is_quiet()
             || (self.operation == "lookup" && !is_remarkable)
-            || view.host.mount.journal.has_kept(thread, self.kept)
+            || view.mount().journal.has_kept(thread, self.kept)
         {
             return;
         }
@@ -124,9 +124,8 @@ impl TimedCall {
             thread,
             explain: Arc::new(move |_: &Mount| Some(failed.clone())),
         };
-        view.host
-            .mount
+        view.mount()
             .journal
-            .miss(view.host.mount.last.session(thread), missed);
+            .miss(view.mount().last.session(thread), missed);
     }
 }

@@ -8,7 +8,7 @@ use super::{NewAttr, View};
 use crate::codec::dynamodb_json;
 use crate::fs::node::item_number;
 use crate::fs::open::computed::{Computation, OpenComputed, Until};
-use crate::fs::open::host::{noted, on_behalf_of};
+use crate::fs::open::host::noted;
 use crate::fs::open::prelude::*;
 use crate::fs::open::text::{Call, logged, run};
 use crate::fs::process::{has_signal, may_hold_open, same_process};
@@ -238,17 +238,14 @@ impl View {
             Ok(asked) => asked,
             Err(error) => return ended(Err(error)),
         };
-        let done = Outcome::new(
-            on_behalf_of(&self.host, caller.pid, caller.wait),
-            move |outcome| {
-                ended(match outcome {
-                    Ok(version) => Ok(Some(version)),
-                    // Another program was first: the name exists, as it should.
-                    Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
-                    Err(error) => Err(FsError::Database(error)),
-                });
-            },
-        );
+        let done = Outcome::new(self.host.context(), move |outcome| {
+            ended(match outcome {
+                Ok(version) => Ok(Some(version)),
+                // Another program was first: the name exists, as it should.
+                Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
+                Err(error) => Err(FsError::Database(error)),
+            });
+        });
         self.host.put(request, Some(key), caller.pid, done);
     }
 
@@ -461,11 +458,11 @@ impl View {
         let view = self.clone();
         self.host.run_long(move || {
             let (began, has_room) = (Instant::now(), |bytes| {
-                has_room(view.host.mount.db.store_info(), bytes)
+                has_room(view.mount().db.store_info(), bytes)
             });
             // In turns: a thread that made all of one result would let other readers wait for as
             // long as a table takes.
-            while computation.step(&view.host.mount, has_room) {
+            while computation.step(view.mount(), has_room) {
                 if began.elapsed() > TURN {
                     return view.compute(computation);
                 }

@@ -251,7 +251,7 @@ impl Plus<'_, '_> {
         }
         let (view, pid) = (self.view, self.view.caller().pid);
         let wanted = || has_signal(pid) != Some(true);
-        while let Some((found, at)) = stream.after(&view.host.mount, self.next, &wanted)? {
+        while let Some((found, at)) = stream.after(view.mount(), self.next, &wanted)? {
             let is_full = match found.items() {
                 Some(items) => self.give_items(
                     items,
@@ -297,7 +297,7 @@ impl Plus<'_, '_> {
 
     fn found(&self, name: &str) -> Result<Attr> {
         let parent = self.view.node(self.ino)?;
-        let node = tree::resolve(&self.view.host.mount, &parent, name.as_bytes())?;
+        let node = tree::resolve(&self.view.mount(), &parent, name.as_bytes())?;
         let attr = self.view.attr_of(&node)?;
         self.view.remember(node, attr)
     }
@@ -314,10 +314,9 @@ impl Plus<'_, '_> {
             .map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed))
             .collect();
         // A hidden item is not gone yet, and no commit reports it.
-        let holds = !view.host.mount.hides_any()
+        let holds = !view.mount().hides_any()
             && view
-                .host
-                .mount
+                .mount()
                 .db
                 .visible_commit_id()
                 .is_ok_and(|commit| commit == items.commit);
@@ -350,9 +349,7 @@ impl Plus<'_, '_> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
             _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),
-            Some(Node::Entry(found)) => {
-                entry::attr(&view.host.mount, found).map(|attr| attr.of(ino))
-            }
+            Some(Node::Entry(found)) => entry::attr(view.mount(), found).map(|attr| attr.of(ino)),
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {

@@ -9,7 +9,7 @@ use super::{RenameFlags, View};
 use crate::database::Entries;
 use crate::fs::open::prelude::*;
 use crate::fs::source::entry;
-use crate::fs::{open::host::on_behalf_of, write::Failure};
+use crate::fs::write::Failure;
 use crate::model::api::{
     Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
@@ -170,7 +170,7 @@ impl View {
             return_item_collection_metrics: false,
         };
         let view = self.clone();
-        let context = on_behalf_of(&self.host, self.caller().pid, self.caller().wait);
+        let context = self.host.context();
         let done = Done::new(
             context,
             move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {

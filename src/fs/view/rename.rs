@@ -14,7 +14,7 @@ use crate::fs::write::Target;
 use crate::fs::write::report::report;
 use crate::fs::{
     open::{
-        host::{noted, on_behalf_of},
+        host::noted,
         node_ops::{node_ops, parked},
     },
     write::{Failure, FileId, ItemTarget},
@@ -78,7 +78,7 @@ impl View {
             view.kernel_cache.end_rename(&believed, pid);
             reply(match ended {
                 Ok(()) => {
-                    view.host.mount.journal.made(made_in, &made);
+                    view.mount().journal.made(made_in, &made);
                     Ok(())
                 }
                 Err(Failure { error, report }) if report.is_empty() => {
@@ -285,51 +285,48 @@ impl View {
             request,
             key.clone(),
             caller.pid,
-            Outcome::new(
-                on_behalf_of(&self.host, caller.pid, caller.wait),
-                move |outcome| match outcome {
-                    Ok(version) => {
-                        host.keep_written(&target, version, &text);
-                        match moving {
-                            // It may have been unlinked meanwhile.
-                            Moving::Memory(id) => {
-                                host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(()))))
-                            }
-                            Moving::Parked(place) => host.deletes.change_parked(
-                                ParkedChange::Remove(place),
-                                Box::new(|_| reply(Ok(()))),
-                            ),
+            Outcome::new(self.host.context(), move |outcome| match outcome {
+                Ok(version) => {
+                    host.keep_written(&target, version, &text);
+                    match moving {
+                        // It may have been unlinked meanwhile.
+                        Moving::Memory(id) => {
+                            host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(()))))
                         }
+                        Moving::Parked(place) => host.deletes.change_parked(
+                            ParkedChange::Remove(place),
+                            Box::new(|_| reply(Ok(()))),
+                        ),
                     }
-                    Err(Error::ConditionalCheckFailed { .. }) if no_replace => {
-                        reply(Err(FsError::Exists.into()))
-                    }
-                    Err(Error::ConditionalCheckFailed { .. }) => {
-                        let (again, since) = (host.clone(), known.unwrap_or_default());
-                        host.run_elsewhere(move || {
-                            let (versions, mount) = (&again.read_versions, &again.mount);
-                            let of_key = |key| {
-                                versions.stale_report(
-                                    mount,
-                                    &FsError::Stale,
-                                    (&table, &key),
-                                    since,
-                                    "The item is unchanged.",
-                                )
-                            };
-                            let report = key.map(of_key).unwrap_or_default();
-                            reply(Err(Failure {
-                                error: FsError::Moved(Box::new(FsError::Stale)),
-                                report,
-                            }));
-                        });
-                    }
-                    Err(Error::Value(ValueError::ItemTooLarge)) => {
-                        reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
-                    }
-                    Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
-                },
-            ),
+                }
+                Err(Error::ConditionalCheckFailed { .. }) if no_replace => {
+                    reply(Err(FsError::Exists.into()))
+                }
+                Err(Error::ConditionalCheckFailed { .. }) => {
+                    let (again, since) = (host.clone(), known.unwrap_or_default());
+                    host.run_elsewhere(move || {
+                        let (versions, mount) = (&again.read_versions, &again.mount);
+                        let of_key = |key| {
+                            versions.stale_report(
+                                mount,
+                                &FsError::Stale,
+                                (&table, &key),
+                                since,
+                                "The item is unchanged.",
+                            )
+                        };
+                        let report = key.map(of_key).unwrap_or_default();
+                        reply(Err(Failure {
+                            error: FsError::Moved(Box::new(FsError::Stale)),
+                            report,
+                        }));
+                    });
+                }
+                Err(Error::Value(ValueError::ItemTooLarge)) => {
+                    reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
+                }
+                Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
+            }),
         );
     }
 
@@ -406,21 +403,15 @@ impl View {
         };
         let is_parked =
             |place: &ParkedPlace| matches!(self.mount().db.parked_at(place), Ok(Some(_)));
-        match places {
+        let change = match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
-                self.host.deletes.change_parked(
-                    ParkedChange::Move { from, to },
-                    Box::new(|ended| reply(ended.map_err(Failure::from))),
-                );
+                ParkedChange::Move { from, to }
             }
-            (Some(from), Some(to)) if from != to && is_parked(&to) => {
-                self.host.deletes.change_parked(
-                    ParkedChange::Remove(to),
-                    Box::new(|ended| reply(ended.map_err(Failure::from))),
-                );
-            }
-            _ => reply(Ok(())),
-        }
+            (Some(from), Some(to)) if from != to && is_parked(&to) => ParkedChange::Remove(to),
+            _ => return reply(Ok(())),
+        };
+        let reply: Reply<()> = Box::new(|ended| reply(ended.map_err(Failure::from)));
+        self.host.deletes.change_parked(change, reply);
     }
 
     /// Moves a parked file: onto an item this is a PutItem; under another scratch name it stays
@@ -447,7 +438,7 @@ impl View {
                         let done = move |ended: Result<()>| {
                             if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
                                 // Its place is taken.
-                                let _ = view.host.mount.scratch.lock().remove(id);
+                                let _ = view.mount().scratch.lock().remove(id);
                             }
                             reply(ended.map_err(Failure::from));
                         };

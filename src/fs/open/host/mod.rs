@@ -26,7 +26,7 @@ use super::{Bytes, Reply};
 use crate::database::caller::Releases;
 use crate::fs::mount::Mount;
 use crate::fs::mount::journal::Failed;
-use crate::fs::node::{Node, attr::Attr, base, item_number};
+use crate::fs::node::{Kind, Node, attr::Attr, base, item_number};
 use crate::fs::prelude::*;
 use crate::fs::process::{has_signal, session_of};
 use crate::fs::write::Failure;
@@ -199,6 +199,22 @@ impl Host {
         Arc::new(Renewing {
             host: Arc::downgrade(&self.state),
             thread,
+        })
+    }
+
+    /// Makes the context of an operation for the caller's process: the process knows the version that it writes.
+    #[must_use]
+    pub fn context(&self) -> CallContext {
+        let caller = self.mount.caller;
+        on_behalf_of(self, caller.pid, caller.wait)
+    }
+
+    /// Refuses to remove a node that goes only with its table, and vetoes further deletes of the process.
+    pub fn refuse_part(&self, node: &Node) -> FsError {
+        self.rm_guard.veto_after(&self.mount, node);
+        FsError::NotPermitted(match node.kind() {
+            Kind::Directory => "this folder is part of its table",
+            Kind::File | Kind::Symlink => "this file is part of its table",
         })
     }
 

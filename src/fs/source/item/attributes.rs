@@ -23,7 +23,7 @@ use crate::codec::{
     plain_json::{self, PlainJsonFault},
 };
 use crate::fs::{
-    open::{host::on_behalf_of, node_ops::open_text, prelude::*, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     source::entry,
     write::{CheckState, Commit, Judged, LineCheck, Target, TextCheck},
 };
@@ -75,7 +75,7 @@ fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
     let caller = host.mount.caller;
     let schema = host.mount.schema(place.table())?;
     let request = edit.request(place, &schema.key);
-    wait(on_behalf_of(host, caller.pid, caller.wait), |done| {
+    wait(host.context(), |done| {
         host.mount.db.start(Call::UpdateItem(request, done))
     })?;
     Ok(())
