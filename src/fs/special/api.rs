@@ -16,7 +16,7 @@ use crate::codec::{
 };
 use crate::fs::{
     open::{
-        host::{noted, on_behalf_of},
+        host::noted,
         part,
         prelude::*,
         text::{Call, OpenSpecial},

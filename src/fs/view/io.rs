@@ -225,7 +225,7 @@ impl View {
     /// Makes an item of a created file to which nothing was written: `touch` of a new name, `: >
     /// X.json`.
     pub(super) fn make_untouched(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
-        let caller = self.caller();
+        let pid = self.caller().pid;
         let (view, again) = (self.clone(), Arc::clone(open));
         let ended = move |made: Result<Option<Version>>| {
             view.host.creations.remove(&again);
@@ -246,7 +246,7 @@ impl View {
                 Err(error) => Err(FsError::Database(error)),
             });
         });
-        self.host.put(request, Some(key), caller.pid, done);
+        self.host.put(request, Some(key), pid, done);
     }
 
     /// Sets attributes. Truncation is a property of the handle: without one it touches no

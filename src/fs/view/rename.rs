@@ -262,7 +262,7 @@ impl View {
     /// Makes an item of the text of a scratch file; then the file is gone. The item must be of the
     /// version that the process read.
     fn put_scratch(&self, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
-        let caller = self.caller();
+        let pid = self.caller().pid;
         let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
@@ -275,7 +275,7 @@ impl View {
         let known = key.as_ref().and_then(|key| {
             self.host
                 .read_versions
-                .version(item_number(&table, key), caller.pid)
+                .version(item_number(&table, key), pid)
         });
         request.precondition = request
             .precondition
@@ -284,7 +284,7 @@ impl View {
         self.host.put(
             request,
             key.clone(),
-            caller.pid,
+            pid,
             Outcome::new(self.host.context(), move |outcome| match outcome {
                 Ok(version) => {
                     host.keep_written(&target, version, &text);

@@ -72,7 +72,6 @@ fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Resul
 
 /// Changes the item by an update of its own.
 fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
-    let caller = host.mount.caller;
     let schema = host.mount.schema(place.table())?;
     let request = edit.request(place, &schema.key);
     wait(host.context(), |done| {
