@@ -124,7 +124,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if the node does not exist.
-    fn became(&self, _at: &At, _mount: &Mount) -> Result<Option<Node>> {
+    fn successor(&self, _at: &At, _mount: &Mount) -> Result<Option<Node>> {
         Ok(None)
     }
 

@@ -37,7 +37,7 @@ impl NodeOps<Node> for AliasFolder {
         since_ms.map(Attr::directory).ok_or(FsError::NotFound)
     }
 
-    fn became(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {
+    fn successor(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {
         items::known_folder(mount, self)
     }
 

@@ -126,7 +126,7 @@ impl NodeOps for Directory {
         modified_ms(at, mount)
     }
 
-    fn became(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
+    fn successor(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
         made(at, mount)
     }
 

@@ -83,7 +83,7 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
 }
 
 fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node> {
-    match ask!(parent, became(mount))? {
+    match ask!(parent, successor(mount))? {
         Some(now) => resolve(mount, &now, name.as_bytes()),
         None => ask!(parent, resolve(mount, name)),
     }
@@ -140,7 +140,7 @@ pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
 /// # Errors
 /// `NotDirectory`, or `NotFound` if the node does not exist.
 pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
-    if let Some(now) = ask!(node, became(mount))? {
+    if let Some(now) = ask!(node, successor(mount))? {
         return lister(mount, &now);
     }
     let hidden = if mount.options.show_all {
