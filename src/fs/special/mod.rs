@@ -14,7 +14,6 @@ pub mod dropped;
 mod heat;
 pub mod help;
 pub mod index_draft;
-mod now;
 pub mod partitions;
 pub mod queries;
 pub mod schema;

@@ -4,7 +4,7 @@
 use super::{
     api,
     derived::{OF_SERVICE, row},
-    help, now, scratch,
+    help, scratch,
 };
 use crate::fs::{
     mount::calls::{AHEAD_BYTES_MAX, Ahead},
@@ -32,7 +32,6 @@ const ROOT: Names<Special> = Names(&[
     ("last", true, |_, at| {
         Ok(at.child_directory("last", Service(NONE)).into())
     }),
-    ("now", true, |_, at| Ok(at.child("now", now::Now).into())),
     ("scratch", true, |_, at| {
         Ok(at.child_directory("scratch", scratch::Directory).into())
     }),
