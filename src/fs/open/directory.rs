@@ -426,7 +426,7 @@ impl DirectoryStream {
         }
         self.part_twins();
         if let Some(batch) = self.window.back() {
-            self.passed.keep((&from, offset), batch);
+            self.passed.keep(&from, offset, batch);
         }
         Ok(true)
     }
@@ -499,7 +499,7 @@ struct Around {
 impl Passed {
     /// Keeps the offsets of a batch that was read after the place `from`, whose offset is `after`.
     /// Keeps only offsets that come after all known ones.
-    fn keep(&mut self, (from, after): (&Cursor, u64), batch: &Found) {
+    fn keep(&mut self, from: &Cursor, after: u64, batch: &Found) {
         let known = match self.parts.back().and_then(|part| part.offsets.last()) {
             None if *from == Cursor::Start => 0,
             Some(last) if *last == after => 0,

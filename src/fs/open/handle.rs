@@ -184,6 +184,7 @@ impl Handles {
 
     fn closed(&self, ino: u64) {
         let mut inodes = self.inodes.lock();
+        debug_assert!(inodes.contains_key(&ino), "closed more often than opened");
         if let Some(count) = inodes.get_mut(&ino) {
             *count -= 1;
             if *count == 0 {

@@ -103,6 +103,8 @@ impl AsRef<[u8]> for Bytes {
             BytesOf::Own(bytes) => bytes.as_slice(),
             BytesOf::Text(text) => text.bytes.as_slice(),
         };
-        all.get(self.range.clone()).unwrap_or_default()
+        let bytes = all.get(self.range.clone());
+        debug_assert!(bytes.is_some(), "{:?} of {} bytes", self.range, all.len());
+        bytes.unwrap_or_default()
     }
 }

@@ -32,6 +32,7 @@ impl Turns {
 
     /// Takes the turn for a call that begins.
     pub fn take(&mut self) {
+        debug_assert!(!self.is_taken, "two calls have the turn");
         self.is_taken = true;
     }
 
@@ -44,6 +45,7 @@ impl Turns {
     /// may take the turn again, and the rest then queue up behind it in their order.
     #[must_use]
     pub fn give(&mut self) -> VecDeque<Work> {
+        debug_assert!(self.is_taken, "no call has the turn");
         self.is_taken = false;
         std::mem::take(&mut self.waiting)
     }

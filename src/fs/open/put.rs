@@ -47,11 +47,11 @@ impl Execute for ItemTarget {
         drop(state);
         match (&failure.error, target.known_key(), since) {
             (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
-                let item = (&target.table, &key);
                 let report = host.read_versions.stale_report(
                     &host.mount,
                     &failure.error,
-                    item,
+                    &target.table,
+                    &key,
                     since,
                     unchanged,
                 );

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{entry, item, scratch};
+use super::{item, scratch};
 use crate::codec::digest::Digest;
 use crate::database::Entries;
 use crate::expr::KeySchemaView;

@@ -56,7 +56,8 @@ pub fn explain(
     mount: &Mount,
     parent: &Node,
     name: &str,
-    (time_ms, thread): (u64, u32),
+    time_ms: u64,
+    thread: u32,
 ) -> Option<Failed> {
     let node = super::resolve(mount, parent, name.as_bytes());
     if node.and_then(|node| super::attr(mount, &node)).is_ok() {

@@ -68,7 +68,7 @@ impl View {
         };
         match &*handle {
             Handle::Special(open) => Arc::clone(open).read(&self.host, offset, size, reply),
-            Handle::Computed(_) => self.read_computed(handle, (offset, size), reply),
+            Handle::Computed(_) => self.read_computed(handle, offset, size, reply),
             _ => reply(self.read_now(&handle, offset, size)),
         }
     }
@@ -419,7 +419,8 @@ impl View {
     pub(super) fn read_computed(
         &self,
         handle: Arc<Handle>,
-        (offset, size): (u64, usize),
+        offset: u64,
+        size: usize,
         reply: Reply<Bytes>,
     ) {
         let Handle::Computed(open) = &*handle else {
@@ -430,7 +431,7 @@ impl View {
         let wake = Box::new(move |woken: Result<()>| {
             let again = view.clone();
             view.host.run_long(move || {
-                let read = woken.and_then(|()| again.read_ready(&handle, (offset, size)));
+                let read = woken.and_then(|()| again.read_ready(&handle, offset, size));
                 reply(read.map(Bytes::own));
             });
         });
@@ -439,13 +440,13 @@ impl View {
         }
     }
 
-    fn read_ready(&self, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>> {
+    fn read_ready(&self, handle: &Handle, offset: u64, size: usize) -> Result<Vec<u8>> {
         let caller = self.caller();
         let Handle::Computed(open) = handle else {
             return Err(FsError::BadHandle);
         };
         let wanted = || has_signal(caller.pid) != Some(true);
-        let answer = open.read(self.mount(), (offset, size), &wanted)?;
+        let answer = open.read(self.mount(), offset, size, &wanted)?;
         if let Some(consumed) = answer.consumed {
             let last = &self.mount().last;
             last.keep(last.session(caller.pid), consumed);

@@ -118,7 +118,7 @@ impl View {
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
     ) -> Result<()> {
         let caller = self.caller();
-        self.with_stream((handle, offset), |stream| {
+        self.with_stream(handle, offset, |stream| {
             if stream.want_items(false) {
                 self.kernel_cache.name_readers.reads_names(caller.pid);
             }
@@ -153,7 +153,7 @@ impl View {
         emit: &mut EmitPlus<'_>,
     ) -> Result<()> {
         let caller = self.caller();
-        self.with_stream((handle, offset), |stream| {
+        self.with_stream(handle, offset, |stream| {
             if offset > 0 {
                 self.kernel_cache.name_readers.looks(caller.pid);
             }
@@ -190,7 +190,8 @@ impl View {
 
     fn with_stream(
         &self,
-        (handle, offset): (u64, u64),
+        handle: u64,
+        offset: u64,
         work: impl FnOnce(&mut DirectoryStream) -> Result<()>,
     ) -> Result<()> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;

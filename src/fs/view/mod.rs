@@ -425,9 +425,8 @@ impl View {
         }
         let (time_ms, thread) = (now_ms(), caller.pid);
         let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
-        let explain = Arc::new(move |mount: &Mount| {
-            explain(mount, &directory, &of_explain, (time_ms, thread))
-        });
+        let explain =
+            Arc::new(move |mount: &Mount| explain(mount, &directory, &of_explain, time_ms, thread));
         let missed = Missed {
             parent: parent.ino(),
             name: name.to_owned(),

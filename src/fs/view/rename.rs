@@ -42,15 +42,17 @@ impl View {
     /// Moves a name, and answers after the commit.
     pub fn rename(
         &self,
-        from: (u64, &[u8]),
-        to: (u64, &[u8]),
+        old_parent: u64,
+        old_name: &[u8],
+        new_parent: u64,
+        new_name: &[u8],
         flags: RenameFlags,
         reply: Reply<()>,
     ) {
         let pid = self.caller().pid;
         let parents = self
-            .node(from.0)
-            .and_then(|old| Ok((old, self.node(to.0)?)));
+            .node(old_parent)
+            .and_then(|old| Ok((old, self.node(new_parent)?)));
         let (old_parent, new_parent) = match parents {
             Ok(parents) => parents,
             Err(error) => return reply(Err(error)),
@@ -61,19 +63,23 @@ impl View {
         {
             return reply(Err(error));
         }
-        let resolved = tree::resolve(self.mount(), &old_parent, from.1);
-        let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
+        let to = NewName {
+            parent: &new_parent,
+            name: new_name,
+        };
+        let resolved = tree::resolve(self.mount(), &old_parent, old_name);
+        let believed = self.believed(resolved.as_ref().ok(), to, flags);
         if !self.kernel_cache.begin_rename(&believed, pid) {
             return reply(Err(FsError::Stale));
         }
         let path = format!(
             "{} to {}",
-            self.child_path(&old_parent, from.1),
-            self.child_path(&new_parent, to.1)
+            self.child_path(&old_parent, old_name),
+            self.child_path(&new_parent, new_name)
         );
         let view = self.clone();
         let again = path.clone();
-        let (made_in, made) = (new_parent.ino(), to.1.to_owned());
+        let (made_in, made) = (new_parent.ino(), new_name.to_owned());
         let reply: Moved = Box::new(move |ended| {
             view.kernel_cache.end_rename(&believed, pid);
             reply(match ended {
@@ -96,7 +102,7 @@ impl View {
                 } else {
                     self.clone()
                 };
-                view.move_node((&old_parent, &old), (&new_parent, to.1), flags, reply);
+                view.move_node(&old_parent, &old, to, flags, reply);
             }
             Err(error) => reply(Err(error.into())),
         }
@@ -106,10 +112,10 @@ impl View {
     /// names: the kernel carries them over to other names. While the rename holds the locks of both
     /// directories it gets no answer about them that lasts ([`super::kernel_cache`]). A folder
     /// keeps its inode number.
-    fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
+    fn believed(&self, old: Option<&Node>, to: NewName<'_>, flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
-            .then(|| tree::resolve(self.mount(), to.0, to.1).ok())
+            .then(|| tree::resolve(self.mount(), to.parent, to.name).ok())
             .flatten();
         let items = old
             .into_iter()
@@ -124,8 +130,9 @@ impl View {
     /// Moves a node of the directory `parent`. A report that is empty is made from the error.
     fn move_node(
         &self,
-        (parent, old): (&Node, &Node),
-        to: (&Node, &[u8]),
+        parent: &Node,
+        old: &Node,
+        to: NewName<'_>,
         flags: RenameFlags,
         reply: Moved,
     ) {
@@ -158,10 +165,10 @@ impl View {
                 return self.rekey_folder(old, &new, reply);
             }
             (old, new) if parked(old).is_some() => {
-                return self.move_parked(parked(old).cloned(), new, (to, flags.no_replace), reply);
+                return self.move_parked(parked(old).cloned(), new, to, flags.no_replace, reply);
             }
-            (Node::Special(special), _) if parent == to.0 => {
-                let (host, special, name) = (self.host.clone(), special.clone(), to.1.to_vec());
+            (Node::Special(special), _) if parent == to.parent => {
+                let (host, special, name) = (self.host.clone(), special.clone(), to.name.to_vec());
                 return self.host.run_elsewhere(move || {
                     let name = name_text(&name);
                     let renamed = name.and_then(|name| {
@@ -198,14 +205,14 @@ impl View {
     fn replaced(
         &self,
         old: &Node,
-        to: (&Node, &[u8]),
+        to: NewName<'_>,
         flags: RenameFlags,
     ) -> Result<Option<Result<Node>>> {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
-        self.attr_of(to.0)?;
-        let new = tree::resolve(self.mount(), to.0, to.1);
+        self.attr_of(to.parent)?;
+        let new = tree::resolve(self.mount(), to.parent, to.name);
         // A name may stand for a node that does not exist: the node of an item that was never
         // stored follows from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
@@ -223,7 +230,7 @@ impl View {
         if flags.exchange && !exists {
             return Err(FsError::NotFound);
         }
-        if !dropped::is_dropped(self.mount(), old) || !is_place_of_dropped(to.0) {
+        if !dropped::is_dropped(self.mount(), old) || !is_place_of_dropped(to.parent) {
             return Ok(Some(new));
         }
         if let Ok(replaced) = &new {
@@ -232,8 +239,8 @@ impl View {
         dropped::rename(
             self.mount(),
             old,
-            to.0,
-            name_text(to.1)?,
+            to.parent,
+            name_text(to.name)?,
             flags.exchange,
             exists,
         );
@@ -303,6 +310,10 @@ impl View {
                     reply(Err(FsError::Exists.into()))
                 }
                 Err(Error::ConditionalCheckFailed { .. }) => {
+                    debug_assert!(
+                        known.is_some(),
+                        "a put without a condition was refused by one"
+                    );
                     let (again, since) = (host.clone(), known.unwrap_or_default());
                     host.run_elsewhere(move || {
                         let (versions, mount) = (&again.read_versions, &again.mount);
@@ -384,17 +395,17 @@ impl View {
 
     /// Moves a file in memory to another scratch name. A text that is parked under the old name
     /// follows, one under the new name goes.
-    fn move_scratch(&self, id: FileId, to: (&Node, &[u8]), reply: Moved) {
+    fn move_scratch(&self, id: FileId, to: NewName<'_>, reply: Moved) {
         let moved = scratch_name(self.mount(), to).and_then(|name| {
-            self.mount().remember_birth(to.0)?;
+            self.mount().remember_birth(to.parent)?;
             let mut scratch = self.mount().scratch.lock();
             let from = scratch
                 .place(id)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
-            scratch.rename(id, (to.0.clone(), &name), now_ms())?;
+            scratch.rename(id, (to.parent.clone(), &name), now_ms())?;
             Ok((
                 from.and_then(|(directory, name)| place_in(&directory, &name)),
-                place_in(to.0, &name),
+                place_in(to.parent, &name),
             ))
         });
         let places = match moved {
@@ -420,7 +431,8 @@ impl View {
         &self,
         from: Option<ParkedPlace>,
         new: Result<Node>,
-        (to, no_replace): ((&Node, &[u8]), bool),
+        to: NewName<'_>,
+        no_replace: bool,
         reply: Moved,
     ) {
         let Some(from) = from else {
@@ -453,18 +465,25 @@ impl View {
 
     /// Copies the item's text into a scratch file and hides the item until its delete is due or it
     /// is written again.
-    fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<()> {
+    fn hide_item(&self, old: &EntryNode, to: NewName<'_>) -> Result<()> {
         let name = parking_place(self.mount(), to)?.name;
         let (text, stat) = entry::text(self.mount(), old)?;
         // The copy first: if the item were hidden without it, the text would be nowhere for a
         // moment.
-        let file = self.mount().fill_scratch(to.0, &name, &text, now_ms())?;
+        let file = self
+            .mount()
+            .fill_scratch(to.parent, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
-        self.host
-            .deletes
-            .hide(place, stat.version, (file, old.form));
+        self.host.deletes.hide(place, stat.version, file, old.form);
         Ok(())
     }
+}
+
+/// A new name in a directory.
+#[derive(Clone, Copy)]
+struct NewName<'n> {
+    parent: &'n Node,
+    name: &'n [u8],
 }
 
 /// A scratch file that becomes an item.
@@ -474,9 +493,9 @@ enum Moving {
 }
 
 /// Returns the place at which an item that is moved to this name is parked.
-fn parking_place(mount: &Mount, to: (&Node, &[u8])) -> Result<ParkedPlace> {
+fn parking_place(mount: &Mount, to: NewName<'_>) -> Result<ParkedPlace> {
     let name = scratch_name(mount, to)?;
-    place_in(to.0, &name).ok_or(FsError::NotPermitted(
+    place_in(to.parent, &name).ok_or(FsError::NotPermitted(
         "an item's text is kept in items/ only, in a folder whose key is known",
     ))
 }
@@ -494,9 +513,9 @@ pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
 }
 
 /// Returns the name in memory that a file may be moved to.
-fn scratch_name(mount: &Mount, to: (&Node, &[u8])) -> Result<String> {
-    let name = name_text(to.1)?;
-    if is_refused_probe(name) || tree::check_scratch(mount, to.0, name).is_err() {
+fn scratch_name(mount: &Mount, to: NewName<'_>) -> Result<String> {
+    let name = name_text(to.name)?;
+    if is_refused_probe(name) || tree::check_scratch(mount, to.parent, name).is_err() {
         return Err(FsError::CrossDevice);
     }
     Ok(name.to_owned())

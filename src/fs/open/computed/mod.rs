@@ -228,7 +228,7 @@ impl Computation {
             // continues from them, other readers make all of it again.
             let rest = producer
                 .take()
-                .map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
+                .map(|producer| Box::new(Window::of(producer, start, out, bills, goes_on)));
             state.progress = Progress::Beyond(why, rest);
             return Ok(());
         }
@@ -245,6 +245,7 @@ impl Computation {
     /// remaining bills if `end` is the end.
     fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
         let state = self.state.lock();
+        debug_assert!(settled <= state.bills.len(), "bills of another run");
         let is_last = matches!(state.progress, Progress::Whole(_)) && end >= self.spool.len();
         let due = state
             .bills
@@ -327,7 +328,7 @@ impl Window {
     /// Makes a window at the first byte.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>) -> Self {
-        Self::of(producer, (0, Vec::new()), Vec::new(), true)
+        Self::of(producer, 0, Vec::new(), Vec::new(), true)
     }
 
     /// Makes a window at the point where a producer is: `buffer` are the bytes that it made last,
@@ -335,7 +336,8 @@ impl Window {
     #[must_use]
     pub fn of(
         producer: Box<dyn Producer>,
-        (start, buffer): (u64, Vec<u8>),
+        start: u64,
+        buffer: Vec<u8>,
         bills: Vec<Bill>,
         goes_on: bool,
     ) -> Self {
@@ -381,6 +383,7 @@ impl Window {
                 .producer
                 .advance(mount, &mut self.bills, &mut self.buffer)?;
         }
+        debug_assert!(self.start <= offset, "the bytes are dropped");
         while let Some(bill) = self.bills.last() {
             bill.settle()?;
             self.bills.pop();
@@ -632,10 +635,7 @@ mod tests {
             let heard = Heard::default();
             wait(&open.computation, Until::Byte(at as u64), &heard);
             while open.computation.step(mount, |_| true) {}
-            let bytes = open
-                .read(mount, (at as u64, PIECE), &|| true)
-                .unwrap()
-                .bytes;
+            let bytes = open.read(mount, at as u64, PIECE, &|| true).unwrap().bytes;
             if bytes.is_empty() {
                 return at;
             }
@@ -663,10 +663,7 @@ mod tests {
             (read_all(&one, &mount, 3), settled.load(Ordering::Relaxed)),
             (3 * PIECE, 3)
         );
-        assert_eq!(
-            other.read(&mount, (0, 10), &|| true).unwrap().bytes,
-            [3; 10]
-        );
+        assert_eq!(other.read(&mount, 0, 10, &|| true).unwrap().bytes, [3; 10]);
         assert_eq!(settled.load(Ordering::Relaxed), 4);
     }
 

@@ -74,13 +74,14 @@ impl OpenComputed {
     pub fn read(
         &self,
         mount: &Mount,
-        (offset, size): (u64, usize),
+        offset: u64,
+        size: usize,
         wanted: &Wanted<'_>,
     ) -> Result<Answer> {
         let mut reading = self.reading.lock();
         let spool = &self.computation.spool;
         if offset >= spool.len() && !self.computation.is_whole() {
-            return self.read_beyond(&mut reading, mount, (offset, size), wanted);
+            return self.read_beyond(&mut reading, mount, offset, size, wanted);
         }
         let end = offset.saturating_add(size as u64);
         self.settle(&mut reading, end)?;
@@ -113,7 +114,8 @@ impl OpenComputed {
         &self,
         reading: &mut Reading,
         mount: &Mount,
-        (offset, size): (u64, usize),
+        offset: u64,
+        size: usize,
         wanted: &Wanted<'_>,
     ) -> Result<Answer> {
         self.settle(reading, u64::MAX)?;

@@ -108,9 +108,9 @@ impl DeferredDelete {
 
     /// Hides a version of an item after its text was copied to a scratch file: the delete is due a
     /// little later.
-    pub fn hide(&self, place: Place, version: Version, file: (FileId, TextForm)) {
+    pub fn hide(&self, place: Place, version: Version, file: FileId, form: TextForm) {
         self.mount
-            .with_deferred(|deferred| deferred.hide(place, version, file, now_ms()));
+            .with_deferred(|deferred| deferred.hide(place, version, (file, form), now_ms()));
         // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps
         // and is woken. Without the lock the wake could fall between its look and its sleep.
         drop(self.is_stopped.lock());
@@ -166,7 +166,7 @@ impl DeferredDelete {
         // Taken out in one step, so that each is deleted once however many threads come here.
         for (place, hidden) in mount.with_deferred(|deferred| deferred.take(is_meant)) {
             match parking(mount, &place, hidden) {
-                Ok(parking) => self.delete(mount, (place, hidden, parking), reply()),
+                Ok(parking) => self.delete(mount, place, hidden, parking, reply()),
                 Err(error) => {
                     self.show_again(&place, hidden);
                     reply()(Err(error));
@@ -202,7 +202,9 @@ impl DeferredDelete {
     fn delete(
         self: &Arc<Self>,
         mount: &Mount,
-        (place, hidden, parking): (Place, Hidden, Parking),
+        place: Place,
+        hidden: Hidden,
+        parking: Parking,
         reply: Reply<()>,
     ) {
         let schema = match mount.schema(&place.0) {
@@ -345,7 +347,7 @@ impl DeferredDelete {
             Err(error) => reply(Err(error)),
         });
         match due.into_iter().next() {
-            Some((place, hidden)) => self.delete(mount, (place, hidden, None), removed),
+            Some((place, hidden)) => self.delete(mount, place, hidden, None, removed),
             None => removed(Ok(())),
         }
     }

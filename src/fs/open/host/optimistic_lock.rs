@@ -300,11 +300,11 @@ impl ReadVersions {
         &self,
         mount: &Mount,
         error: &FsError,
-        item: (&TableName, &Key),
+        table: &TableName,
+        key: &Key,
         since: Version,
         unchanged: &str,
     ) -> String {
-        let (table, key) = item;
         let entry = EntryKey {
             index: None,
             base: key.clone(),
