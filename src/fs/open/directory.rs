@@ -15,10 +15,12 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use super::found::{BATCH, Cursor, Entry, Found, Listed, Place};
-use crate::fs::mount::Mount;
-use crate::fs::node::{Kind, Node};
-use crate::fs::prelude::*;
-use crate::fs::query::Wanted;
+use crate::fs::{
+    mount::Mount,
+    node::{Kind, Node},
+    prelude::*,
+    query::Wanted,
+};
 use std::collections::{HashSet, VecDeque};
 
 /// The number of entries that can be read again from memory.

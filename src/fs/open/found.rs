@@ -2,9 +2,11 @@
 //! items: see [`super::directory`]. Directories with fixed names.
 
 use crate::database::{EntryStat, Position};
-use crate::fs::mount::Mount;
-use crate::fs::node::{Kind, Node, pack_item};
-use crate::fs::prelude::*;
+use crate::fs::{
+    mount::Mount,
+    node::{Kind, Node, pack_item},
+    prelude::*,
+};
 use std::ops::ControlFlow;
 
 /// The number of entries that are read from the source at a time.

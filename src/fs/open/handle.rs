@@ -7,11 +7,12 @@ use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
 use super::open_text::OpenText;
 use super::text::OpenSpecial;
-use crate::fs::mount::texts::Text;
-use crate::fs::prelude::*;
-use crate::fs::process::same_process;
-use crate::fs::write::ItemTarget;
-use crate::fs::write::scratch::FileId;
+use crate::fs::{
+    mount::texts::Text,
+    prelude::*,
+    process::same_process,
+    write::{ItemTarget, scratch::FileId},
+};
 use crate::store::budget::{Budget, Full, Permit};
 use std::sync::atomic::AtomicU64;
 

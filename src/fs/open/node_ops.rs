@@ -12,13 +12,16 @@ use super::host::Host;
 use super::open_text::OpenText;
 use super::text::Execute;
 use super::{OpenFlags, Reply};
-use crate::fs::mount::Mount;
-use crate::fs::mount::texts::Text;
-use crate::fs::node::attr::Attr;
-use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
-use crate::fs::node::{Kind, Node};
-use crate::fs::prelude::*;
-use crate::fs::write::{Opener, TextWriter};
+use crate::fs::{
+    mount::{Mount, texts::Text},
+    node::{
+        Kind, Node,
+        attr::Attr,
+        special::{Effort, Feature, Special, SpecialNode},
+    },
+    prelude::*,
+    write::{Opener, TextWriter},
+};
 use crate::model::api::table_control::ParkedPlace;
 
 impl<O: NodeOps + 'static> From<O> for Feature {

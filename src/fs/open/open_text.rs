@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::atomic::AtomicU32;
 
 use crate::database::pool::Work;
-use crate::fs::prelude::*;
-use crate::fs::write::{Target, TextWriter};
+use crate::fs::{
+    prelude::*,
+    write::{Target, TextWriter},
+};
 use std::collections::VecDeque;
 
 /// The order of the calls on one handle: a call that comes while another is carried out waits in

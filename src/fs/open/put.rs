@@ -6,10 +6,12 @@ use super::text::Execute;
 use super::{Outcome, Reply};
 use crate::codec::key::partition_digest;
 use crate::database::pool::Work;
-use crate::fs::mount::calls;
-use crate::fs::node::{AliasFolder, Node, base, item_number};
-use crate::fs::prelude::*;
-use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
+use crate::fs::{
+    mount::calls,
+    node::{AliasFolder, Node, base, item_number},
+    prelude::*,
+    write::{Failure, ItemTarget, TEXT_BYTES_MAX},
+};
 use crate::model::api::{
     Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse,
 };

@@ -7,9 +7,11 @@ use super::host::{Host, on_behalf_of};
 use super::open_text::{OpenState, OpenText};
 use super::{Bytes, Outcome, Reply};
 use crate::database::pool::Work;
-use crate::fs::prelude::*;
-use crate::fs::process::same_process;
-use crate::fs::write::{Commit, Failure, Target, WriteStep};
+use crate::fs::{
+    prelude::*,
+    process::same_process,
+    write::{Commit, Failure, Target, WriteStep},
+};
 
 /// A call on an open file that changes it, or ends what was changed.
 #[derive(Debug)]

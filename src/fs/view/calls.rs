@@ -4,10 +4,15 @@
 //! quick call costs two looks at the clock.
 
 use super::View;
-use crate::fs::mount::calls::{Ended, SLOW};
-use crate::fs::mount::journal::{Failed, Missed};
-use crate::fs::open::prelude::*;
-use crate::fs::{node::special::Effort, write::Failure};
+use crate::fs::{
+    mount::{
+        calls::{Ended, SLOW},
+        journal::{Failed, Missed},
+    },
+    node::special::Effort,
+    open::prelude::*,
+    write::Failure,
+};
 use std::time::Instant;
 
 /// A call that has begun.

@@ -2,9 +2,11 @@
 
 use super::View;
 use super::kernel_cache::{is_own_name, item_of};
-use crate::fs::open::{link_text, prelude::*};
-use crate::fs::special::dropped;
-use crate::fs::tree;
+use crate::fs::{
+    open::{link_text, prelude::*},
+    special::dropped,
+    tree,
+};
 
 impl View {
     /// Makes a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an

@@ -6,14 +6,18 @@ use std::time::Instant;
 
 use super::{NewAttr, View};
 use crate::codec::dynamodb_json;
-use crate::fs::node::item_number;
-use crate::fs::open::computed::{Computation, OpenComputed, Until};
-use crate::fs::open::host::noted;
-use crate::fs::open::prelude::*;
-use crate::fs::open::text::{Call, logged, run};
-use crate::fs::process::{has_signal, may_hold_open, same_process};
-use crate::fs::tree;
-use crate::fs::write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX};
+use crate::fs::{
+    node::item_number,
+    open::{
+        computed::{Computation, OpenComputed, Until},
+        host::noted,
+        prelude::*,
+        text::{Call, logged, run},
+    },
+    process::{has_signal, may_hold_open, same_process},
+    tree,
+    write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX},
+};
 use crate::store::StoreInfo;
 
 /// One side of a copy.

@@ -7,18 +7,16 @@
 //! of each.
 
 use super::View;
-use crate::fs::open::directory::{DirectoryStream, MakeLister};
-use crate::fs::open::found::{Items, ListedItem};
-use crate::fs::open::prelude::*;
-use crate::fs::source::entry;
-use crate::fs::tree;
 use crate::fs::{
     open::{
-        directory::{FixedLister, Lister},
-        found::Entry,
+        directory::{DirectoryStream, FixedLister, Lister, MakeLister},
+        found::{Entry, Items, ListedItem},
         host::noted,
+        prelude::*,
     },
     process::{has_signal, process_of},
+    source::entry,
+    tree,
 };
 
 /// The number of items of a READDIRPLUS that are marked before it is checked that the attributes

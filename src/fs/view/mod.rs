@@ -41,8 +41,11 @@ use super::open::host::optimistic_lock::tracked;
 use super::source::item::Facts;
 use super::source::scratch;
 use super::tree::{self, explain, is_worth_telling};
-use crate::fs::open::prelude::*;
-use crate::fs::{open::node_ops::parked, process::session_of, write::FileId};
+use crate::fs::{
+    open::{node_ops::parked, prelude::*},
+    process::session_of,
+    write::FileId,
+};
 use std::{ops::Deref, path::PathBuf};
 
 pub use super::open::{Bytes, OpenFlags, Reply};

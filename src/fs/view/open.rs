@@ -3,13 +3,14 @@
 use std::sync::mpsc::sync_channel;
 
 use super::View;
-use crate::fs::open::host::optimistic_lock::tracked;
-use crate::fs::open::prelude::*;
-use crate::fs::path::is_refused_probe;
-use crate::fs::process::process_of;
-use crate::fs::special::dropped;
-use crate::fs::tree;
-use crate::fs::write::FileId;
+use crate::fs::{
+    open::{host::optimistic_lock::tracked, prelude::*},
+    path::is_refused_probe,
+    process::process_of,
+    special::dropped,
+    tree,
+    write::FileId,
+};
 
 /// The answer of CREATE: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

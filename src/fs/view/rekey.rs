@@ -7,9 +7,7 @@
 use super::rename::{Moved, moved};
 use super::{RenameFlags, View};
 use crate::database::Entries;
-use crate::fs::open::prelude::*;
-use crate::fs::source::entry;
-use crate::fs::write::Failure;
+use crate::fs::{open::prelude::*, source::entry, write::Failure};
 use crate::model::api::{
     Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
@@ -331,9 +329,7 @@ impl View {
         to: &AttributeValue,
         is_empty: bool,
     ) {
-        let folder = |value: &AttributeValue| {
-            Node::Collection(crate::fs::node::base(table), vec![value.clone()])
-        };
+        let folder = |value: &AttributeValue| Node::Collection(base(table), vec![value.clone()]);
         let (old, new) = (folder(from), folder(to));
         let mut folders = self.mount().folders.lock();
         folders.remove(table, from);

@@ -3,21 +3,19 @@
 
 use super::View;
 use super::kernel_cache::item_of;
-use crate::fs::mount::{is_place_of_dropped, scratch::place_in};
-use crate::fs::node::item_number;
-use crate::fs::open::prelude::*;
-use crate::fs::path::is_refused_probe;
-use crate::fs::source::entry;
-use crate::fs::special::{dropped, schema};
-use crate::fs::tree;
-use crate::fs::write::Target;
-use crate::fs::write::report::report;
 use crate::fs::{
+    mount::{is_place_of_dropped, scratch::place_in},
+    node::item_number,
     open::{
         host::noted,
         node_ops::{node_ops, parked},
+        prelude::*,
     },
-    write::{Failure, FileId, ItemTarget},
+    path::is_refused_probe,
+    source::entry,
+    special::{dropped, schema},
+    tree,
+    write::{Failure, FileId, ItemTarget, Target, report::report},
 };
 use crate::model::{
     api::{
@@ -310,10 +308,7 @@ impl View {
                     reply(Err(FsError::Exists.into()))
                 }
                 Err(Error::ConditionalCheckFailed { .. }) => {
-                    debug_assert!(
-                        known.is_some(),
-                        "a put without a condition was refused by one"
-                    );
+                    debug_assert!(known.is_some(), "refused without a condition");
                     let (again, since) = (host.clone(), known.unwrap_or_default());
                     host.run_elsewhere(move || {
                         let (versions, mount) = (&again.read_versions, &again.mount);
@@ -321,7 +316,8 @@ impl View {
                             versions.stale_report(
                                 mount,
                                 &FsError::Stale,
-                                (&table, &key),
+                                &table,
+                                &key,
                                 since,
                                 "The item is unchanged.",
                             )

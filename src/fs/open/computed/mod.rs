@@ -23,10 +23,7 @@ use std::fmt;
 use std::time::Instant;
 
 use super::part;
-use crate::fs::mount::Mount;
-use crate::fs::prelude::*;
-use crate::fs::process::has_signal;
-use crate::fs::query::Wanted;
+use crate::fs::{mount::Mount, prelude::*, process::has_signal, query::Wanted};
 
 /// Makes the bytes of a file, from the first to the last.
 pub trait Producer: fmt::Debug + Send {

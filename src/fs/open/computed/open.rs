@@ -3,9 +3,7 @@
 use std::fmt;
 
 use super::{Computation, MakeProducer, Window};
-use crate::fs::mount::Mount;
-use crate::fs::prelude::*;
-use crate::fs::query::Wanted;
+use crate::fs::{mount::Mount, prelude::*, query::Wanted};
 
 /// An open computed file.
 pub struct OpenComputed {

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::RwLock;
 
-use crate::fs::open::part;
-use crate::fs::prelude::*;
+use crate::fs::{open::part, prelude::*};
 use std::sync::{OnceLock, atomic::AtomicU64};
 
 /// The bytes of one file that are kept in memory; more go to disk.

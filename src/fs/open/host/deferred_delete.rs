@@ -8,13 +8,16 @@ use parking_lot::Condvar;
 use super::optimistic_lock::ReadVersions;
 use super::threads::Workers;
 use crate::codec::json::edit::indent;
-use crate::fs::mount::Mount;
-use crate::fs::mount::scratch::{directory_of, item_path, place_in, warning};
-use crate::fs::node::{base, item_number};
-use crate::fs::open::Reply;
-use crate::fs::prelude::*;
-use crate::fs::write::FileId;
-use crate::fs::write::deferred::Hidden;
+use crate::fs::{
+    mount::{
+        Mount,
+        scratch::{directory_of, item_path, place_in, warning},
+    },
+    node::{base, item_number},
+    open::Reply,
+    prelude::*,
+    write::{FileId, deferred::Hidden},
+};
 use crate::model::api::table_control::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
 use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done};
 

@@ -24,12 +24,13 @@ use self::rm_guard::RmGuard;
 use self::threads::{Awaited, WaitingReads, Workers};
 use super::{Bytes, Reply};
 use crate::database::caller::Releases;
-use crate::fs::mount::Mount;
-use crate::fs::mount::journal::Failed;
-use crate::fs::node::{Kind, Node, attr::Attr, base, item_number};
-use crate::fs::prelude::*;
-use crate::fs::process::{has_signal, session_of};
-use crate::fs::write::Failure;
+use crate::fs::{
+    mount::{Mount, journal::Failed},
+    node::{Kind, Node, attr::Attr, base, item_number},
+    prelude::*,
+    process::{has_signal, session_of},
+    write::Failure,
+};
 use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
 use crate::model::error::InUseError;
 

@@ -26,12 +26,14 @@ use std::time::Instant;
 use foldhash::HashMap;
 
 use crate::codec::dynamodb_json;
-use crate::fs::error::what_to_do;
-use crate::fs::mount::{Mount, texts::Text};
-use crate::fs::node::{EntryNode, Node, base, entry_ino, item_number};
-use crate::fs::prelude::*;
-use crate::fs::process::{Process, Processes, name_of};
-use crate::fs::recent::Weighed;
+use crate::fs::{
+    error::what_to_do,
+    mount::{Mount, texts::Text},
+    node::{EntryNode, Node, base, entry_ino, item_number},
+    prelude::*,
+    process::{Process, Processes, name_of},
+    recent::Weighed,
+};
 
 /// The number of notes that are kept.
 const NOTES_MAX: usize = 10_000;

@@ -9,11 +9,12 @@
 //! With `-o allow_drop` the removal is let through (docs/filesystem.md 3).
 
 use super::threads::Workers;
-use crate::fs::mount::Mount;
-use crate::fs::mount::in_progress::is_restorer;
-use crate::fs::node::Node;
-use crate::fs::prelude::*;
-use crate::fs::process::{Process, process_of};
+use crate::fs::{
+    mount::{Mount, in_progress::is_restorer},
+    node::Node,
+    prelude::*,
+    process::{Process, process_of},
+};
 use crate::model::api::table_control::{SavedForm, SavedQueryChange};
 
 /// The time for which a process that tried to unlink `schema.json` may not delete in that table

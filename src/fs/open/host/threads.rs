@@ -12,10 +12,12 @@
 //! | a mount must end while readers wait | every read then ends as at the end of a file |
 
 use crate::database::pool::{Pool, WithoutThread};
-use crate::fs::mount::Mount;
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::prelude::*;
-use crate::fs::process::has_signal;
+use crate::fs::{
+    mount::Mount,
+    open::{Bytes, Reply},
+    prelude::*,
+    process::has_signal,
+};
 use std::{sync::Weak, time::Instant};
 
 /// The number of short calls at a time: they wait for at most a commit.

@@ -19,10 +19,11 @@
 //! it is done, or until the cached answers are over by themselves.
 
 use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
-use crate::fs::node::inode_table::Mark;
-use crate::fs::node::{ROOT_INO, item_number};
-use crate::fs::open::prelude::*;
-use crate::fs::path;
+use crate::fs::{
+    node::{ROOT_INO, inode_table::Mark, item_number},
+    open::prelude::*,
+    path,
+};
 use crate::model::api::{Committed, Then, Written};
 
 /// The number of nodes that the kernel may know: they take some 30 MB here, and twelve times that

@@ -35,10 +35,11 @@ use std::path::PathBuf;
 
 use parking_lot::RwLock;
 
-use crate::fs::node::inode_table::InodeTable;
-use crate::fs::open::handle::Handles;
-use crate::fs::open::prelude::*;
-use crate::fs::recent::Seldom;
+use crate::fs::{
+    node::inode_table::InodeTable,
+    open::{handle::Handles, prelude::*},
+    recent::Seldom,
+};
 use crate::model::api::{CommitObserver, Committed, Then};
 use crate::store::Keeper;
 use std::sync::{

@@ -11,10 +11,10 @@
 //! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::Moving`]) |
 
 use super::{Invalidation, KernelCache, item_of, name_of_entry};
-use crate::fs::node::attr::Lasting;
-use crate::fs::node::inode_table::Counted;
-use crate::fs::node::is_structure;
-use crate::fs::open::prelude::*;
+use crate::fs::{
+    node::{attr::Lasting, inode_table::Counted, is_structure},
+    open::prelude::*,
+};
 use crate::store::KEEP;
 
 /// The time for which the name of a directory may be used without a LOOKUP. It may name a directory
