@@ -32,18 +32,16 @@ pub use rename::RenameFlags;
 use creations::SpecialCreations;
 use kernel_cache::{is_own_name, item_of};
 
-use super::mount::journal::Missed;
-use super::node::attr::Lasting;
-use super::node::inode_table::InodeTable;
-use super::open::computed::Kept;
-use super::open::handle::Handles;
-use super::open::host::optimistic_lock::tracked;
-use super::source::item::Facts;
-use super::source::scratch;
-use super::tree::{self, explain, is_worth_telling};
 use crate::fs::{
-    open::{node_ops::parked, prelude::*},
+    mount::journal::Missed,
+    node::{attr::Lasting, inode_table::InodeTable},
+    open::{
+        computed::Kept, handle::Handles, host::optimistic_lock::tracked, node_ops::parked,
+        prelude::*,
+    },
     process::session_of,
+    source::{item::Facts, scratch},
+    tree::{self, explain, is_worth_telling},
     write::FileId,
 };
 use std::{ops::Deref, path::PathBuf};
