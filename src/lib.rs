@@ -90,9 +90,9 @@
 //!   file in `model/api/`; the rest of its wire form in `codec/wire/`, its implementation in
 //!   `engine/ops/` under the row's name. HTTP, the mount's `.ddb/api/` and remote clients have it then.
 //! - A derived file of the mount: a row of `fs/special/derived.rs` and a function in `fs/special/`.
-//! - Any other file beside the data: a type in one file there that implements the trait of special files
-//!   (`fs/open/`), and a row of its directory's names.
-//! - A directory of data: `fs/source/`, and its names in `fs/tree/`.
+//! - Any other file beside the data: a type with [`fs::open::node_ops::NodeOps`] in one file there, and
+//!   a row of its directory's names.
+//! - A node of data: the same in `fs/source/`, and its line in `fs/tree/mod.rs`.
 //! - A clause of query paths: a row of `fs/query/clause.rs`. A result: of `ResultKind`.
 //! - A kind of store entry: a variant of `engine::keys::StoreKey`, and its part of `engine/check/`.
 //!

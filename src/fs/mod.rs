@@ -6,10 +6,10 @@
 //!
 //! ```text
 //! view/     one method for each system call; the state that calls leave behind: reads, pending deletes
-//! tree/     lookup of names in directories, content of nodes: dispatches on the kind of node
+//! tree/     maps each kind of node to its operations; the directories with fixed names
 //! special/  files and directories beside the data: each a row and a function, or a type that does all of it in one file
 //! source/   nodes of data, and files beside an item: items, collections, definitions, queries
-//! open/     open files and directories, the behaviour of special files, and the services of a mount that a file may use
+//! open/     open files and directories, the operations of a node (`node_ops.rs`), and the state of the mount that they share (`host/`)
 //! mount/    the state of a mount: the database, and the data in memory beside it
 //! node/     parsed paths as plain data, which may carry behaviour; their inode numbers
 //! write/    the effect of written text: state machines, without I/O or locks

@@ -18,3 +18,6 @@ pub use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
+
+/// The result of an operation that may fail with an [`FsError`].
+pub type Result<T, E = FsError> = std::result::Result<T, E>;

@@ -19,7 +19,7 @@
 //!
 //! Some maps are not among them, since more than age decides when their entries end: the versions
 //! that processes have read (`open::host::optimistic_lock`), names between create and their first
-//! text (`view::creations`), texts and computations valid until the next commit
+//! text (`open::host::creations`), texts and computations valid until the next commit
 //! (`mount::text_cache`, `open::computed`).
 
 use std::borrow::Borrow;

@@ -413,10 +413,7 @@ impl Filesystem for Shell {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let (from, to) = (
-            (parent.0, name.as_bytes()),
-            (newparent.0, newname.as_bytes()),
-        );
+        let (old_name, new_name) = (name.as_bytes(), newname.as_bytes());
         let asked = self.ask(
             in_directory(request),
             "rename",
@@ -425,7 +422,10 @@ impl Filesystem for Shell {
             reply,
             tell_ok,
         );
-        asked.start(|view, done| view.rename(from, to, rename_flags(flags), done));
+        let flags = rename_flags(flags);
+        asked.start(|view, done| {
+            view.rename(parent.0, old_name, newparent.0, new_name, flags, done)
+        });
     }
 
     fn link(

@@ -150,12 +150,30 @@ impl Node {
         }
     }
 
+    /// Returns the amount of data that its attributes and its text read.
+    #[must_use]
+    pub fn effort(&self) -> Effort {
+        match self {
+            Self::QueryResult(..) => Effort::Computed,
+            Self::Special(special) => special.effort,
+            _ => Effort::Small,
+        }
+    }
+
     /// True if its bytes are made on demand: its size is not known before.
     #[must_use]
     pub fn is_computed(&self) -> bool {
+        self.effort() == Effort::Computed
+    }
+
+    /// True if a program may write the file.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
         match self {
-            Self::QueryResult(..) => true,
-            Self::Special(special) => special.effort == Effort::Computed,
+            Self::Entry(entry) => entry.source.index.is_none(),
+            Self::Schema(source) => source.index.is_none(),
+            Self::Alias(_) | Self::Scratch(_) => true,
+            Self::Special(special) => special.is_writable,
             _ => false,
         }
     }
@@ -173,7 +191,7 @@ impl Node {
     /// True if its attributes or its text need more than a bounded number of records.
     #[must_use]
     pub fn reads_many(&self) -> bool {
-        matches!(self, Self::Special(special) if matches!(special.effort, Effort::Table | Effort::TableNow))
+        matches!(self.effort(), Effort::Table | Effort::TableNow)
     }
 
     /// Returns the table that this node belongs to.

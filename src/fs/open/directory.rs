@@ -15,40 +15,45 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use super::found::{BATCH, Cursor, Entry, Found, Listed, Place};
-use crate::fs::mount::Mount;
-use crate::fs::node::{Kind, Node};
-use crate::fs::prelude::*;
-use crate::fs::query::Wanted;
+use crate::fs::{
+    mount::Mount,
+    node::{Kind, Node},
+    prelude::*,
+    query::Wanted,
+};
 use std::collections::{HashSet, VecDeque};
 
-/// Entries that can be asked for again without reading them again.
+/// The number of entries that can be read again from memory.
 const WINDOW: usize = 2 * BATCH;
-/// Offset of "..".
+/// The offset of "..".
 const DOTS: u64 = 2;
 /// The least offset of a name: above those of the dots, and below what a signed number holds.
 const NAMED: u64 = 1 << 62;
 
-/// Reads a directory's names in a fixed order. What it keeps over a whole listing it took up when it was made.
+/// Reads the names of a directory in a fixed order. State that must stay the same during one
+/// listing is read when the lister is made.
 pub trait Lister: Send {
-    /// Appends up to [`BATCH`] names after `from`, each with its own place. None exactly at the end.
+    /// Appends up to [`BATCH`] names after `from`, each with its own place. Appends none exactly at
+    /// the end.
     ///
     /// # Errors
-    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when nothing was found until it was not wanted any more.
+    /// The directory is gone, or the database failed; [`FsError::Interrupted`] if nothing was found
+    /// before `wanted` returned false.
     fn fetch(
         &mut self,
         mount: &Mount,
         from: &Cursor,
         wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError>;
+    ) -> Result<()>;
 
-    /// Bytes of memory of what it keeps between two fetches.
+    /// Returns the bytes of memory that are held between two fetches.
     fn held_bytes(&self) -> usize {
         0
     }
 }
 
-/// A directory of few names, all known at the start.
+/// A lister of few names, all known at the start.
 #[derive(Debug, Default)]
 pub struct FixedLister {
     names: Vec<Listed>,
@@ -68,7 +73,7 @@ impl Lister for FixedLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         fetch_tail(&self.names, from, out);
         Ok(())
     }
@@ -89,29 +94,29 @@ pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Found) {
     }
 }
 
-/// Makes the lister of a directory; again for each rewind.
-pub type MakeLister = Box<dyn Fn(&Mount) -> Result<Box<dyn Lister>, FsError> + Send>;
+/// Makes the lister of a directory; called again after each rewind.
+pub type MakeLister = Box<dyn Fn(&Mount) -> Result<Box<dyn Lister>> + Send>;
 
-/// See the module.
+/// An open directory; see the module.
 pub struct DirectoryStream {
-    /// What it is of, if that may be renamed.
+    /// The node that is listed, if it may be renamed.
     node: Option<Arc<Node>>,
     make: MakeLister,
     lister: Option<Box<dyn Lister>>,
     /// The last entries read, in order.
     window: VecDeque<Found>,
-    /// The room of a batch that left the window.
+    /// The buffers of a batch that left the window, for the next one.
     spare: Found,
     /// The place before the window's first entry, and its offset.
     before: (Cursor, u64),
     passed: Passed,
-    /// How many different offsets names have, less one.
+    /// The largest value of the digest in an offset; tests make it small so that names collide.
     offsets_max: u64,
     dots: [u64; 2],
     is_slow: bool,
-    /// Are the next batches to have [`super::found::Items`]?
+    /// True if the next batches are to have [`super::found::Items`].
     wants_items: bool,
-    /// Where a read failed, and its reader was told.
+    /// The offset at which a read failed, if its reader got the error.
     pub failed_at: Option<u64>,
 }
 
@@ -125,7 +130,7 @@ impl std::fmt::Debug for DirectoryStream {
 }
 
 impl DirectoryStream {
-    /// `dots` are the inode numbers of "." and "..".
+    /// Makes a stream at its beginning. `dots` are the inode numbers of "." and "..".
     #[must_use]
     pub fn new(dots: [u64; 2], make: MakeLister) -> Self {
         Self {
@@ -144,7 +149,7 @@ impl DirectoryStream {
         }
     }
 
-    /// The listing of that node, which may be renamed.
+    /// Sets the node that is listed, which may be renamed.
     #[must_use]
     pub fn of(self, node: Arc<Node>) -> Self {
         Self {
@@ -153,30 +158,31 @@ impl DirectoryStream {
         }
     }
 
-    /// Was what is listed renamed to that node?
+    /// True if the directory was renamed: it is `node` now.
     #[must_use]
     pub fn is_of_another(&self, node: &Node) -> bool {
         self.node.as_deref().is_some_and(|own| own != node)
     }
 
-    /// What is listed was renamed to `node`, as which `make` lists it from the next beginning on.
+    /// Notes that the directory was renamed to `node`. `make` lists it from the next rewind on.
     pub fn renamed(&mut self, make: MakeLister, node: Arc<Node>) {
         (self.make, self.node) = (make, Some(node));
     }
 
-    /// A directory whose listing may take as long as a query.
+    /// Sets whether a listing may take as long as a query.
     #[must_use]
     pub fn slow(self, is_slow: bool) -> Self {
         Self { is_slow, ..self }
     }
 
-    /// May a listing take long?
+    /// True if a listing may take as long as a query.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.is_slow
     }
 
-    /// Are [`super::found::Items`] wanted from now on, where nothing else is listed? Were they until now, and found?
+    /// Sets whether [`super::found::Items`] are wanted from now on. Returns true if they were
+    /// wanted until now, and the last batch has them.
     pub fn want_items(&mut self, wants_items: bool) -> bool {
         let wanted = std::mem::replace(&mut self.wants_items, wants_items);
         wanted
@@ -186,7 +192,7 @@ impl DirectoryStream {
                 .is_some_and(|batch| batch.items().is_some())
     }
 
-    /// Bytes of memory of the names and places that it keeps.
+    /// Returns the bytes of memory of the names and places that are held.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let window: usize = self
@@ -200,17 +206,19 @@ impl DirectoryStream {
             + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
     }
 
-    /// Gives the entries after `offset` to `emit`, each with its own offset, until it says that it is full or the directory ends.
+    /// Gives the entries after `offset` to `emit`, each with its own offset, until `emit` returns
+    /// true (full) or the directory ends.
     ///
     /// # Errors
-    /// The directory is gone, the database failed, or the caller is not waiting any more, before the first entry.
+    /// The directory is gone, the database failed, or the caller does not wait any more, each
+    /// before the first entry.
     pub fn read(
         &mut self,
         mount: &Mount,
         offset: u64,
         wanted: &Wanted<'_>,
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let mut next = offset;
         for (entry, after) in self.begin(offset) {
             if emit(entry, after) {
@@ -222,7 +230,7 @@ impl DirectoryStream {
             let (found, at) = match self.after(mount, next, wanted) {
                 Ok(Some(found)) => found,
                 Ok(None) => return Ok(()),
-                // What was emitted stands; the next call meets the error again.
+                // The entries that were emitted stand; the next call meets the error again.
                 Err(_) if next > offset => return Ok(()),
                 Err(error) => return Err(error),
             };
@@ -235,7 +243,8 @@ impl DirectoryStream {
         }
     }
 
-    /// Begins anew at offset 0. Those of "." and ".." that come after `offset`, each with its own.
+    /// Starts anew if `offset` is 0. Returns the entries "." and ".." that come after `offset`,
+    /// each with its own offset.
     pub fn begin(&mut self, offset: u64) -> impl Iterator<Item = (Entry<'static>, u64)> + use<> {
         if offset == 0 {
             self.rewind();
@@ -256,7 +265,8 @@ impl DirectoryStream {
             })
     }
 
-    /// The batch with the entry after an offset of that of ".." or more, and its place in it; `None` at the directory's end.
+    /// Returns the batch that has the entry after `offset`, and the index of that entry in it;
+    /// `None` at the directory's end. `offset` is at least that of "..".
     ///
     /// # Errors
     /// As of [`DirectoryStream::read`].
@@ -265,7 +275,7 @@ impl DirectoryStream {
         mount: &Mount,
         offset: u64,
         wanted: &Wanted<'_>,
-    ) -> Result<Option<(&Found, usize)>, FsError> {
+    ) -> Result<Option<(&Found, usize)>> {
         let (mut batch, mut at) = match self.next_of(offset) {
             Some(next) => next,
             None => {
@@ -279,7 +289,8 @@ impl DirectoryStream {
                 .get(batch)
                 .is_some_and(|found| !found.wants_items())
         {
-            // Read again, with what is wanted now.
+            // This batch was read without items, or with them: it is read again as it is wanted
+            // now.
             self.move_window(self.cursor_before(batch, at), offset);
             (batch, at) = (0, 0);
         }
@@ -292,7 +303,8 @@ impl DirectoryStream {
         Ok(self.window.get(batch).map(|found| (found, at)))
     }
 
-    /// Where in the window the entry after an offset is, or would be at its end: the number of its batch, and its place in it.
+    /// Finds the entry after `offset` in the window: returns the number of its batch and its index
+    /// there. The entry may be the one after the end.
     fn next_of(&self, offset: u64) -> Option<(usize, usize)> {
         if offset == self.before.1 {
             return Some((0, 0));
@@ -308,7 +320,7 @@ impl DirectoryStream {
         })
     }
 
-    /// The place before an entry of the window.
+    /// Returns the place before an entry of the window.
     fn cursor_before(&self, batch: usize, at: usize) -> Cursor {
         let (batch, last) = match at.checked_sub(1) {
             Some(last) => (Some(batch), Some(last)),
@@ -320,7 +332,7 @@ impl DirectoryStream {
         cursor.unwrap_or_else(|| self.before.0.clone())
     }
 
-    /// The window begins at a place, empty.
+    /// Empties the window and lets it begin at a place.
     fn move_window(&mut self, before: Cursor, offset: u64) {
         self.window.clear();
         self.before = (before, offset);
@@ -335,9 +347,11 @@ impl DirectoryStream {
         self.move_window(Cursor::Start, DOTS);
     }
 
-    /// Moves the window to an offset that is not in it: after the entry that has it, or after what stood before that and is still there.
-    /// Of one that nothing is known of, and nobody has any more, to the beginning: names come twice then, and none is left out.
-    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<(), FsError> {
+    /// Moves the window to an offset that is not in it: after the entry that has the offset, or
+    /// after the entries that stood before it and still exist. An offset that is unknown and has no
+    /// entry any more moves the window to the beginning: names then come twice, and none is left
+    /// out.
+    fn seek(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<()> {
         if offset <= DOTS {
             self.move_window(Cursor::Start, offset);
             return Ok(());
@@ -345,7 +359,8 @@ impl DirectoryStream {
         let around = self.passed.around(offset);
         let (mut at, mut landed) = (around.start.clone(), around.start);
         let mut batch = std::mem::take(&mut self.spare);
-        // The lister is kept: it reads after any cursor, and holds no snapshot that could be too old.
+        // The lister is kept: it reads after any cursor, and holds no snapshot that could be too
+        // old.
         'read: loop {
             let fetched = self.fetch(mount, &at, wanted, &mut batch);
             let Some(end) = batch.end() else {
@@ -375,7 +390,7 @@ impl DirectoryStream {
         from: &Cursor,
         wanted: &Wanted<'_>,
         batch: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let lister = match &mut self.lister {
             Some(lister) => lister,
             none => none.insert((self.make)(mount)?),
@@ -391,8 +406,8 @@ impl DirectoryStream {
         fetched
     }
 
-    /// Reads one more batch; false at the end.
-    fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool, FsError> {
+    /// Reads one more batch. Returns false at the end.
+    fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool> {
         let last = self.window.back();
         let from = last
             .and_then(Found::end)
@@ -406,19 +421,19 @@ impl DirectoryStream {
             self.spare = batch;
             return fetched.map(|()| false);
         }
-        // What was found before an error stands; who goes on after it meets it again.
+        // The names that were found before an error stand; the next read meets the error again.
         self.window.push_back(batch);
         while self.window_len() > WINDOW && self.window.len() > 2 {
             self.drop_front();
         }
         self.part_twins();
         if let Some(batch) = self.window.back() {
-            self.passed.keep((&from, offset), batch);
+            self.passed.keep(&from, offset, batch);
         }
         Ok(true)
     }
 
-    /// Sees to it that no two entries of the window have one offset.
+    /// Changes offsets of the last batch so that no two entries of the window have the same one.
     fn part_twins(&mut self) {
         let mut all: Vec<u64> = self
             .window
@@ -455,36 +470,38 @@ impl DirectoryStream {
     }
 }
 
-/// Parts of [`BATCH`] offsets or a little more that are kept: 2 MiB. What is older is found by reading from the beginning, if it is there.
+/// The number of parts that are kept, each of [`BATCH`] offsets or a little more: 2 MiB in all.
+/// Older offsets are found by reading from the beginning, if their entries exist.
 const PARTS_MAX: usize = 512;
 
 #[derive(Debug)]
 struct Part {
-    /// The place before its first entry.
+    /// The place before the first entry of the part.
     before: Cursor,
     offsets: Vec<u64>,
 }
 
-/// What an open directory remembers of the names that it has read: their offsets, in their order.
+/// The names that an open directory has passed: their offsets, in their order.
 #[derive(Debug, Default)]
 struct Passed {
     parts: VecDeque<Part>,
 }
 
-/// What stands around an offset.
+/// The offsets around an offset.
 #[derive(Debug)]
 struct Around {
-    /// A place before it.
+    /// A place before the offset.
     start: Cursor,
-    /// Offsets from there on, up to and with it.
+    /// The offsets from `start` up to the offset itself.
     earlier: HashSet<u64>,
-    /// The next ones after it.
+    /// The offsets that come next.
     later: HashSet<u64>,
 }
 
 impl Passed {
-    /// Keeps the offsets of a batch that was read after a place, which has an offset too, as far as they come after all that is known.
-    fn keep(&mut self, (from, after): (&Cursor, u64), batch: &Found) {
+    /// Keeps the offsets of a batch that was read after the place `from`, whose offset is `after`.
+    /// Keeps only offsets that come after all known ones.
+    fn keep(&mut self, from: &Cursor, after: u64, batch: &Found) {
         let known = match self.parts.back().and_then(|part| part.offsets.last()) {
             None if *from == Cursor::Start => 0,
             Some(last) if *last == after => 0,
@@ -514,7 +531,7 @@ impl Passed {
         part.offsets.extend(batch.offsets().skip(known));
     }
 
-    /// What stands around an offset; of one that is not known, all that is there may.
+    /// Returns the offsets around `offset`. An unknown offset may be anywhere.
     fn around(&self, offset: u64) -> Around {
         for (index, part) in self.parts.iter().enumerate() {
             let Some(at) = part.offsets.iter().position(|own| *own == offset) else {
@@ -543,7 +560,6 @@ impl Passed {
         }
     }
 
-    /// Bytes of memory.
     fn held_bytes(&self) -> usize {
         self.parts
             .iter()
@@ -579,7 +595,7 @@ mod tests {
             from: &Cursor,
             _wanted: &Wanted<'_>,
             out: &mut Found,
-        ) -> Result<(), FsError> {
+        ) -> Result<()> {
             let after = match from {
                 Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),
                 _ => 0,
@@ -619,7 +635,7 @@ mod tests {
         )
     }
 
-    /// One readdir call of room for `room` entries: (name, offset) of each.
+    /// Makes one readdir call with room for `room` entries. Returns the name and offset of each.
     fn read(
         stream: &mut DirectoryStream,
         mount: &Mount,
@@ -642,7 +658,7 @@ mod tests {
         Arc::new(Mutex::new(numbers.into_iter().collect()))
     }
 
-    /// The offset of a name that has come.
+    /// Returns the offset of a name that was read.
     fn offset_of(listed: &[(String, u64)], name: &str) -> u64 {
         listed.iter().find(|(own, _)| own == name).unwrap().1
     }
@@ -680,7 +696,7 @@ mod tests {
         );
     }
 
-    /// Reads all, as far as the end.
+    /// Reads all names to the end.
     fn read_all(stream: &mut DirectoryStream, mount: &Mount) -> Vec<(String, u64)> {
         let mut all: Vec<(String, u64)> = Vec::new();
         loop {
@@ -758,7 +774,8 @@ mod tests {
             }
         }
         assert!(rewound.len() > 5_000);
-        // Of one that is gone, and that this handle never came by, nothing is known: all names, and none left out.
+        // The entry is gone and this handle never passed it, so nothing is known: all names come,
+        // and none is left out.
         let gone = offset_of(&all, "30000");
         assert_eq!(
             names_of(read(&mut super::tests::stream(&names), &mount, gone, 1)),
@@ -769,12 +786,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever comes and goes between calls, and however often the kernel asks for the same again: what stays is listed once.
+        /// Checks that names which stay are listed once, whatever comes and goes between calls and
+        /// however often the kernel asks again.
         #[test]
         fn what_stays_is_neither_skipped_nor_repeated(
             stays in proptest::collection::btree_set(1_u32..5_000, 0..1_500),
             changes in proptest::collection::vec((1_u32..5_000, any::<bool>(), 1_usize..200, 0_usize..3), 1..60),
-            // Few enough that many names have one.
+            // Few values, so that many names collide.
             offsets_max in prop_oneof![Just(NAMED - 1), Just(2_047_u64)],
         ) {
             let (names, mount) = (set(stays.iter().copied()), mount());

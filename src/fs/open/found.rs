@@ -1,13 +1,15 @@
-//! Names as they are found, with their places, and what is told of items beside: see [`super::directory`]. Directories whose names are
-//! fixed.
+//! Batches of directory entries, each with its place in the listing, and the attributes of listed
+//! items: see [`super::directory`]. Directories with fixed names.
 
 use crate::database::{EntryStat, Position};
-use crate::fs::mount::Mount;
-use crate::fs::node::{Kind, Node, pack_item};
-use crate::fs::prelude::*;
+use crate::fs::{
+    mount::Mount,
+    node::{Kind, Node, pack_item},
+    prelude::*,
+};
 use std::ops::ControlFlow;
 
-/// Entries read from the source at a time.
+/// The number of entries that are read from the source at a time.
 pub const BATCH: usize = 512;
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct Entry<'n> {
     pub name: &'n str,
 }
 
-/// A name that is kept.
+/// A name in a directory, with its own memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub ino: u64,
@@ -25,7 +27,7 @@ pub struct Listed {
     pub name: String,
 }
 
-/// A listed name of a fixed directory.
+/// Makes the entry of a node in a directory with fixed names.
 pub(in crate::fs) fn listed(node: &Node, name: &str) -> Listed {
     Listed {
         ino: node.ino(),
@@ -37,51 +39,52 @@ pub(in crate::fs) fn listed(node: &Node, name: &str) -> Listed {
 /// A place in a listing: strictly after what it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cursor {
-    /// Before everything.
+    /// The beginning.
     Start,
-    /// After this position of the source's order.
+    /// The place after this position in the source's order.
     After(Position),
-    /// The source is done; after so many of the names that follow it.
+    /// The place after so many of the names that follow the source, which is done.
     Tail(usize),
 }
 
-/// The place of a name that was found: a [`Cursor`] that borrows.
+/// The place of an entry: a [`Cursor`] that borrows.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'p> {
     /// The bytes of its position.
     After(&'p [u8]),
-    /// How many of the names at the end there are up to it.
+    /// The number of names at the end up to this entry.
     Tail(usize),
 }
 
-/// Names with their places, as they are found. All of them lie in a few buffers: a listing allocates nothing for a name.
+/// A batch of entries with their places, as a lister finds them. All of them lie in a few buffers:
+/// a listing allocates nothing for a name.
 #[derive(Debug, Default)]
 pub struct Found {
     rows: Vec<Row>,
     names: String,
     places: Vec<u8>,
-    /// Is [`Found::items`] asked for?
+    /// True if the attributes of items are wanted.
     wants_items: bool,
     items: Option<Items>,
 }
 
-/// What READDIRPLUS tells of listed items beside their names.
+/// The attributes of listed items, for READDIRPLUS.
 #[derive(Debug)]
 pub struct Items {
     pub source: Source,
-    /// They are of this commit or a later one.
+    /// The commit at which the items were read, or an earlier one.
     pub commit: u64,
     rows: Vec<(EntryStat, usize)>,
     keys: Vec<u8>,
 }
 
-/// An item that is listed.
+/// A listed item.
 #[derive(Debug, Clone, Copy)]
 pub struct ListedItem<'i> {
     pub entry: Entry<'i>,
     pub offset: u64,
     pub stat: EntryStat,
-    /// As of [`pack_item`].
+    /// The item as [`pack_item`] packs it.
     pub packed: &'i [u8],
 }
 
@@ -117,12 +120,12 @@ impl Items {
 struct Row {
     ino: u64,
     kind: Kind,
-    /// Given by [`Found::number`].
+    /// The offset that [`Found::number`] sets.
     offset: u64,
-    /// Ends of its name and its place; they begin where those before it end.
+    /// The ends of the name and of the place; each begins where the one before it ends.
     name_end: usize,
     place_end: usize,
-    /// Of [`Place::Tail`].
+    /// The count of a [`Place::Tail`].
     tail: Option<usize>,
 }
 
@@ -148,7 +151,8 @@ impl Found {
         });
     }
 
-    /// Are the attributes of items asked for? A lister that lists nothing else then calls [`Found::begin_items`].
+    /// True if the attributes of items are wanted. A lister that lists nothing else then calls
+    /// [`Found::begin_items`].
     #[must_use]
     pub fn wants_items(&self) -> bool {
         self.wants_items
@@ -172,13 +176,13 @@ impl Found {
         }
     }
 
-    /// What there is to tell of the items, if it is asked for and nothing else is listed.
+    /// Returns the attributes of the items, if they are wanted and nothing else is listed.
     #[must_use]
     pub fn items(&self) -> Option<&Items> {
         self.items.as_ref()
     }
 
-    /// The items from that one on.
+    /// Returns the items from index `at` on.
     pub fn items_from<'f>(
         &'f self,
         items: &'f Items,
@@ -206,7 +210,7 @@ impl Found {
         self.rows.is_empty()
     }
 
-    /// Goes on with a listing until it has a batch.
+    /// Breaks when the batch is full.
     pub fn next(&self) -> ControlFlow<()> {
         if self.len() >= BATCH {
             ControlFlow::Break(())
@@ -215,7 +219,7 @@ impl Found {
         }
     }
 
-    /// The names from that one on, each with its place.
+    /// Returns the entries from index `at` on, each with its place.
     pub fn from(&self, at: usize) -> impl Iterator<Item = (Entry<'_>, Place<'_>)> {
         let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
         let (mut name, mut place) = before.map_or((0, 0), |row| (row.name_end, row.place_end));
@@ -231,7 +235,7 @@ impl Found {
         })
     }
 
-    /// Gives each name its offset.
+    /// Sets the offset of each entry.
     pub(super) fn number(&mut self, offset_of: impl Fn(&str) -> u64) {
         let mut start = 0;
         for row in &mut self.rows {
@@ -240,22 +244,22 @@ impl Found {
         }
     }
 
-    /// The offsets of the names, in their order.
+    /// Returns the offsets of the entries, in their order.
     pub fn offsets(&self) -> impl Iterator<Item = u64> {
         self.rows.iter().map(|row| row.offset)
     }
 
-    /// The same, to be changed.
+    /// Returns the offsets of the entries for changing them.
     pub(super) fn offsets_mut(&mut self) -> impl Iterator<Item = &mut u64> {
         self.rows.iter_mut().map(|row| &mut row.offset)
     }
 
-    /// The place of the last name.
+    /// Returns the place of the last entry.
     pub(super) fn end(&self) -> Option<Cursor> {
         self.cursor(self.len().checked_sub(1)?)
     }
 
-    /// The place of a name.
+    /// Returns the place of an entry.
     pub(super) fn cursor(&self, at: usize) -> Option<Cursor> {
         let (_, place) = self.from(at).next()?;
         Some(match place {
@@ -264,7 +268,7 @@ impl Found {
         })
     }
 
-    /// Forgets the names and keeps the room.
+    /// Removes the entries and keeps the buffers.
     pub(super) fn clear(&mut self, wants_items: bool) {
         (self.wants_items, self.items) = (wants_items, None);
         self.rows.clear();
@@ -299,7 +303,8 @@ impl Listed {
 }
 
 impl Cursor {
-    /// The position of the source's order that is read on after, none at the start; `None` when the source is done.
+    /// Returns the position in the source's order after which to read, `Some(None)` at the start;
+    /// `None` if the source is done.
     #[must_use]
     pub fn after(&self) -> Option<Option<&Position>> {
         match self {
@@ -317,24 +322,25 @@ impl Cursor {
     }
 }
 
-/// Makes what a name means in a directory that is `T`.
-pub type Make<T> = fn(&Mount, &T) -> Result<Node, FsError>;
+/// Makes the node of a name in a directory that is `T`.
+pub type Make<T> = fn(&Mount, &T) -> Result<Node>;
 
-/// A directory whose names are fixed, as a table: each name, whether it is listed, and what it means.
+/// A directory with fixed names, as a table: each name, true if it is listed, and the function that
+/// makes its node.
 #[derive(Debug)]
 pub struct Names<T: 'static>(pub &'static [(&'static str, bool, Make<T>)]);
 
 impl<T> Names<T> {
-    /// All of them, listed or not.
+    /// Returns all names, listed or not.
     pub fn all(&self) -> impl Iterator<Item = &'static str> + use<T> {
         self.0.iter().map(|(name, ..)| *name)
     }
 
-    /// What a name means in that directory.
+    /// Makes the node of a name in that directory.
     ///
     /// # Errors
-    /// `NotFound`, or of what it means.
-    pub fn resolve(&self, mount: &Mount, directory: &T, name: &str) -> Result<Node, FsError> {
+    /// `NotFound` if the name is not in the table; the error of the function that makes the node.
+    pub fn resolve(&self, mount: &Mount, directory: &T, name: &str) -> Result<Node> {
         let (_, _, make) = self
             .0
             .iter()
@@ -347,7 +353,7 @@ impl<T> Names<T> {
     ///
     /// # Errors
     /// Errors of the database: a name that fails is not one that does not exist.
-    pub fn list(&self, mount: &Mount, directory: &T) -> Result<Vec<Listed>, FsError> {
+    pub fn list(&self, mount: &Mount, directory: &T) -> Result<Vec<Listed>> {
         let mut names = Vec::new();
         for (name, _, make) in self.0.iter().filter(|(_, is_listed, _)| *is_listed) {
             match make(mount, directory) {

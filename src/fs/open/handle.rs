@@ -5,21 +5,23 @@ use parking_lot::RwLock;
 
 use super::computed::OpenComputed;
 use super::directory::DirectoryStream;
-use super::text::{OpenSpecial, OpenText};
-use crate::fs::mount::texts::Text;
-use crate::fs::prelude::*;
-use crate::fs::process::same_process;
-use crate::fs::write::ItemTarget;
-use crate::fs::write::scratch::FileId;
+use super::open_text::OpenText;
+use super::text::OpenSpecial;
+use crate::fs::{
+    mount::texts::Text,
+    prelude::*,
+    process::same_process,
+    write::{ItemTarget, scratch::FileId},
+};
 use crate::store::budget::{Budget, Full, Permit};
 use std::sync::atomic::AtomicU64;
 
-/// What a handle number stands for.
+/// An open file or directory.
 #[derive(Debug)]
 pub enum Handle {
-    /// A file as it was when it was opened: a reader never sees parts of two versions.
+    /// A file as it was at its open: a reader never sees parts of two versions.
     Text(Arc<Text>),
-    /// A file that is made as it is read: a query's result.
+    /// A file whose bytes are made as it is read: a query's result.
     Computed(Box<OpenComputed>),
     Directory(Box<Mutex<DirectoryStream>>),
     Item(Arc<OpenText<ItemTarget>>),
@@ -27,9 +29,10 @@ pub enum Handle {
     Special(Arc<dyn OpenSpecial>),
 }
 
-/// What a handle costs beside what it holds: its place in the tables, its names.
+/// The bytes that a handle costs beside its contents: its entries in the tables and its names.
 const HANDLE_COST_BYTES: usize = 1024;
-/// What a reader may make before any of it is counted: a page of results as it is read and as it is written.
+/// The bytes that a read may make before any of them is counted: a page of results as it is read
+/// and as it is written.
 const READ_AHEAD_BYTES: usize = 2 * 1024 * 1024;
 
 /// An open file.
@@ -37,26 +40,26 @@ const READ_AHEAD_BYTES: usize = 2 * 1024 * 1024;
 struct Opened {
     handle: Arc<Handle>,
     ino: u64,
-    /// The thread that opened it, as the kernel names it.
+    /// The thread that opened it, by the kernel's thread id.
     opener: u32,
     since_ms: u64,
     held: Mutex<Held>,
 }
 
-/// What a handle is counted with.
+/// The memory that is counted for a handle.
 #[derive(Debug, Default)]
 struct Held {
     permit: Permit,
-    /// Of its user's budget, its text included.
+    /// The handle's share of its user's budget, with its text.
     share: Permit,
-    /// Bytes of the text, which has a permit of its own.
+    /// The bytes of the text, which has a permit of its own.
     text_bytes: usize,
     user: Option<Budget>,
 }
 
 impl Held {
-    /// May the user's handles hold so many bytes more, when `budget` has not counted them yet? Not more than is left for the others: so
-    /// there is always something left.
+    /// True if the user's handles may hold `bytes` more, which `budget` has not counted yet. They
+    /// may hold at most as much as stays free for other users, so something always stays free.
     fn may_grow(&self, bytes: usize, budget: &Budget) -> bool {
         self.user
             .as_ref()
@@ -83,21 +86,22 @@ impl Drop for Opening<'_> {
     }
 }
 
-/// Handle numbers; never reused within a mount. Who opens, writes or reads pays from a [`Budget`] before anything is built
-/// ([`Handles::reserve`]); what is held in truth is counted after each call ([`Handles::settle`]).
+/// The open handles by number; a number is never used twice within a mount. An open, a write and a
+/// read reserve memory from a [`Budget`] before anything is built ([`Handles::reserve`]); the
+/// memory that is really held is counted after each call ([`Handles::settle`]).
 #[derive(Debug)]
 pub struct Handles {
     open: RwLock<HashMap<u64, Arc<Opened>>>,
-    /// Handles by inode number, with those that are being opened.
+    /// The number of handles by inode number, with those that are being opened.
     inodes: Mutex<HashMap<u64, u32>>,
     last: AtomicU64,
     budget: Budget,
-    /// What the handles of each user hold, where there may be several.
+    /// The bytes that the handles of each user hold; `None` if all callers are one user.
     users: Option<Mutex<HashMap<u32, Budget>>>,
 }
 
 impl Handles {
-    /// `is_shared`, whether several users may come.
+    /// Makes an empty table. `is_shared` is true if several users may call.
     #[must_use]
     pub fn new(budget: Budget, is_shared: bool) -> Self {
         let (open, inodes, last, users) = (
@@ -128,17 +132,11 @@ impl Handles {
         )
     }
 
-    /// A number for a new handle of an inode, opened at `since_ms`.
+    /// Adds a handle of an inode, opened at `since_ms`, and returns its number.
     ///
     /// # Errors
-    /// `TooManyOpen`.
-    pub fn insert(
-        &self,
-        handle: Handle,
-        ino: u64,
-        caller: Caller,
-        since_ms: u64,
-    ) -> Result<u64, FsError> {
+    /// `TooManyOpen` if the budget, or the user's share of it, is used up.
+    pub fn insert(&self, handle: Handle, ino: u64, caller: Caller, since_ms: u64) -> Result<u64> {
         let text_bytes = if let Handle::Text(text) = &handle {
             text.bytes.len()
         } else {
@@ -150,7 +148,7 @@ impl Handles {
             ..Held::default()
         };
         let bytes = HANDLE_COST_BYTES + handle.held_bytes().unwrap_or(0);
-        // The text is counted in the budget already, and not yet with its user.
+        // The text is counted in the budget already, but not yet for its user.
         let may_open = held.may_grow(bytes + text_bytes, &self.budget);
         let counted = if may_open {
             self.budget.resize(&mut held.permit, bytes)
@@ -172,13 +170,14 @@ impl Handles {
         Ok(number)
     }
 
-    /// The inode counts as open until the guard is dropped: from before its text is read until its handle is here.
+    /// Counts the inode as open until the guard is dropped: from before its text is read until its
+    /// handle is here.
     pub fn opening(&self, ino: u64) -> Opening<'_> {
         *self.inodes.lock().entry(ino).or_default() += 1;
         Opening { handles: self, ino }
     }
 
-    /// Has the inode a handle, or is it being opened?
+    /// True if the inode has a handle or is being opened.
     #[must_use]
     pub fn is_open(&self, ino: u64) -> bool {
         self.inodes.lock().contains_key(&ino)
@@ -186,6 +185,7 @@ impl Handles {
 
     fn closed(&self, ino: u64) {
         let mut inodes = self.inodes.lock();
+        debug_assert!(inodes.contains_key(&ino), "closed more often than opened");
         if let Some(count) = inodes.get_mut(&ino) {
             *count -= 1;
             if *count == 0 {
@@ -199,7 +199,8 @@ impl Handles {
         Some(Arc::clone(&self.opened(number)?.handle))
     }
 
-    /// The handles of an inode, the last one opened first: a shell that opens the same file again asks about that. Looks at every handle.
+    /// Returns the handles of an inode, the last one opened first: a shell that opens the same file
+    /// again means that one. Looks at every handle.
     fn of_inode(&self, ino: u64) -> Vec<Arc<Opened>> {
         let open = self.open.read();
         let mut all: Vec<_> = open
@@ -212,10 +213,10 @@ impl Handles {
             .collect()
     }
 
-    /// The handle of this inode that the process of this thread opened last.
+    /// Returns the handle of this inode that the thread's process opened last.
     #[must_use]
     pub fn of_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
-        // Which process a thread is of is read from /proc: not under the lock that every call takes.
+        // The process of a thread is read from /proc: not under the lock that every call takes.
         let own = self
             .of_inode(ino)
             .into_iter()
@@ -223,7 +224,8 @@ impl Handles {
         Some(Arc::clone(&own.handle))
     }
 
-    /// The same, else the last that anybody opened; and since when it is open.
+    /// Returns the handle of this inode that the thread's process opened last, or else the one that
+    /// any process opened last, and the time of that open in milliseconds since the epoch.
     #[must_use]
     pub fn last_of(&self, ino: u64, thread: u32) -> Option<(Arc<Handle>, u64)> {
         let all = self.of_inode(ino);
@@ -240,7 +242,7 @@ impl Handles {
         Some(Arc::clone(&opened.handle))
     }
 
-    /// The inode that a handle is of.
+    /// Returns the inode of a handle.
     #[must_use]
     pub fn ino(&self, number: u64) -> Option<u64> {
         Some(self.opened(number)?.ino)
@@ -250,11 +252,11 @@ impl Handles {
         self.open.read().get(&number).cloned()
     }
 
-    /// A call is about to make a handle hold so many bytes more.
+    /// Reserves memory before a call that may make a handle hold `bytes` more.
     ///
     /// # Errors
-    /// `OpenFull`.
-    pub fn reserve(&self, number: u64, bytes: usize) -> Result<(), FsError> {
+    /// `OpenFull` if the budget, or the user's share of it, is used up.
+    pub fn reserve(&self, number: u64, bytes: usize) -> Result<()> {
         let Some(opened) = self.opened(number) else {
             return Ok(());
         };
@@ -268,20 +270,20 @@ impl Handles {
         Ok(())
     }
 
-    /// The same before a read, of a handle that makes what it gives as it is read.
+    /// Reserves memory before a read of a handle whose bytes are made as it is read.
     ///
     /// # Errors
-    /// `ReadFull`.
-    pub fn reserve_read(&self, number: u64) -> Result<(), FsError> {
+    /// `ReadFull` if the budget, or the user's share of it, is used up.
+    pub fn reserve_read(&self, number: u64) -> Result<()> {
         self.reserve(number, READ_AHEAD_BYTES)
             .map_err(|_| FsError::ReadFull)
     }
 
-    /// A call has ended: counts what the handle holds now.
+    /// Counts the memory that the handle holds after a call.
     pub fn settle(&self, number: u64) {
         if let Some(opened) = self.opened(number) {
             let mut held = opened.held.lock();
-            // While another call makes it hold more, that call counts when it ends.
+            // Another call may be making it hold more: then that call counts when it ends.
             if let Some(bytes) = opened.handle.held_bytes() {
                 self.budget
                     .count(&mut held.permit, HANDLE_COST_BYTES + bytes);
@@ -292,7 +294,8 @@ impl Handles {
 }
 
 impl Handle {
-    /// Bytes that it holds now; a text's own are counted with the text. `None` while a call makes it hold more.
+    /// Returns the bytes that the handle holds now, without a text's own, which are counted with
+    /// the text. Returns `None` while a call makes it hold more.
     fn held_bytes(&self) -> Option<usize> {
         match self {
             Self::Text(_) | Self::Scratch(_) => Some(0),
@@ -303,7 +306,7 @@ impl Handle {
         }
     }
 
-    /// Does it make what it gives as it is read, so that reading it makes it hold more?
+    /// True if the bytes are made as they are read, so that a read makes the handle hold more.
     #[must_use]
     pub fn reads_ahead(&self) -> bool {
         match self {
@@ -313,7 +316,7 @@ impl Handle {
         }
     }
 
-    /// Size of the file as this handle sees it, if it sees its own.
+    /// Returns the size of the file as this handle sees it, if it has a size of its own.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         match self {
@@ -330,7 +333,7 @@ impl Handle {
 mod tests {
     use super::*;
 
-    /// Above the largest process id of Linux: of no process, nor a thread of this one.
+    /// A number above the largest process id of Linux: of no process, nor a thread of this one.
     const NO_PROCESS: u32 = 1 << 30;
 
     fn caller(uid: u32) -> Caller {

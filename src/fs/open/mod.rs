@@ -5,9 +5,10 @@
 //! directory.rs  a directory: readdir over listings of any size
 //! found.rs      names as they are found, with their places; directories whose names are fixed
 //! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
-//! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits; what any other file may be asked
-//! room.rs       a kind of files and directories beside the data: what it reads, and what may be called on it
-//! host/         what such a file may ask of the mount that it is in
+//! node_ops.rs   the operations of a node, which each kind of node implements
+//! open_text.rs  a file that holds one text, and the order of the calls on it
+//! text.rs       those calls, which commit by the write state machine; the calls on any other open file
+//! host/         the state of the mount that operations of nodes share
 //! put.rs        what the text of an item's file becomes
 //! ```
 
@@ -16,9 +17,10 @@ pub mod directory;
 pub mod found;
 pub mod handle;
 pub mod host;
+pub mod node_ops;
+pub mod open_text;
 pub(super) mod prelude;
 mod put;
-pub mod room;
 pub mod text;
 
 use std::ops::Range;
@@ -28,20 +30,29 @@ use super::mount::texts::Text;
 use crate::fs::prelude::*;
 use crate::model::api::Done;
 
-/// Told once how a call ended; from any thread, must not block.
-pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
+/// A callback that gets the result of a call, once; it may be called from any thread and must not
+/// block.
+pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
-/// Told the version stored by a request.
+/// A callback that gets the version that a request stored.
 pub type Outcome = Done<Version>;
 
-/// The bytes that there are of so many, at `offset` of a text of that length.
+/// Returns the range of the `size` bytes at `offset` that exist in a text of `length` bytes.
 #[must_use]
 pub fn part(length: usize, offset: u64, size: usize) -> Range<usize> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(length);
     start..start.saturating_add(size).min(length)
 }
 
-/// How a file is opened.
+/// Returns the text of the name or target of a link.
+///
+/// # Errors
+/// `Invalid` if the bytes are not UTF-8.
+pub fn link_text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"))
+}
+
+/// The flags of an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenFlags {
     pub write: bool,
@@ -53,7 +64,7 @@ pub struct OpenFlags {
     pub append: bool,
 }
 
-/// Bytes read, a part of something kept alive with them.
+/// Bytes that were read: a part of a text that is kept alive with them, or bytes of their own.
 #[derive(Debug)]
 pub struct Bytes {
     of: BytesOf,
@@ -67,7 +78,7 @@ enum BytesOf {
 }
 
 impl Bytes {
-    /// These bytes.
+    /// Takes these bytes.
     #[must_use]
     pub fn own(bytes: Vec<u8>) -> Self {
         Self {
@@ -76,7 +87,7 @@ impl Bytes {
         }
     }
 
-    /// The bytes of a text at `offset`, fewer than `size` only at its end.
+    /// Returns the bytes of a text at `offset`, fewer than `size` only at its end.
     #[must_use]
     pub fn of_text(text: &Arc<Text>, offset: u64, size: usize) -> Self {
         Self {
@@ -92,6 +103,8 @@ impl AsRef<[u8]> for Bytes {
             BytesOf::Own(bytes) => bytes.as_slice(),
             BytesOf::Text(text) => text.bytes.as_slice(),
         };
-        all.get(self.range.clone()).unwrap_or_default()
+        let bytes = all.get(self.range.clone());
+        debug_assert!(bytes.is_some(), "{:?} of {} bytes", self.range, all.len());
+        bytes.unwrap_or_default()
     }
 }

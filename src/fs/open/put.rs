@@ -1,14 +1,17 @@
-//! What the text of an item's file becomes: PutItem, and what the mount remembers of it.
+//! The text of an item's file becomes a PutItem; and the state that the mount keeps of such puts.
 
 use super::host::{Host, on_behalf_of};
-use super::text::{Execute, OpenText};
+use super::open_text::OpenText;
+use super::text::Execute;
 use super::{Outcome, Reply};
 use crate::codec::key::partition_digest;
 use crate::database::pool::Work;
-use crate::fs::mount::calls;
-use crate::fs::node::{AliasFolder, Node, base, item_number};
-use crate::fs::prelude::*;
-use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
+use crate::fs::{
+    mount::calls,
+    node::{AliasFolder, Node, base, item_number},
+    prelude::*,
+    write::{Failure, ItemTarget, TEXT_BYTES_MAX},
+};
 use crate::model::api::{
     Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done, PutItemRequest, PutItemResponse,
 };
@@ -46,11 +49,11 @@ impl Execute for ItemTarget {
         drop(state);
         match (&failure.error, target.known_key(), since) {
             (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
-                let item = (&target.table, &key);
                 let report = host.read_versions.stale_report(
                     &host.mount,
                     &failure.error,
-                    item,
+                    &target.table,
+                    &key,
                     since,
                     unchanged,
                 );
@@ -82,7 +85,7 @@ impl Execute for ItemTarget {
                 state.writer.target().form,
                 state.writer.read(0, TEXT_BYTES_MAX).to_vec(),
             ));
-            // Or absent: where there is nothing, nothing of anybody's is undone.
+            // Or absent: a put where no item is undoes no other program's change.
             request
                 .precondition
                 .get_or_insert(Precondition::VersionOrAbsent(version));
@@ -108,7 +111,7 @@ impl Execute for ItemTarget {
             }
             Err(_) => {
                 let host = again.clone();
-                // Bringing back may wait for the lock of the deletes, which the committer must not.
+                // Reviving may wait for the lock of the deletes, which the committer must not do.
                 again.run_elsewhere(move || {
                     Self::refused(
                         &host,
@@ -124,8 +127,8 @@ impl Execute for ItemTarget {
 }
 
 impl Host {
-    /// PutItem for a thread, of an item that may be hidden: it is written again. `key` is the item's; `None` of one that the database
-    /// refuses for want of it.
+    /// Starts a PutItem for a thread. The item may be hidden: then it is written again. `key` is
+    /// the item's key; `None` if the item lacks it and the database will refuse it.
     pub fn put(&self, mut request: PutItemRequest, key: Option<Key>, thread: u32, done: Outcome) {
         let (table, asked) = (request.table_name.clone(), request.precondition);
         if let Some(key) = &key {
@@ -133,7 +136,8 @@ impl Host {
             // comes behind it.
             request.precondition = self.deletes.revive(&table, key, asked);
         }
-        // Only a put that must find no item can be turned away by the hidden one; it alone is kept to be asked again.
+        // Only a put that must find no item can be refused because of the hidden one; it alone is
+        // kept for a second try.
         let again = (request.precondition != asked).then(|| PutItemRequest {
             precondition: asked,
             ..request.clone()
@@ -148,7 +152,8 @@ impl Host {
         let stored = Done::new(
             context,
             move |outcome: Result<PutItemResponse, Error>| match (outcome, again) {
-                // The hidden item's delete was under way and came first: there is none, as asked.
+                // The hidden item's delete was under way and came first: there is no item now, as
+                // the put requires.
                 (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
                     // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
                     let next = host.clone();
@@ -160,8 +165,8 @@ impl Host {
                         .map(|response| calls::of_write(&table, response));
                     host.mount.last.keep_write(session, "PutItem", answer);
                     if let (Ok(_), Some(key)) = (&outcome, &key) {
-                        // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
-                        // one.
+                        // Before the caller gets the answer: else its next call might see the empty
+                        // folder in memory beside the stored one.
                         host.item_stored(&table, key);
                     }
                     done.tell(outcome.map(|response| response.version));
@@ -171,12 +176,13 @@ impl Host {
         self.mount.db.start(Call::PutItem(request, stored));
     }
 
-    /// Takes back a waiting delete of this item.
+    /// Cancels a waiting delete of this item.
     pub fn revive_item(&self, table: &TableName, key: &Key) {
         self.deletes.revive(table, key, None);
     }
 
-    /// An item was put through the mount: the folder that was kept for it is one of the store now.
+    /// Forgets the folder that was kept in memory for an item, after a put through the mount: the
+    /// store has the folder now.
     pub fn item_stored(&self, table: &TableName, key: &Key) {
         let mut folders = self.mount.folders.lock();
         if folders.since(table, &key.partition).is_some() {
@@ -205,7 +211,8 @@ impl Host {
             .move_directory(&folder, &collection);
     }
 
-    /// With `-o keep_text` the item is shown as this text, which made that version; unless its key is another.
+    /// With `-o keep_text`, keeps the text that made this version: the item is shown as that text.
+    /// Does nothing if the text says another key.
     pub fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
         let mount = &self.mount;
         let is_kept = mount.options.keep_text && target.form == TextForm::PlainJson;
@@ -232,8 +239,8 @@ impl Host {
         }
     }
 
-    /// White space that is written after an object belongs to its text, and makes no other version: the file has it when the write
-    /// returns.
+    /// Wraps the reply to a write so that the whole text is kept before the write returns. White
+    /// space after an object belongs to its text, and makes no other version.
     #[must_use]
     pub fn keeping_whole(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) -> Reply<()> {
         if !self.mount.options.keep_text {
@@ -254,7 +261,8 @@ impl Host {
         })
     }
 
-    /// Takes back what the opening of a file made, whose text was refused: unless somebody else changed it.
+    /// Deletes the item that the open of a file made, after its text was refused; not if another
+    /// program changed the item.
     fn unmake(
         &self,
         target: &ItemTarget,

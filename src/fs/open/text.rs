@@ -1,121 +1,17 @@
-//! An open file that holds one text: calls on it in their order, and commits by the write state machine of [`crate::fs::write`]. What may be
-//! called on any other open file that is neither an item nor a text as it is: [`OpenSpecial`].
+//! The calls on an open file that holds one text, which commit by the write state machine of [`crate::fs::write`]; and [`OpenSpecial`], the
+//! calls on any other open file that is neither an item nor a text as it is.
 
 use std::fmt;
-use std::sync::atomic::AtomicU32;
 
 use super::host::{Host, on_behalf_of};
+use super::open_text::{OpenState, OpenText};
 use super::{Bytes, Outcome, Reply};
 use crate::database::pool::Work;
-use crate::fs::prelude::*;
-use crate::fs::process::same_process;
-use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
-use std::collections::VecDeque;
-
-/// Calls on one handle in their order: those that come while one is carried out wait in line, without a thread.
-#[derive(Default)]
-pub struct Turns {
-    is_taken: bool,
-    waiting: VecDeque<Work>,
-}
-
-impl fmt::Debug for Turns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turns")
-            .field("is_taken", &self.is_taken)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Turns {
-    #[must_use]
-    pub fn is_taken(&self) -> bool {
-        self.is_taken
-    }
-
-    /// A call begins; it gives the turn back.
-    pub fn take(&mut self) {
-        self.is_taken = true;
-    }
-
-    /// A call comes again when the one that is carried out has ended.
-    pub fn wait(&mut self, again: Work) {
-        self.waiting.push_back(again);
-    }
-
-    /// A call has ended. Those that waited are to be made, without a lock: the first may take the turn again, the rest then queue up
-    /// behind it in their order.
-    #[must_use]
-    pub fn give(&mut self) -> VecDeque<Work> {
-        self.is_taken = false;
-        std::mem::take(&mut self.waiting)
-    }
-}
-
-/// A file open for writing that holds one JSON object.
-///
-/// A call whose commit is under way has not returned yet, but others of the same handle may come, from other threads and
-/// processes.
-#[derive(Debug)]
-pub struct OpenText<T> {
-    /// Inode number of the node.
-    pub ino: u64,
-    /// Path below the mount, for people.
-    pub path: String,
-    /// The thread that opened it, as the kernel names it.
-    pub opener: u32,
-    pub state: Mutex<OpenState<T>>,
-    /// The thread that wrote last.
-    writer: AtomicU32,
-}
-
-/// What an [`OpenText`] guards.
-pub struct OpenState<T> {
-    pub writer: TextWriter<T>,
-    /// One is taken while a commit is under way.
-    pub turns: Turns,
-}
-
-impl<T> std::fmt::Debug for OpenState<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenState")
-            .field("turns", &self.turns)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<T> OpenText<T> {
-    /// Bytes of memory of the text.
-    pub fn held_bytes(&self) -> usize {
-        self.state.lock().writer.held_bytes()
-    }
-}
-
-impl<T: Target> OpenText<T> {
-    pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        let state = OpenState {
-            writer,
-            turns: Turns::default(),
-        };
-        Self {
-            ino,
-            path,
-            opener,
-            state: Mutex::new(state),
-            writer: AtomicU32::new(opener),
-        }
-    }
-
-    /// The thread that wrote last, else the one that opened it.
-    pub fn writer(&self) -> u32 {
-        self.writer.load(Ordering::Relaxed)
-    }
-
-    /// A thread writes.
-    pub fn written_by(&self, thread: u32) {
-        self.writer.store(thread, Ordering::Relaxed);
-    }
-}
+use crate::fs::{
+    prelude::*,
+    process::same_process,
+    write::{Commit, Failure, Target, WriteStep},
+};
 
 /// A call on an open file that changes it, or ends what was changed.
 #[derive(Debug)]
@@ -132,11 +28,11 @@ impl Call {
         matches!(self, Self::Flush)
     }
 
-    /// The answer of a file that takes nothing.
+    /// Returns the answer of a file that takes no changes.
     ///
     /// # Errors
-    /// `BadHandle` of a write.
-    pub fn of_nothing(&self) -> Result<(), FsError> {
+    /// `BadHandle` if the call is a write.
+    pub fn of_nothing(&self) -> Result<()> {
         if matches!(self, Self::Write { .. }) {
             Err(FsError::BadHandle)
         } else {
@@ -157,15 +53,17 @@ impl Call {
 
 /// Performs the request of a text.
 pub trait Execute: Target + Sized + Send + 'static {
-    /// Starts it; `done` hears of the outcome. The caller waits for it, and holds no lock.
+    /// Starts the request; `done` is called with its outcome. The caller waits for it, and holds no
+    /// lock.
     fn execute(host: &Host, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
-    /// The text was refused before any request was made of it. Goes on with `then`, at once or later.
+    /// Undoes what the open made, after the text was refused before any request. Calls `then` at
+    /// once or later.
     fn refused(_host: &Host, _open: &OpenText<Self>, _wait: WaitPolicy, then: Work) {
         then();
     }
 
-    /// Tells more of a refused request than its error says.
+    /// Adds to the report of a refused request more than its error says.
     fn explained(_host: &Host, _open: &OpenText<Self>, failure: Failure) -> Failure {
         failure
     }
@@ -183,7 +81,8 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
         return;
     }
     let operation = call.name();
-    // Who wrote last, not who opened: a shell opens, its child writes, and what the child read counts.
+    // The thread that wrote last counts, not the one that opened: a shell opens, its child writes,
+    // and the child's reads matter.
     if matches!(call, Call::Write { .. }) {
         open.written_by(caller.pid);
     }
@@ -203,7 +102,8 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
             reply(Err(FsError::Again(Box::new(error))));
         }
         WriteStep::Commit(Commit { request, warnings }) => {
-            // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.
+            // From here to `finish` later calls wait. The lock itself must not be held: the
+            // committer takes it to end the commit.
             state.turns.take();
             drop(state);
             host.mount.journal.warn(&open.path, warnings);
@@ -222,7 +122,7 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
     }
 }
 
-/// The commit ended: its call is answered, then those that waited go on.
+/// Answers the call whose commit ended, then runs the calls that waited.
 fn finish<T: Execute>(
     host: &Host,
     open: &OpenText<T>,
@@ -258,28 +158,31 @@ fn advance<T: Target>(
 
 /// An open special file. Every call is answered through its reply, now or later, from any thread.
 pub trait OpenSpecial: fmt::Debug + Send + Sync {
-    /// READ: the bytes at `offset`, fewer than `size` only at the end.
+    /// Reads the bytes at `offset`, fewer than `size` only at the end.
     fn read(self: Arc<Self>, _host: &Host, _offset: u64, _size: usize, reply: Reply<Bytes>) {
         reply(Ok(Bytes::own(Vec::new())));
     }
 
-    /// WRITE of all of the data, SETATTR of the size through this handle, FLUSH of a descriptor that is closed, FSYNC, and RELEASE, of whose
-    /// failure nobody hears but the log.
+    /// Carries out a call: WRITE of all of the data, SETATTR of the size through this handle, FLUSH
+    /// of a descriptor that is closed, FSYNC, or RELEASE. A failure of RELEASE reaches only the
+    /// log.
     fn call(self: Arc<Self>, _host: &Host, call: Call, reply: Reply<()>) {
         reply(call.of_nothing());
     }
 
-    /// Bytes, as this handle sees the file; `None` is as everybody sees it.
+    /// Returns the size in bytes as this handle sees the file; `None` if it is the same for all
+    /// handles.
     fn size(&self) -> Option<u64> {
         None
     }
 
-    /// Bytes of memory that it holds until it is closed: asked after each call. `None` while a call makes it hold more.
+    /// Returns the bytes of memory that the file holds until it is closed; called after each call.
+    /// Returns `None` while a call makes it hold more.
     fn held_bytes(&self) -> Option<usize> {
         Some(0)
     }
 
-    /// Does a read make it hold more?
+    /// True if a read makes it hold more.
     fn reads_ahead(&self) -> bool {
         false
     }
@@ -312,7 +215,7 @@ where
     }
 }
 
-/// The reply to a RELEASE, whose failure nobody else hears of.
+/// Wraps the reply to a RELEASE so that a failure is logged: no program receives it.
 pub fn logged(reply: Reply<()>, path: String) -> Reply<()> {
     Box::new(move |ended| {
         if let Err(error) = &ended {

@@ -1,13 +1,17 @@
-//! Base items and index entries as files.
+//! Base items and index entries as files: `X.json`, `X.ddbjson`, and `X.base` beside an index entry.
 
 use crate::codec::{dynamodb_json, json::edit::indent};
 use crate::database::EntryStat;
 use crate::fs::{
+    mount::{calls, texts::Text},
     node::item_number,
     open::prelude::*,
-    write::{ItemTarget, KeyPart, TargetKey},
+    write::{ItemTarget, ItemWriter, KeyPart, Opener, TargetKey},
 };
-use crate::model::error::StoreError;
+use crate::model::{
+    api::{Call, DeleteItemRequest, DeleteItemResponse, Done},
+    error::StoreError,
+};
 
 /// Returns the node of an entry.
 pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
@@ -28,7 +32,7 @@ pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat,
     }
 }
 
-pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr> {
     let writable = entry.source.index.is_none();
     match entry.form {
         // The record's header has the length: a stat of the usual form renders nothing.
@@ -130,14 +134,208 @@ pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
     })
 }
 
-/// Returns the attributes of `X.base`, which exists as long as its entry.
-pub fn base_attr(mount: &Mount, source: &Source, key: &EntryKey) -> Result<Attr, FsError> {
-    let stat = stat(mount, source, key)?;
-    Ok(Attr::symlink(&base_target(key), stat.modified_ms))
-}
-
 /// Returns the target of `X.base`: from `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and
 /// down to the item.
-pub fn base_target(key: &EntryKey) -> String {
+fn base_target(key: &EntryKey) -> String {
     format!("../../../../{}", names::item_path(&key.base))
+}
+
+/// The symlink `X.base`, which exists as long as its entry.
+#[derive(Debug)]
+pub struct Base<'n>(pub &'n Source, pub &'n EntryKey);
+
+impl NodeOps<Node> for Base<'_> {
+    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
+        Ok(stat(mount, self.0, self.1)?.modified_ms)
+    }
+
+    fn link_target(&self, _at: &Node, _mount: &Mount) -> Result<String> {
+        Ok(base_target(self.1))
+    }
+}
+
+impl NodeOps<Node> for EntryNode {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        attr(mount, self)
+    }
+
+    fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
+        Ok(counted_text(mount, self)?.0)
+    }
+
+    fn open_reader(&self, at: &Node, host: &Host) -> Result<Handle> {
+        let mount = &host.mount;
+        let (text, stat) = counted_text(mount, self)?;
+        let text = Text::new(text, &mount.budget)?;
+        if at.is_writable() && !mount.options.last_writer_wins {
+            host.read_versions
+                .read(mount.caller.pid, self, stat.version, &text);
+        }
+        Ok(Handle::Text(text))
+    }
+
+    /// Opens an item that is stored, or is being created.
+    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        let mount = &host.mount;
+        let stored = if !at.is_writable() {
+            return Err(FsError::Derived);
+        } else if flags.truncate {
+            stat(mount, &self.source, &self.key).map(|_| None)
+        } else {
+            text(mount, self).map(Some)
+        };
+        match stored {
+            Ok(None) => item_handle(host, at, flags, ItemWriter::stream).map(Handle::Item),
+            Ok(Some((_, stat))) if host.creations.is_empty(at.ino(), stat.version) => {
+                open_made(host, at, flags, stat.version)
+            }
+            Ok(Some((text, stat))) => {
+                let unchanged = (!mount.options.last_writer_wins)
+                    .then_some(Precondition::Version(stat.version));
+                if unchanged.is_some() {
+                    host.read_versions
+                        .keep_text(mount, stat.version, self.form, &text);
+                }
+                let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
+                item_handle(host, at, flags, edit).map(Handle::Item)
+            }
+            // An item that is being created is opened again. One that is gone since the name was
+            // looked up is not: a program that wants a new one then creates it.
+            Err(FsError::NotFound) => {
+                host.creations.get(at.ino()).ok_or(FsError::Stale)?;
+                create(host, at, flags)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens an item that is not stored. With O_EXCL it is stored from now on. It is stored later,
+    /// with its text, if the name does not give the key, if an item that was renamed away still has
+    /// that key, and if a backup is restored: its writer has no rivals.
+    fn create(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        if !flags.exclusive || !at.is_writable() {
+            return create(host, at, flags);
+        }
+        let mount = &host.mount;
+        let target = target(mount, at)?;
+        let is_hidden = |key| {
+            mount.with_deferred(|deferred| {
+                deferred
+                    .hidden_version(&(target.table.clone(), key))
+                    .is_some()
+            })
+        };
+        if target.known_key().is_none_or(|key| {
+            mount.restores(&target.table) || (mount.hides_any() && is_hidden(key))
+        }) {
+            return create(host, at, flags);
+        }
+        let (request, key) = target.key_request()?;
+        let made = wait(host.context(), |done| {
+            host.put(request, Some(key), mount.caller.pid, done)
+        });
+        let version = made.map_err(|error| match error {
+            Error::ConditionalCheckFailed { .. } => FsError::Exists,
+            error => error.into(),
+        })?;
+        host.creations.made_empty(at.ino(), version);
+        open_made(host, at, flags, version)
+    }
+
+    /// Deletes the item, and replies after the commit.
+    fn unlink(&self, at: &Node, host: &Host, reply: Reply<()>) {
+        let request = match delete_request(self, at, host) {
+            Ok(request) => request,
+            Err(error) => return reply(Err(error)),
+        };
+        let (ino, key) = (at.ino(), self.key.base.clone());
+        let (again, table) = (host.clone(), self.source.table.clone());
+        let session = host.mount.last.session(host.mount.caller.pid);
+        let done = Done::new(
+            host.context(),
+            move |outcome: Result<DeleteItemResponse, Error>| {
+                let mount = &again.mount;
+                let answer = outcome
+                    .as_ref()
+                    .map(|response| calls::of_write(&table, response));
+                mount.last.keep_write(session, "DeleteItem", answer);
+                reply(match outcome {
+                    Ok(response) if response.existed => {
+                        // In memory from here on: the store has no empty collections, and
+                        // `rm u1/*; rmdir u1` is two calls.
+                        if key.sort.is_some() {
+                            mount.folders.lock().keep(&table, &key.partition, now_ms());
+                        }
+                        Ok(())
+                    }
+                    // It was created without a text, and becomes no item without one.
+                    Ok(_) if again.creations.unlinked(ino) => Ok(()),
+                    Ok(_) => Err(FsError::NotFound),
+                    Err(error) => Err(error.into()),
+                });
+            },
+        );
+        host.mount.db.start(Call::DeleteItem(request, done));
+    }
+}
+
+/// Makes the request that deletes an item.
+fn delete_request(entry: &EntryNode, at: &Node, host: &Host) -> Result<DeleteItemRequest> {
+    let (mount, table) = (&host.mount, &entry.source.table);
+    if !at.is_writable() {
+        return Err(FsError::Derived);
+    }
+    host.rm_guard.may_delete(table, mount)?;
+    let schema = mount.schema(table)?;
+    // An item that was renamed away is hidden: its name is gone already.
+    if mount.hides_any() {
+        stat(mount, &entry.source, &entry.key)?;
+    }
+    Ok(DeleteItemRequest::new(
+        table.clone(),
+        entry.key.base.to_item(&schema.key),
+    ))
+}
+
+/// Opens an item that was made with its key alone.
+fn open_made(host: &Host, node: &Node, flags: OpenFlags, version: Version) -> Result<Handle> {
+    let made = |target, opener| ItemWriter::stream_made(target, opener, version);
+    item_handle(host, node, flags, made).map(Handle::Item)
+}
+
+/// Opens an item that is not stored.
+///
+/// # Errors
+/// [`FsError::Derived`] for an index entry.
+pub fn create(host: &Host, node: &Node, flags: OpenFlags) -> Result<Handle> {
+    let writer = if flags.exclusive {
+        ItemWriter::stream_exclusive
+    } else {
+        ItemWriter::stream
+    };
+    let open = item_handle(host, node, flags, writer)?;
+    // By the inode number, not by the handle: a second open of the name finds the file that is being
+    // created.
+    host.creations.add(Arc::clone(&open));
+    Ok(Handle::Item(open))
+}
+
+fn item_handle(
+    host: &Host,
+    node: &Node,
+    flags: OpenFlags,
+    writer: impl FnOnce(ItemTarget, Opener) -> ItemWriter,
+) -> Result<Arc<OpenText<ItemTarget>>> {
+    let pid = host.mount.caller.pid;
+    let opener = Opener {
+        pid,
+        append: flags.append,
+    };
+    let writer = writer(target(&host.mount, node)?, opener);
+    Ok(Arc::new(OpenText::new(
+        node.ino(),
+        host.mount.path(node),
+        pid,
+        writer,
+    )))
 }

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{entry, item, scratch};
+use super::{item, scratch};
 use crate::codec::digest::Digest;
 use crate::database::Entries;
 use crate::expr::KeySchemaView;
@@ -19,7 +19,7 @@ use crate::fs::{
     write::{KeyPart, TargetKey},
 };
 
-pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
+pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node> {
     let schema = mount.source_schema(source)?;
     if is_flat(&schema, source) {
         resolve_flat(mount, &schema, source, name)
@@ -34,12 +34,7 @@ pub fn is_flat(schema: &TableSchema, source: &Source) -> bool {
 }
 
 /// Resolves `K(pk).json`.
-fn resolve_flat(
-    mount: &Mount,
-    schema: &TableSchema,
-    source: &Source,
-    name: &str,
-) -> Result<Node, FsError> {
+fn resolve_flat(mount: &Mount, schema: &TableSchema, source: &Source, name: &str) -> Result<Node> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, None, name);
     };
@@ -70,7 +65,7 @@ fn resolve_folder(
     schema: &TableSchema,
     source: &Source,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     if name.starts_with('.') {
         return scratch::resolve(mount, source, None, name);
     }
@@ -99,10 +94,7 @@ fn resolve_folder(
     Ok(Node::Collection(source.clone(), partition))
 }
 
-pub fn partition_types(
-    schema: &TableSchema,
-    source: &Source,
-) -> Result<Vec<KeyAttributeType>, FsError> {
+pub fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>> {
     let keys = KeySchemaView::of(schema, index_of(schema, source)?);
     Ok(keys
         .partition
@@ -136,18 +128,10 @@ pub fn resolve_in_alias(mount: &Mount, folder: &AliasFolder, name: &str) -> Resu
     )
 }
 
-/// Returns the attributes of a folder that mkdir made by a shortened name: its key is not known
-/// yet.
-pub fn alias_folder_attr(mount: &Mount, folder: &AliasFolder) -> Result<Attr, FsError> {
-    mount.schema(&folder.table)?;
-    let since_ms = mount
-        .folders
-        .lock()
-        .alias_since(&folder.table, &folder.digest);
-    since_ms.map(Attr::directory).ok_or(FsError::NotFound)
-}
-
 /// Returns the collection of a folder by a shortened name, once the first item in it gives its key.
+///
+/// # Errors
+/// Errors of the database.
 pub fn known_folder(mount: &Mount, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
     let source = base(&folder.table);
     let partition = mount.db.partition_by_digest(&source, folder.digest)?;
@@ -173,16 +157,7 @@ pub fn find(mount: &Mount, source: &Source, path: &str) -> Result<Node, FsError>
     }
 }
 
-/// Returns the attributes of a file that was created by a shortened name, once its item is stored.
-/// They are the item's, but the file keeps its inode number while it is open.
-pub fn alias_attr(mount: &Mount, alias: &AliasNode) -> Result<Attr, FsError> {
-    match find(mount, &base(&alias.table), &alias.path)? {
-        Node::Entry(found) => entry::attr(mount, &found),
-        _ => Err(FsError::NotFound),
-    }
-}
-
-pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>, FsError> {
+pub fn lister(mount: &Mount, source: &Source) -> Result<Box<dyn Lister>> {
     let schema = mount.source_schema(source)?;
     if is_flat(&schema, source) {
         return Ok(Box::new(EntryLister::new(source.clone(), Entries::All)));
@@ -226,7 +201,7 @@ impl Lister for CollectionLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         if let Cursor::Start | Cursor::After(_) = from {
             self.fetch_collections(mount, from, out)?;
             if !out.is_empty() {
@@ -240,12 +215,7 @@ impl Lister for CollectionLister {
 }
 
 impl CollectionLister {
-    fn fetch_collections(
-        &mut self,
-        mount: &Mount,
-        from: &Cursor,
-        out: &mut Found,
-    ) -> Result<(), FsError> {
+    fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
@@ -319,7 +289,7 @@ pub fn resolve_entry(
     source: &Source,
     partition: &PartitionKey,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
         return scratch::resolve(mount, source, Some(partition), name);
     };
@@ -394,7 +364,7 @@ fn find_alias(
     partition: &PartitionKey,
     digest: Digest,
     sort_prefix: Option<Vec<u8>>,
-) -> Result<Option<EntryKey>, FsError> {
+) -> Result<Option<EntryKey>> {
     let range = Entries::Collection {
         partition: partition.clone(),
         sort_prefix,
@@ -412,12 +382,7 @@ fn find_alias(
 
 /// Returns the node of a shortened name of a base item that is not stored: it can be created, with
 /// the key in its body. `path` is below `items/`.
-fn unstored(
-    table: &TableName,
-    key: TargetKey,
-    suffix: Suffix,
-    path: String,
-) -> Result<Node, FsError> {
+fn unstored(table: &TableName, key: TargetKey, suffix: Suffix, path: String) -> Result<Node> {
     let form = suffix.form().ok_or(FsError::NotFound)?;
     Ok(Node::Alias(Box::new(AliasNode {
         table: table.clone(),
@@ -427,11 +392,7 @@ fn unstored(
     })))
 }
 
-pub fn collection_attr(
-    mount: &Mount,
-    source: &Source,
-    partition: &PartitionKey,
-) -> Result<Attr, FsError> {
+pub fn collection_attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr> {
     if let Some(collection) = mount.db.collection(source, partition)? {
         return Ok(Attr::directory(collection.modified_ms));
     }
@@ -465,7 +426,7 @@ pub fn collection_lister(
     mount: &Mount,
     source: &Source,
     partition: &PartitionKey,
-) -> Result<EntryLister, FsError> {
+) -> Result<EntryLister> {
     mount.source_schema(source)?;
     let range = Entries::Collection {
         partition: partition.clone(),
@@ -481,7 +442,7 @@ impl Lister for EntryLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
@@ -512,5 +473,72 @@ impl Lister for EntryLister {
                 out.next()
             })?;
         Ok(())
+    }
+}
+
+/// `items/` of a table or an index.
+#[derive(Debug)]
+pub struct ItemsDirectory<'n>(pub &'n Source);
+
+impl NodeOps<Node> for ItemsDirectory<'_> {
+    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
+        mount.source_time(self.0)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        resolve(mount, self.0, name)
+    }
+
+    fn lister(&self, _at: &Node, mount: &Mount) -> Result<Box<dyn Lister>> {
+        lister(mount, self.0)
+    }
+
+    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(at, name)
+    }
+
+    /// Makes the folder of an item collection. It is in memory until it has an item.
+    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+        let (mount, source) = (&host.mount, self.0);
+        if source.index.is_some() {
+            return Err(FsError::Derived);
+        }
+        if mount.schema(&source.table)?.key.sort.is_none() {
+            return Err(FsError::NotPermitted(
+                "this table has no sort key: its items are files here, in no folder",
+            ));
+        }
+        let node = host.resolve(at, name.as_bytes());
+        if node.as_ref().is_ok_and(|node| host.exists(node)) {
+            return Err(FsError::Exists);
+        }
+        let mut folders = mount.folders.lock();
+        let made = match &node {
+            Ok(Node::Collection(source, partition)) => partition
+                .first()
+                .is_none_or(|value| folders.make(&source.table, value.clone(), now_ms())),
+            Ok(Node::AliasFolder(folder)) => {
+                folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms())
+            }
+            // A hidden name, which is that of a file in memory.
+            Ok(_) => return Err(FsError::Exists),
+            Err(FsError::NotFound) if name.starts_with('.') => {
+                return Err(FsError::NotPermitted(
+                    "here are folders named by a partition key",
+                ));
+            }
+            Err(FsError::NotFound) => return Err(FsError::Invalid(scratch::NO_KEY)),
+            Err(error) => return Err(error.clone()),
+        };
+        if !made {
+            return Err(FsError::NotPermitted(
+                "too many empty folders; write items into them or remove some",
+            ));
+        }
+        node
+    }
+
+    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+        Err(host.refuse_part(at))
     }
 }

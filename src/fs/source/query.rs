@@ -8,7 +8,7 @@ use crate::fs::{
         found::{Cursor, Entry, Found, Place},
         prelude::*,
     },
-    query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted},
+    query::{Child, LiveListing, QueryKind, QueryPath, ResultKind, ResultReader, Wanted},
 };
 
 /// Returns the `query/` or `scan/` directory of a table or index.
@@ -21,36 +21,55 @@ pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node
     )?)))
 }
 
-pub fn resolve(path: &QueryPath, name: &str) -> Result<Node, FsError> {
-    Ok(match path.child(name.as_bytes())? {
-        Child::Dir(path) => Node::Query(Box::new(path)),
-        Child::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
-        Child::Link { .. } => Node::QueryLink(Box::new(path.clone()), name.to_owned()),
-    })
+impl NodeOps<Node> for QueryPath {
+    fn attr(&self, at: &Node, mount: &Mount) -> Result<Attr> {
+        Ok(Attr {
+            writable: false,
+            ..Attr::directory(self.modified_ms(at, mount)?)
+        })
+    }
+
+    fn resolve(&self, _at: &Node, _mount: &Mount, name: &str) -> Result<Node> {
+        Ok(match self.child(name.as_bytes())? {
+            Child::Dir(path) => Node::Query(Box::new(path)),
+            Child::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
+            Child::Link { .. } => Node::QueryLink(Box::new(self.clone()), name.to_owned()),
+        })
+    }
+
+    fn lister(&self, _at: &Node, _mount: &Mount) -> Result<Box<dyn Lister>> {
+        Ok(Box::new(QueryLister {
+            path: self.clone(),
+            live: LiveListing::default(),
+        }))
+    }
 }
 
-pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
-    let (Node::Query(path) | Node::QueryResult(path, _) | Node::QueryLink(path, _)) = node else {
-        return Err(FsError::NotFound);
-    };
-    let modified_ms = mount.table_time(&path.schema().name)?;
-    Ok(match node {
-        Node::QueryResult(..) => Attr::read_only(0, modified_ms),
-        Node::QueryLink(path, name) => Attr::symlink(&target(path, name)?, modified_ms),
-        _ => Attr {
-            writable: false,
-            ..Attr::directory(modified_ms)
-        },
-    })
+/// A result file in a query directory.
+#[derive(Debug)]
+pub struct QueryResult<'n>(pub &'n QueryPath, pub ResultKind);
+
+impl NodeOps<Node> for QueryResult<'_> {
+    fn producer(&self, _at: &Node, _mount: &Mount) -> Result<Box<dyn Producer>> {
+        Ok(Box::new(self.0.open(self.1)))
+    }
+}
+
+/// `000001,<name>.json` in a query directory: a symlink.
+#[derive(Debug)]
+pub struct QueryLink<'n>(pub &'n QueryPath, pub &'n str);
+
+impl NodeOps<Node> for QueryLink<'_> {
+    fn link_target(&self, _at: &Node, _mount: &Mount) -> Result<String> {
+        match self.0.child(self.1.as_bytes())? {
+            Child::Link { target } => Ok(target),
+            Child::Dir(_) | Child::Result(..) => Err(FsError::NotFound),
+        }
+    }
 }
 
 impl Producer for ResultReader {
-    fn advance(
-        &mut self,
-        mount: &Mount,
-        bills: &mut Vec<Bill>,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, FsError> {
+    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool> {
         Self::advance(self, &*mount.db, bills, out)
     }
 
@@ -59,27 +78,11 @@ impl Producer for ResultReader {
     }
 }
 
-pub fn target(path: &QueryPath, name: &str) -> Result<String, FsError> {
-    match path.child(name.as_bytes())? {
-        Child::Link { target } => Ok(target),
-        Child::Dir(_) | Child::Result(..) => Err(FsError::NotFound),
-    }
-}
-
 /// A lister of the results of a query, as symlinks.
 #[derive(Debug)]
-pub struct QueryLister {
+struct QueryLister {
     path: QueryPath,
     live: LiveListing,
-}
-
-impl QueryLister {
-    pub fn new(path: QueryPath) -> Self {
-        Self {
-            path,
-            live: LiveListing::default(),
-        }
-    }
 }
 
 impl Lister for QueryLister {
@@ -93,7 +96,7 @@ impl Lister for QueryLister {
         from: &Cursor,
         wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };

@@ -14,7 +14,7 @@ use crate::model::{
     limits::ENTRY_OVERHEAD_BYTES,
 };
 
-pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, source: &Source) -> Result<Attr> {
     if mount.is_draft(&source.table)? {
         // Both under one lock: the draft may become a table between two.
         let drafts = mount.drafts.lock();
@@ -32,7 +32,7 @@ pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     })
 }
 
-pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
+pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>> {
     if mount.is_draft(&source.table)? {
         return mount.drafts.lock().schema_text(&source.table);
     }
@@ -89,7 +89,7 @@ pub fn resolve_in_draft(
     table: &TableName,
     folder: &str,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     let path = if folder.is_empty() {
         name.to_owned()
     } else {
@@ -110,7 +110,7 @@ pub fn resolve_in_draft(
     }
 }
 
-pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr, FsError> {
+pub fn draft_attr(mount: &Mount, table: &TableName, folder: &str) -> Result<Attr> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let is_there = folder.is_empty() || draft.has_folder(folder);
@@ -129,7 +129,7 @@ pub fn table_attr(mount: &Mount, table: &TableName) -> Result<Attr, FsError> {
     Ok(Attr::directory(mount.table_time(table)?))
 }
 
-pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>, FsError> {
+pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<Listed>> {
     let drafts = mount.drafts.lock();
     let draft = drafts.get(table).ok_or(FsError::NotFound)?;
     let mut names = Vec::new();
@@ -145,14 +145,6 @@ pub fn list_draft(mount: &Mount, table: &TableName, folder: &str) -> Result<Vec<
         names.push(listed(&Node::DraftFolder(table.clone(), path), child));
     }
     Ok(names)
-}
-
-pub fn stats_attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
-    let modified_ms = mount.source_time(source)?;
-    Ok(Attr::read_only(
-        stats_text(mount, source)?.len() as u64,
-        modified_ms,
-    ))
 }
 
 pub fn stats_text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {

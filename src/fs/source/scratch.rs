@@ -20,7 +20,7 @@ pub fn resolve(
     source: &Source,
     partition: Option<&PartitionKey>,
     name: &str,
-) -> Result<Node, FsError> {
+) -> Result<Node> {
     resolve_in(
         mount,
         &directory(source, partition).ok_or(FsError::NotFound)?,
@@ -47,11 +47,7 @@ pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, F
 }
 
 /// Resolves a file in memory beside `schema.json`, if there is one.
-pub fn resolve_beside_schema(
-    mount: &Mount,
-    table: &TableName,
-    name: &str,
-) -> Result<Node, FsError> {
+pub fn resolve_beside_schema(mount: &Mount, table: &TableName, name: &str) -> Result<Node> {
     mount
         .find_scratch(&Node::Table(table.clone()), name)
         .map(Node::Scratch)
@@ -77,27 +73,22 @@ pub fn parked_node(place: ParkedPlace) -> Node {
 struct Parked(ParkedPlace);
 
 impl Parked {
-    fn read(&self, mount: &Mount) -> Result<(ParkedStat, Vec<u8>), FsError> {
+    fn read(&self, mount: &Mount) -> Result<(ParkedStat, Vec<u8>)> {
         mount.db.parked_at(&self.0)?.ok_or(FsError::NotFound)
     }
 }
 
-impl Room for Parked {
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+impl NodeOps for Parked {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let (stat, _) = self.read(mount)?;
         Ok(Attr::file(stat.bytes, stat.parked_ms))
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(self.read(mount)?.1)
     }
 
-    fn open_writer(
-        &self,
-        _at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (stat, text) = self.read(&host.mount)?;
         if !stat.is_placed {
             return Err(FsError::NotPermitted(
@@ -129,12 +120,57 @@ impl Room for Parked {
     }
 }
 
+/// The error text of a name in which [`super::items::resolve`] finds no key.
+pub const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %YY";
+
+/// Checks that a directory of items may have a file in memory of this name.
+///
+/// # Errors
+/// [`FsError::Derived`] below an index; the name is an item's, or no scratch file has such a name.
+pub fn check(directory: &Node, name: &str) -> Result<()> {
+    if matches!(directory, Node::Items(source) | Node::Collection(source, _) if source.index.is_some())
+    {
+        return Err(FsError::Derived);
+    }
+    if names::split_suffix(name).is_some() {
+        return Err(FsError::Invalid(NO_KEY));
+    }
+    if !is_scratch_name(name) {
+        return Err(FsError::Unsupported(
+            "an item's file is its key and .json; no other file has such a name",
+        ));
+    }
+    Ok(())
+}
+
+impl NodeOps<Node> for FileId {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        attr(mount, *self)
+    }
+
+    fn open_reader(&self, _at: &Node, host: &Host) -> Result<Handle> {
+        open(&host.mount, *self, false)
+    }
+
+    fn open_writer(&self, _at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        open(&host.mount, *self, flags.truncate)
+    }
+
+    fn is_judged_by_request(&self, _at: &Node) -> bool {
+        true
+    }
+
+    fn unlink(&self, _at: &Node, host: &Host, reply: Reply<()>) {
+        host.deletes.unlink_scratch(&host.mount, *self, reply);
+    }
+}
+
 /// Opens a file in memory.
 ///
 /// # Errors
 /// [`FsError::Stale`] when it was moved to the trash since it was looked up: the kernel looks the
 /// name up again.
-pub fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle, FsError> {
+fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle> {
     let mut scratch = mount.scratch.lock();
     scratch.open(id, now_ms()).map_err(|_| FsError::Stale)?;
     if truncate {
@@ -154,7 +190,7 @@ fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> 
     })
 }
 
-pub fn attr(mount: &Mount, id: FileId) -> Result<Attr, FsError> {
+pub fn attr(mount: &Mount, id: FileId) -> Result<Attr> {
     let attributes = mount.scratch.lock().attributes(id)?;
     let links = u32::from(attributes.linked);
     Ok(Attr {
@@ -169,7 +205,7 @@ pub fn parked_in_ms(
     mount: &Mount,
     source: &Source,
     partition: &PartitionKey,
-) -> Result<Option<u64>, FsError> {
+) -> Result<Option<u64>> {
     let mut newest = None;
     mount
         .db

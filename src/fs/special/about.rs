@@ -97,7 +97,7 @@ pub fn metrics(
     mount: &Mount,
     at: &Special,
     render: impl FnOnce(&Metrics, &TableMetrics, &dyn Layout) -> Vec<u8>,
-) -> Result<Vec<u8>, FsError> {
+) -> Result<Vec<u8>> {
     let (layout, table) = (mount.layout()?, at.of_table()?);
     let metrics = layout.metrics(std::slice::from_ref(table))?;
     let table = metrics.tables.first().ok_or(FsError::NotFound)?;

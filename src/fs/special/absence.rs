@@ -20,7 +20,7 @@ const TEXT_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub fn absences(
     at: &Special,
     each: impl FnOnce(&Source, &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>,
-) -> Result<Vec<u8>, FsError> {
+) -> Result<Vec<u8>> {
     let source = at.of_source()?;
     let mut out = String::new();
     let mut lines = 0;

@@ -17,7 +17,7 @@ use crate::codec::{
 };
 use crate::fs::{
     open::{
-        host::{noted, on_behalf_of},
+        host::noted,
         part,
         prelude::*,
         text::{Call, OpenSpecial},
@@ -52,14 +52,14 @@ fn operation_node(at: &Special, name: &'static str) -> Node {
         .into()
 }
 
-impl Room for Directory {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for Directory {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         protocol::find(name)
             .map(|operation| operation_node(at, operation.name))
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         let mut names: Vec<&'static str> = protocol::operations()
             .map(|operation| operation.name)
             .collect();
@@ -70,13 +70,13 @@ impl Room for Directory {
             .collect())
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
 
-impl Room for RequestFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for RequestFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         let name = match self {
             Self::Operation(name) => name,
             Self::Transact => "TransactWriteItems or TransactGetItems",
@@ -87,12 +87,7 @@ impl Room for RequestFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
         let open = OpenApi {
             file: *self,
             path: at.path.clone(),
@@ -102,7 +97,7 @@ impl Room for RequestFile {
         Ok(Handle::Special(Arc::new(open)))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
@@ -170,7 +165,7 @@ impl Exchange {
         taken
     }
 
-    fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+    fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>> {
         let first = if self.request.is_empty() {
             data.trim_ascii_start().first()
         } else {
@@ -281,8 +276,7 @@ impl OpenApi {
 }
 
 fn call(host: &Host, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
-    let caller = host.mount.caller;
-    let by = on_behalf_of(host, caller.pid, caller.wait);
+    let by = host.context();
     match protocol::call_by(by, operation, request, &*host.mount.db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => failed(failure, protocol::find(operation)),

@@ -131,7 +131,7 @@ pub static OF_SERVICE: [Derived; 13] = [
 type MakeText = fn(&Mount, &Special) -> Result<Vec<u8>, FsError>;
 /// A function that carries out the command of one write.
 type Run = fn(&Host, &Special, &[u8]) -> Result<(), FsError>;
-type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle, FsError>;
+type Open = fn(&Host, &SpecialNode, OpenFlags) -> Result<Handle>;
 
 /// A row; see the module.
 #[derive(Debug, Clone, Copy)]
@@ -247,8 +247,8 @@ pub fn row(rows: &'static [Derived], name: &str) -> Option<&'static Derived> {
     rows.iter().find(|row| row.name == name)
 }
 
-impl Room for Derived {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Derived {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         match (&at.source, self.modified) {
             (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
             (Some(source), Modified::Table) => mount.source_time(source),
@@ -258,21 +258,16 @@ impl Room for Derived {
         }
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         (self.text)(mount, at)
     }
 
     /// True if the file takes commands to the mount, not to the data.
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         matches!(self.written, Written::Command(Runs::Here, _))
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         match self.written {
             Written::Nothing => Err(FsError::Derived),
             Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand {

@@ -129,16 +129,16 @@ struct Dropped {
     target: String,
 }
 
-impl Room for Dropped {
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Dropped {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(mount.started_ms)
     }
 
-    fn resolve(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<Node> {
         Err(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         if at.kind == Kind::Directory {
             Ok(Vec::new())
         } else {
@@ -146,20 +146,15 @@ impl Room for Dropped {
         }
     }
 
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    fn link_target(&self, _at: &Special, _mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, _at: &SpecialNode, _mount: &Mount) -> Result<String> {
         Ok(self.target.clone())
     }
 
-    fn open_writer(
-        &self,
-        _at: &SpecialNode,
-        _host: &Host,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, _at: &SpecialNode, _host: &Host, _flags: OpenFlags) -> Result<Handle> {
         Ok(sink())
     }
 
@@ -168,7 +163,7 @@ impl Room for Dropped {
         reply(Ok(()));
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
         host.mount.dropped.lock().remove(&at.path);
         Ok(())
     }

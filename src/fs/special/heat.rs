@@ -217,7 +217,7 @@ fn name_of(
     source: &Source,
     key: Option<&PartitionKey>,
     digest: &[u8],
-) -> Result<String, FsError> {
+) -> Result<String> {
     Ok(match key {
         Some(key) => key_name(is_flat(&*mount.schema(&source.table)?, source), key),
         None => format!("#{}", hex(digest)),
@@ -377,12 +377,7 @@ pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, F
     Ok(heat_svg::render(&picture).into_bytes())
 }
 
-fn lane(
-    mount: &Mount,
-    source: &Source,
-    schema: &TableSchema,
-    window: Window,
-) -> Result<Lane, FsError> {
+fn lane(mount: &Mount, source: &Source, schema: &TableSchema, window: Window) -> Result<Lane> {
     let layout = mount.layout()?;
     let index = index_of(schema, source)?;
     let keys: Vec<&KeyAttribute> = index.map_or_else(

@@ -3,7 +3,7 @@
 
 use crate::fs::{
     node::index_of,
-    open::{prelude::*, room::open_text, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     source::schema,
     write::index_draft::{IndexTarget, template},
 };
@@ -33,12 +33,7 @@ pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
 ///
 /// # Errors
 /// `Exists`; a local index; a bad index name.
-pub fn make(
-    mount: &Mount,
-    table: &TableName,
-    kind: IndexKind,
-    name: &str,
-) -> Result<Node, FsError> {
+pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node> {
     let schema = mount.schema(table)?;
     if schema.index(name).is_some() || find(mount, table, name).is_some() {
         return Err(FsError::Exists);
@@ -111,7 +106,7 @@ fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
     Ok(at.source.clone().filter(|_| is_made).map(Node::Index))
 }
 
-fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
+fn modified_ms(at: &Special, mount: &Mount) -> Result<u64> {
     let (table, index) = names(at)?;
     if made(at, mount)?.is_some() {
         return mount.table_time(table);
@@ -124,16 +119,16 @@ fn modified_ms(at: &Special, mount: &Mount) -> Result<u64, FsError> {
 
 struct Directory;
 
-impl Room for Directory {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Directory {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         modified_ms(at, mount)
     }
 
-    fn became(&self, at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+    fn successor(&self, at: &SpecialNode, mount: &Mount) -> Result<Option<Node>> {
         made(at, mount)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         if name == SCHEMA_NAME {
             Ok(schema_node(at))
         } else {
@@ -141,17 +136,17 @@ impl Room for Directory {
         }
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         Ok(vec![listed(&schema_node(at), SCHEMA_NAME)])
     }
 
-    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node, FsError> {
+    fn mkdir(&self, _at: &SpecialNode, _host: &Host, _name: &str) -> Result<Node> {
         Err(FsError::NotPermitted(
             "this index is a draft: write its schema.json",
         ))
     }
 
-    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<(), FsError> {
+    fn rmdir(&self, at: &SpecialNode, host: &Host) -> Result<()> {
         let (table, index) = names(at)?;
         if host.mount.index_drafts.remove(table, index) {
             Ok(())
@@ -163,12 +158,12 @@ impl Room for Directory {
 
 struct SchemaFile;
 
-impl Room for SchemaFile {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for SchemaFile {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         modified_ms(at, mount)
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         let (table, index) = names(at)?;
         match made(at, mount)? {
             Some(Node::Index(source)) => schema::text(mount, &source),
@@ -176,12 +171,7 @@ impl Room for SchemaFile {
         }
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, (table, index)) = (&host.mount, names(at)?);
         let text = self.text(at, mount)?;
         let target = IndexTarget {
@@ -189,7 +179,8 @@ impl Room for SchemaFile {
             index: index.clone(),
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,

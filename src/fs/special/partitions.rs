@@ -44,7 +44,7 @@ pub fn node(mount: &Mount, source: &Source) -> Node {
     Special::directory(path, Some(source.clone()), above, Directory).into()
 }
 
-fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsError> {
+fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport> {
     let partitions = mount
         .layout()?
         .partitions(at.of_source()?, Window::Minute)?;
@@ -105,12 +105,12 @@ fn link(at: &Special, id: u32, name: &str, key: PartitionKey, is_of_item: bool) 
 
 struct Directory;
 
-impl Room for Directory {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Directory {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         mount.source_time(at.of_source()?)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if let Some(row) = row(&OF_PARTITIONS, name) {
             return Ok(row.node(|feature| at.child(name, feature)));
         }
@@ -125,7 +125,7 @@ impl Room for Directory {
         Ok(partition(at, id))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let partitions = match mount.layout()?.partitions(at.of_source()?, Window::Minute) {
             // No lookup can name a partition here, and a walk of the tree goes on.
             Err(Error::Unavailable(_)) => Vec::new(),
@@ -147,12 +147,12 @@ fn partition_ms(at: &Special, mount: &Mount, id: u32) -> Result<u64, FsError> {
 /// `p07/`
 struct Partition(u32);
 
-impl Room for Partition {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Partition {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         partition_ms(at, mount, self.0)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         match name {
             STATS_NAME => Ok(stats(at, self.0)),
             KEYS_NAME => Ok(keys(at, self.0)),
@@ -160,7 +160,7 @@ impl Room for Partition {
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         report(at, mount, self.0)?;
         Ok(vec![
             listed(&stats(at, self.0), STATS_NAME),
@@ -172,20 +172,20 @@ impl Room for Partition {
 /// `p07/stats.json`
 struct StatsFile(u32);
 
-impl Room for StatsFile {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for StatsFile {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         partition_ms(at, mount, self.0)
     }
 
     /// Returns the attributes without a count of the partition's content.
-    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         Ok(Attr::read_only(
             STATS_BYTES as u64,
             self.modified_ms(at, mount)?,
         ))
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         stats_text(at, mount, self.0)
     }
 }
@@ -193,12 +193,12 @@ impl Room for StatsFile {
 /// `p07/keys/`
 struct Keys(u32);
 
-impl Room for Keys {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Keys {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         partition_ms(at, mount, self.0)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         let (name, found) = key_of(at, mount, name)?;
         Ok(key(
             at,
@@ -209,7 +209,7 @@ impl Room for Keys {
         ))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
         let (source, range) = (at.of_source()?, report(at, mount, self.0)?.range);
         let is_flat = is_flat(&*mount.schema(&source.table)?, source);
         Ok(Box::new(KeyLister {
@@ -244,8 +244,8 @@ impl Link {
     }
 }
 
-impl Room for Link {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Link {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         if self.is_of_item {
             item_ms(at, mount, self.id, &self.key)
         } else {
@@ -253,14 +253,14 @@ impl Room for Link {
         }
     }
 
-    fn attr(&self, at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         Ok(Attr::symlink(
             &self.target(at),
             self.modified_ms(at, mount)?,
         ))
     }
 
-    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
         self.modified_ms(at, mount)?;
         Ok(self.target(at))
     }
@@ -269,16 +269,16 @@ impl Room for Link {
 /// `p07/keys/K/` of a collection that a boundary cuts.
 struct Part(u32, PartitionKey);
 
-impl Room for Part {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Part {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         collection_ms(at, mount, self.0, &self.1)
     }
 
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         Ok(item(at, self.0, name, &self.1))
     }
 
-    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>> {
         let range = report(at, mount, self.0)?
             .range
             .part_of(partition_digest(&self.1))
@@ -293,7 +293,7 @@ impl Room for Part {
     }
 }
 
-fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> {
+fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>> {
     let report = report(at, mount, id)?;
     let layout = mount.layout()?;
     let (content, candidate) = layout.partition_content(at.of_source()?, &report)?;
@@ -415,7 +415,7 @@ impl Lister for KeyLister {
         from: &Cursor,
         _wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(after) = from.after() else {
             return Ok(());
         };
@@ -455,7 +455,7 @@ impl Lister for PartLister {
         from: &Cursor,
         wanted: &Wanted<'_>,
         out: &mut Found,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let mut entries = Found::default();
         self.entries.fetch(mount, from, wanted, &mut entries)?;
         for (Entry { name, .. }, place) in entries.from(0) {

@@ -11,7 +11,7 @@
 
 use super::help;
 use crate::fs::{
-    open::{host::noted, prelude::*, room::open_text, text::Execute},
+    open::{host::noted, link_text, node_ops::open_text, prelude::*, text::Execute},
     query::QueryPath,
     write::{Commit, Target},
 };
@@ -61,12 +61,12 @@ fn listed_node(at: &Special, name: &str, form: &SavedForm) -> Node {
     }
 }
 
-fn table_of(at: &Special) -> Result<&TableName, FsError> {
+fn table_of(at: &Special) -> Result<&TableName> {
     at.table().ok_or(FsError::NotFound)
 }
 
-impl Room for SavedFile {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for SavedFile {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         match self {
             Self::Directory => mount.table_time(table_of(at)?),
             Self::Request(_) | Self::Link(_) => Ok(self.saved(at, mount)?.modified_ms),
@@ -102,7 +102,7 @@ impl Room for SavedFile {
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let (Self::Directory, table) = (self, table_of(at)?) else {
             return Err(FsError::NotDirectory);
         };
@@ -114,7 +114,7 @@ impl Room for SavedFile {
             .collect())
     }
 
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         match self {
             Self::Directory => Err(FsError::IsDirectory),
             Self::Link(_) => Err(FsError::BadHandle),
@@ -125,7 +125,7 @@ impl Room for SavedFile {
         }
     }
 
-    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+    fn link_target(&self, at: &SpecialNode, mount: &Mount) -> Result<String> {
         match self {
             Self::Link(_) => match self.saved(at, mount)?.form {
                 SavedForm::Link(target) => Ok(target),
@@ -135,12 +135,7 @@ impl Room for SavedFile {
         }
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (Self::Request(name), mount) = (self, &host.mount) else {
             return Err(FsError::Derived);
         };
@@ -159,7 +154,8 @@ impl Room for SavedFile {
             }
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -180,25 +176,14 @@ impl Room for SavedFile {
         }));
     }
 
-    fn symlink(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        name: &str,
-        target: &str,
-    ) -> Result<Node, FsError> {
+    fn symlink(&self, at: &SpecialNode, host: &Host, name: &[u8], target: &[u8]) -> Result<Node> {
+        let (name, target) = (link_text(name)?, link_text(target)?);
         save_link(host, table_of(at)?, name, target)?;
         Ok(link_node(at, name))
     }
 
     /// Renames a saved query to a name of its own form.
-    fn rename(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        to: &str,
-        replace: bool,
-    ) -> Result<(), FsError> {
+    fn rename(&self, at: &SpecialNode, host: &Host, to: &str, replace: bool) -> Result<()> {
         let (Self::Request(from) | Self::Link(from)) = self else {
             return Err(FsError::Derived);
         };
@@ -216,13 +201,13 @@ impl Room for SavedFile {
         change_saved(&host.mount, table_of(at)?, change)
     }
 
-    fn create_refused(&self) -> FsError {
-        FsError::Invalid(NAMES)
+    fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
+        Err(FsError::Invalid(NAMES))
     }
 }
 
 impl SavedFile {
-    fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery, FsError> {
+    fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery> {
         let (Self::Request(name) | Self::Link(name)) = self else {
             return Err(FsError::NotFound);
         };
@@ -250,7 +235,7 @@ pub fn save_link(host: &Host, table: &TableName, name: &str, target: &str) -> Re
     change_saved(&host.mount, table, change)
 }
 
-fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<(), FsError> {
+fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<()> {
     match mount.db.change_saved_queries(table, change)? {
         SavedQueryOutcome::Done => Ok(()),
         SavedQueryOutcome::Absent => Err(FsError::NotFound),
@@ -261,7 +246,7 @@ fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> R
     }
 }
 
-fn remove(at: &Special, name: &str, host: &Host) -> Result<(), FsError> {
+fn remove(at: &Special, name: &str, host: &Host) -> Result<()> {
     let table = table_of(at)?;
     host.rm_guard.may_delete(table, &host.mount)?;
     let saved = saved(&host.mount, table, name)?.ok_or(FsError::NotFound)?;
@@ -277,7 +262,7 @@ fn remove(at: &Special, name: &str, host: &Host) -> Result<(), FsError> {
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<(), FsError> {
+fn check_name(name: &str) -> Result<()> {
     let is_good =
         !name.starts_with(['.', '-', '~']) && !name.contains(char::is_control) && name != SUFFIX;
     if is_good {
@@ -289,7 +274,7 @@ fn check_name(name: &str) -> Result<(), FsError> {
     }
 }
 
-fn check_link_name(name: &str) -> Result<(), FsError> {
+fn check_link_name(name: &str) -> Result<()> {
     if name.ends_with(SUFFIX) {
         return Err(FsError::Invalid(
             "a name with .json is that of a saved request; give the link another",
@@ -347,7 +332,7 @@ impl Target for RequestTarget {
         &self,
         text: &[u8],
         _precondition: Option<Precondition>,
-    ) -> Result<Commit<Self::Request>, FsError> {
+    ) -> Result<Commit<Self::Request>> {
         if text.len() > SAVED_REQUEST_BYTES_MAX {
             return Err(FsError::Body(
                 "a saved request has at most 16 KiB".to_owned(),

@@ -10,7 +10,7 @@ use crate::codec::{
 };
 use crate::fs::{
     mount::texts::pretty,
-    open::{prelude::*, room::open_text, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     process::session_of,
     source::schema,
     write::{
@@ -27,6 +27,56 @@ use crate::model::{
     schema::KeyType,
 };
 use crate::protocol::{self, Failure};
+
+/// `schema.json` of a table, a draft or an index.
+#[derive(Debug)]
+pub struct Schema<'n>(pub &'n Source);
+
+impl NodeOps<Node> for Schema<'_> {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        schema::attr(mount, self.0)
+    }
+
+    fn text(&self, _at: &Node, mount: &Mount) -> Result<Vec<u8>> {
+        schema::text(mount, self.0)
+    }
+
+    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        let mount = &host.mount;
+        if !at.is_writable() {
+            return Err(FsError::Derived);
+        }
+        let target = target(mount, &self.0.table)?;
+        let text = if flags.truncate {
+            None
+        } else {
+            schema::text(mount, self.0).ok()
+        };
+        Ok(open_text(
+            at.ino(),
+            mount.path(at),
+            mount.caller,
+            flags,
+            target,
+            text,
+        ))
+    }
+
+    fn unlink(&self, at: &Node, host: &Host, reply: Reply<()>) {
+        let (mount, table) = (&host.mount, &self.0.table);
+        reply(if at.is_writable() {
+            mount.is_draft(table).and_then(|is_draft| {
+                if is_draft {
+                    mount.drafts.lock().unlink_schema(table)
+                } else {
+                    host.rm_guard.unlink_definition(mount, at, table)
+                }
+            })
+        } else {
+            Err(host.refuse_part(at))
+        });
+    }
+}
 
 impl Execute for SchemaTarget {
     /// Carries out the request on a thread of its own: the definition of an index may take a while.
@@ -384,7 +434,8 @@ pub fn plan_text(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 pub fn open_plan(host: &Host, at: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
     let target = PlanTarget(target(&host.mount, at.of_table()?)?);
     Ok(open_text(
-        (at.ino(), at.path.clone()),
+        at.ino(),
+        at.path.clone(),
         host.mount.caller,
         flags,
         target,

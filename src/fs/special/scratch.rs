@@ -43,8 +43,8 @@ fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     ))
 }
 
-impl Room for Directory {
-    fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for Directory {
+    fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         let (directory, own) = match parse(mount, name) {
             Ok(parsed) if listed_name(&parsed.0, &parsed.1) == name => parsed,
             Err(error @ FsError::Database(Error::Store(_) | Error::Remote(_))) => {
@@ -63,7 +63,7 @@ impl Room for Directory {
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let files = scratch::list(mount)?;
         Ok(files
             .iter()
@@ -71,12 +71,14 @@ impl Room for Directory {
             .collect())
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 
-    fn create_refused(&self) -> FsError {
-        FsError::NotPermitted("here are the scratch files of items/ folders; they are made there")
+    fn check_scratch(&self, _at: &SpecialNode, _mount: &Mount, _name: &str) -> Result<()> {
+        Err(FsError::NotPermitted(
+            "here are the scratch files of items/ folders; they are made there",
+        ))
     }
 }
 

@@ -53,15 +53,15 @@ pub fn node() -> Node {
     Special::directory(SERVICE_NAME.to_owned(), None, ROOT_INO, Service(ROOT)).into()
 }
 
-impl Room for Service {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for Service {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         match row(&OF_SERVICE, &format!("{}/{name}", at.path)) {
             Some(row) => Ok(row.node(|feature| at.child(name, feature))),
             None => self.0.resolve(mount, at, name),
         }
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let mut names = self.0.list(mount, at)?;
         for (row, name) in OF_SERVICE
             .iter()
@@ -84,8 +84,8 @@ fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
 
 struct AccessLog;
 
-impl Room for AccessLog {
-    fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+impl NodeOps for AccessLog {
+    fn open_reader(&self, _at: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenAccessLog {
             ahead: host.mount.calls.watch(),
         })))

@@ -65,8 +65,8 @@ fn of_table(mount: &Mount, table: &TableName) -> Result<StreamName, FsError> {
 
 struct Directory;
 
-impl Room for Directory {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for Directory {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         NAMES.resolve(mount, at, name)
     }
 
@@ -93,21 +93,21 @@ fn log_at(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
 }
 
 impl LogFile {
-    fn look(&self, mount: &Mount) -> Result<Arc<Mutex<Log>>, FsError> {
+    fn look(&self, mount: &Mount) -> Result<Arc<Mutex<Log>>> {
         let log = mount.logs.get(&self.0);
         log.lock().look(&*mount.db)?;
         Ok(log)
     }
 }
 
-impl Room for LogFile {
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+impl NodeOps for LogFile {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let log = self.look(mount)?;
         let log = log.lock();
         Ok(Attr::read_only(log.bytes, log.modified_ms))
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
         Ok(Handle::Special(Arc::new(OpenLog {
             path: at.path.clone(),
             log: self.look(&host.mount)?,
@@ -137,8 +137,8 @@ impl OpenSpecial for OpenLog {
 
 struct SinceDirectory;
 
-impl Room for SinceDirectory {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for SinceDirectory {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         let position = after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
         Ok(at
             .child(name, Since(position))
@@ -146,20 +146,20 @@ impl Room for SinceDirectory {
             .into())
     }
 
-    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         Ok(Vec::new())
     }
 }
 
 struct Since(ShardPosition);
 
-impl Room for Since {
-    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Since {
+    fn modified_ms(&self, at: &SpecialNode, mount: &Mount) -> Result<u64> {
         of_table(mount, at.of_table()?)?;
         mount.table_time(at.of_table()?)
     }
 
-    fn producer(&self, at: &Special, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
+    fn producer(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Producer>> {
         Ok(Box::new(Reading(Records::at(
             &*mount.db,
             of_table(mount, at.of_table()?)?,
@@ -178,7 +178,7 @@ impl Producer for Reading {
         mount: &Mount,
         _bills: &mut Vec<Bill>,
         out: &mut Vec<u8>,
-    ) -> Result<bool, FsError> {
+    ) -> Result<bool> {
         let page = self.0.next(&*mount.db, PAGE_RECORDS)?;
         page.iter().for_each(|record| write_line(record, out));
         Ok(!page.is_empty())
@@ -187,12 +187,12 @@ impl Producer for Reading {
 
 struct Follow;
 
-impl Room for Follow {
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for Follow {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(mount.started_ms)
     }
 
-    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle, FsError> {
+    fn open_reader(&self, at: &SpecialNode, host: &Host) -> Result<Handle> {
         let (mount, table) = (&host.mount, at.of_table()?);
         let records = Records::at(&*mount.db, of_table(mount, table)?, ShardPosition::Latest)?;
         let ahead = Mutex::new(Ahead {
@@ -231,7 +231,7 @@ impl OpenFollow {
         Ok((!taken.is_empty()).then_some(taken))
     }
 
-    fn fill(&self, ahead: &mut Ahead, mount: &Mount) -> Result<(), FsError> {
+    fn fill(&self, ahead: &mut Ahead, mount: &Mount) -> Result<()> {
         for record in ahead.records.next(&*mount.db, AHEAD_RECORDS_MAX)? {
             write_line(&record, &mut ahead.bytes);
         }

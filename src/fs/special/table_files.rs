@@ -62,7 +62,7 @@ pub fn command(host: &Host, at: &Special, data: &[u8]) -> Result<(), FsError> {
     }
 }
 
-pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
+pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
     let table = at.of_table()?;
     let description = mount.db.describe(table)?.ok_or(FsError::NotFound)?;
     Ok(pretty(&wire::table_description::described(&description)))
@@ -70,7 +70,7 @@ pub fn describe(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
 
 const NOT_COUNTED: &str = "advice is made of what item collections hold, which no service counts; `ddbfs pull` the table and read its advice.md there";
 
-pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
+pub fn advice(mount: &Mount, at: &Special) -> Result<Vec<u8>> {
     let table = at.of_table()?;
     if mount.db.charges_looks() {
         return Err(Error::Unavailable(NOT_COUNTED).into());
@@ -100,7 +100,7 @@ pub fn time_to_live(mount: &Mount, at: &Special) -> Result<Vec<u8>, FsError> {
     ))
 }
 
-fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse, FsError> {
+fn described(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse> {
     Ok(mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: table.clone(),
     })?)

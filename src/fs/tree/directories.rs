@@ -1,71 +1,118 @@
-//! The directories whose names are fixed: `/`, with the tables, the drafts and README.md, and `.ddb` for lookup only; `/<Table>/` and
-//! `gsi/<index>/`, whose own files and directories are each a row of [`NAMES`], or of [`OF_TABLE`] and [`OF_INDEX`]; `gsi/` and `lsi/`.
-//! Below its `items/` an index is like a table: see `fs::source`.
+//! `/<Table>/` and `gsi/<index>/`. Each of their files and directories is a row of [`NAMES`], or of
+//! [`OF_TABLE`] and [`OF_INDEX`]. Below its `items/` an index is like a table: see `fs::source`.
 
 use crate::fs::{
     node::index_of,
     open::{found::Names, prelude::*},
+    path::is_schema_scratch_name,
     query::QueryKind,
-    source::{query, schema, scratch},
+    source::{draft, query, schema, scratch},
     special::{
         batch,
         derived::{Derived, OF_INDEX, OF_TABLE, row},
-        help, index_draft, partitions, queries, service, stream,
+        help, index_draft, partitions, queries, stream,
     },
+    write::draft::Draft,
 };
+use crate::model::api::DeleteTableRequest;
 
-/// What is for lookup only unless the mount shows all.
-pub const ROOT_HIDDEN: &[&str] = &[SERVICE_NAME];
+/// The error of a file that is created in `/` or in the directory of a table.
+pub const FILES_REFUSED: FsError = FsError::NotPermitted("files of data are below items/");
 
-/// The text of `README.md`: its examples speak of what is there.
-///
-/// # Errors
-/// The database failed.
-pub fn readme(mount: &Mount) -> Result<Vec<u8>, FsError> {
-    help::example::filled(mount, README_NAME, None, include_str!("README.md"))
-}
+/// The directory of a table or a draft.
+pub struct Table<'n>(pub &'n TableName);
 
-pub fn resolve_in_root(mount: &Mount, name: &str) -> Result<Node, FsError> {
-    match name {
-        README_NAME => Ok(Node::Readme),
-        SERVICE_NAME => Ok(service::node()),
-        HELP_NAME if !is_table(mount, name)? => Ok(help::node("", help::ROOT, None)),
-        // A leading dot is legal in a table's name but no shell glob sees it; such a table is still found by name.
-        _ => taken_table(name)
-            .map_or_else(|| TableName::new(name).map_err(|_| FsError::NotFound), Ok)
-            .map(Node::Table),
+impl NodeOps<Node> for Table<'_> {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        schema::table_attr(mount, self.0)
     }
-}
 
-pub fn list_root(mount: &Mount) -> Result<Vec<Listed>, FsError> {
-    let mut names = vec![listed(&Node::Readme, README_NAME)];
-    let tables = mount.db.table_names()?;
-    let drafts: Vec<TableName> = {
-        let drafts = mount.drafts.lock();
-        drafts
-            .names()
-            .filter(|draft| tables.binary_search(draft).is_err())
-            .cloned()
-            .collect()
-    };
-    names.extend(tables.into_iter().chain(drafts).map(|table| {
-        let name = table_name(&table);
-        listed(&Node::Table(table), &name)
-    }));
-    Ok(names)
-}
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        resolve(mount, &base(self.0), name)
+    }
 
-/// Is there a table or a draft of this name? It comes before our own file.
-fn is_table(mount: &Mount, name: &str) -> Result<bool, FsError> {
-    match TableName::new(name) {
-        Ok(table) => {
-            Ok(mount.drafts.lock().get(&table).is_some() || mount.db.schema(&table)?.is_some())
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
+        if mount.is_draft(self.0)? {
+            schema::list_draft(mount, self.0, "")
+        } else {
+            list(mount, &base(self.0))
         }
-        Err(_) => Ok(false),
+    }
+
+    fn hidden(&self, _at: &Node, mount: &Mount) -> Result<Vec<&'static str>> {
+        if mount.is_draft(self.0)? {
+            Ok(Vec::new())
+        } else {
+            Ok(hidden(true))
+        }
+    }
+
+    fn check_create(&self, _at: &Node) -> Result<()> {
+        Err(FsError::NotPermitted(
+            "here are only tables; mkdir makes one",
+        ))
+    }
+
+    fn check_scratch(&self, _at: &Node, mount: &Mount, name: &str) -> Result<()> {
+        if is_schema_scratch_name(name) {
+            Ok(())
+        } else if mount.is_draft(self.0)? {
+            Err(Draft::file_refused())
+        } else {
+            Err(FILES_REFUSED)
+        }
+    }
+
+    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+        draft::make_folder(host, at, self.0, name.to_owned(), name)
+    }
+
+    /// DeleteTable of a table without items, or the end of a draft.
+    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
+        let (mount, table) = (&host.mount, self.0);
+        if mount.is_draft(table)? {
+            mount.drafts.lock().remove(table)?;
+            mount.drop_scratch_of(table);
+            return Ok(());
+        }
+        mount.schema(table)?;
+        host.rm_guard.may_delete(table, mount)?;
+        // An item that was renamed away is not seen, and would be in the way.
+        host.deletes.settle(mount, |(of, _)| of == table);
+        host.drop_table(DeleteTableRequest {
+            table_name: table.clone(),
+            only_if_empty: !mount.options.allow_drop,
+        })
     }
 }
 
-/// What is in the directory of a table or an index beside rows of derived files.
+/// The directory of an index.
+pub struct Index<'n>(pub &'n Source);
+
+impl NodeOps<Node> for Index<'_> {
+    fn modified_ms(&self, _at: &Node, mount: &Mount) -> Result<u64> {
+        mount.source_time(self.0)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        resolve(mount, self.0, name)
+    }
+
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
+        list(mount, self.0)
+    }
+
+    fn hidden(&self, _at: &Node, _mount: &Mount) -> Result<Vec<&'static str>> {
+        Ok(hidden(false))
+    }
+
+    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
+        host.rm_guard.may_delete(&self.0.table, &host.mount)?;
+        index_draft::drop_index(&host.mount, self.0)
+    }
+}
+
+/// The names in the directory of a table or an index, beside the rows of derived files.
 const NAMES: Names<Source> = Names(&[
     (SCHEMA_NAME, true, |_, source| {
         Ok(Node::Schema(source.clone()))
@@ -111,7 +158,7 @@ const NAMES: Names<Source> = Names(&[
         ))
     }),
 ]);
-/// Those of them that an index has not.
+/// The names that an index does not have.
 const OF_TABLE_ONLY: [&str; 5] = [
     GLOBAL_NAME,
     LOCAL_NAME,
@@ -120,8 +167,8 @@ const OF_TABLE_ONLY: [&str; 5] = [
     STREAM_NAME,
 ];
 
-/// A global index has its own; entries of a local one lie in its table's.
-fn partitions_of(mount: &Mount, source: &Source) -> Result<Node, FsError> {
+/// Returns `partitions/` of a table or a global index; entries of a local index lie in its table's.
+fn partitions_of(mount: &Mount, source: &Source) -> Result<Node> {
     let is_local = source.index.is_some()
         && index_of(&*mount.schema(&source.table)?, source)?
             .is_some_and(|index| index.kind == IndexKind::Local);
@@ -136,12 +183,13 @@ fn has(is_table: bool, name: &str) -> bool {
     is_table || !OF_TABLE_ONLY.contains(&name)
 }
 
-/// The files that are for lookup only unless the mount shows all: with an end, and not changed by being looked at.
+/// Returns the derived files, which are listed only with `-o show_all`: they have an end, and a
+/// look does not change them.
 fn files(is_table: bool) -> &'static [Derived] {
     if is_table { &OF_TABLE } else { &OF_INDEX }
 }
 
-/// What a table or an index has, listed or not.
+/// Returns the names that a table or an index has, listed or not.
 pub fn names(is_table: bool) -> impl Iterator<Item = &'static str> {
     NAMES
         .all()
@@ -149,8 +197,8 @@ pub fn names(is_table: bool) -> impl Iterator<Item = &'static str> {
         .chain(files(is_table).iter().map(|file| file.name))
 }
 
-/// What is for lookup only unless the mount shows all.
-pub fn hidden(is_table: bool) -> Vec<&'static str> {
+/// Returns the names that are listed only with `-o show_all`.
+fn hidden(is_table: bool) -> Vec<&'static str> {
     files(is_table)
         .iter()
         .map(|file| file.name)
@@ -158,7 +206,7 @@ pub fn hidden(is_table: bool) -> Vec<&'static str> {
         .collect()
 }
 
-pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsError> {
+fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node> {
     let is_table = source.index.is_none();
     let file = row(files(is_table), name);
     let is_of_drafts = name == SCHEMA_NAME || file.is_some_and(Derived::is_of_drafts);
@@ -182,62 +230,9 @@ pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsErr
     }
 }
 
-pub fn list(mount: &Mount, source: &Source) -> Result<Vec<Listed>, FsError> {
+fn list(mount: &Mount, source: &Source) -> Result<Vec<Listed>> {
     mount.source_schema(source)?;
     let mut names = NAMES.list(mount, source)?;
     names.retain(|listed| has(source.index.is_none(), &listed.name));
     Ok(names)
-}
-
-pub fn resolve_index(
-    mount: &Mount,
-    table: &TableName,
-    kind: IndexKind,
-    name: &str,
-) -> Result<Node, FsError> {
-    let schema = mount.schema(table)?;
-    if let Some(index) = schema
-        .indexes_of(kind)
-        .find(|index| index.name.as_str() == name)
-    {
-        return Ok(Node::Index(Source {
-            table: table.clone(),
-            index: Some(index.name.clone()),
-        }));
-    }
-    let draft = if kind == IndexKind::Global {
-        index_draft::find(mount, table, name)
-    } else {
-        None
-    };
-    match draft {
-        Some(draft) => Ok(draft),
-        None if name == HELP_NAME => {
-            let directory = mount.path(&Node::Indexes(table.clone(), kind));
-            Ok(help::node(&directory, help::INDEXES, Some(base(table))))
-        }
-        None => Err(FsError::NotFound),
-    }
-}
-
-pub fn list_indexes(
-    mount: &Mount,
-    table: &TableName,
-    kind: IndexKind,
-) -> Result<Vec<Listed>, FsError> {
-    let schema = mount.schema(table)?;
-    let names = schema.indexes_of(kind).map(|index| {
-        let node = Node::Index(Source {
-            table: table.clone(),
-            index: Some(index.name.clone()),
-        });
-        listed(&node, index.name.as_str())
-    });
-    let drafts = if kind == IndexKind::Global {
-        index_draft::list(mount, table)
-    } else {
-        Vec::new()
-    };
-    let is_draft = |listed: &Listed| schema.index(&listed.name).is_none();
-    Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
 }

@@ -1,17 +1,18 @@
-//! What `.ddb/errors/last` says to somebody who named a table, an index or a folder that is not there.
+//! The report in `.ddb/errors/last` of a table, an index or a folder that does not exist.
 //!
-//! Programs look for names that need not be there, and a look tells nothing of what it is for. So only names are told that a person
-//! types, in the directories where a mistake is common; a name that was made right after is none; and what a program's call failed
-//! with is told rather than what the same program missed right after.
+//! Programs look for names that need not exist, and a look does not say its purpose. So only names
+//! are reported that a person types, in the directories where a mistake is common; a name that was
+//! made right after is not reported; and the failure of a program's call comes before a name that
+//! the same program missed right after.
 
 use super::directories;
 use crate::fs::{
     mount::journal::Failed, open::prelude::*, path::is_refused_probe, query::spelling::misspelt,
 };
 
-/// Names told at most.
+/// The number of names that a hint lists.
 const NAMES_MAX: usize = 12;
-/// What git, make, ctags and npm look for in every directory, and tables are seldom called.
+/// The names that git, make, ctags and npm look for in every directory; tables seldom have them.
 const PROBED: [&str; 16] = [
     "HEAD",
     "objects",
@@ -31,7 +32,8 @@ const PROBED: [&str; 16] = [
     "node_modules",
 ];
 
-/// May a name that is not in this directory be a person's mistake? Asked at every name that is missed: looks at nothing else.
+/// True if a name that is not in this directory may be a person's mistake. Called for every name
+/// that is missed: reads nothing.
 #[must_use]
 pub fn is_worth_telling(parent: &Node, name: &str) -> bool {
     let is_word = !name.starts_with('.')
@@ -42,19 +44,20 @@ pub fn is_worth_telling(parent: &Node, name: &str) -> bool {
         && match parent {
             Node::Root => !name.contains('.') && TableName::new(name).is_ok(),
             Node::Table(_) | Node::Index(_) | Node::Indexes(..) => true,
-            // An item that is not there says so itself.
+            // A missing item says so itself.
             Node::Items(source) => source.index.is_none() && !name.contains('.'),
             _ => false,
         }
 }
 
-/// What is wrong with a name that a process missed; `None` when it is there by now.
+/// Returns the report of a name that a process missed; `None` if the name exists by now.
 #[must_use]
 pub fn explain(
     mount: &Mount,
     parent: &Node,
     name: &str,
-    (time_ms, thread): (u64, u32),
+    time_ms: u64,
+    thread: u32,
 ) -> Option<Failed> {
     let node = super::resolve(mount, parent, name.as_bytes());
     if node.and_then(|node| super::attr(mount, &node)).is_ok() {
@@ -74,7 +77,7 @@ pub fn explain(
     })
 }
 
-/// What is not there, and what to do.
+/// Returns two sentences: what does not exist, and what to do.
 fn sentences(mount: &Mount, parent: &Node, name: &str) -> (String, String) {
     match parent {
         Node::Indexes(table, kind) => explain_index(mount, table, *kind, name),
@@ -181,7 +184,7 @@ fn words<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The hint, with the name that was meant before it if one looks like it.
+/// Returns the hint, after a question for the name that was meant if one is similar.
 fn near(name: &str, names: &[String], hint: &str) -> String {
     misspelt(name, names.iter().map(String::as_str)).map_or_else(
         || hint.to_owned(),

@@ -1,37 +1,77 @@
-//! The tree: what a name in a directory means, what a node's attributes are, what a directory lists, what a file says.
+//! The tree: maps each kind of node to the implementor of its operations ([`NodeOps`]), and calls them.
 //!
-//! [`resolve`] says what a name means whether or not it exists; [`attr`] whether it exists. This file chooses by the kind of a node; what
-//! is chosen is in `fs::source` and `fs::special`. The directories whose names are fixed are in `directories.rs`.
+//! [`resolve`] returns the node of a name whether or not it exists; [`attr`] fails if it does not. A kind of node is a variant of [`Node`],
+//! a file in `fs::source`, `fs::special` or here, and its line in `ask!`.
 
 use crate::fs::{
     open::{
         computed::Producer,
         directory::{FixedLister, Lister},
+        node_ops::node_ops,
         prelude::*,
-        room::room,
     },
-    source::{entry, items, query, schema, scratch},
-    special::dropped,
+    source::{
+        collection::Collection,
+        draft::DraftFolder,
+        entry::Base,
+        items::ItemsDirectory,
+        query::{QueryLink, QueryResult},
+        stats::Stats,
+    },
+    special::{dropped, schema::Schema},
 };
+use directories::{Index, Table};
+use indexes::Indexes;
+use root::{Readme, Root};
 
 mod directories;
+mod indexes;
 mod missing;
+mod root;
 
 pub use crate::fs::source::items::known_folder;
 pub use directories::names;
 pub use missing::{explain, is_worth_telling};
 
-/// What `name` means in the directory `parent`, whether or not it exists.
+/// Calls an operation of the kind of a node.
+macro_rules! ask {
+    ($at:expr, $do:ident($($with:expr),*)) => {
+        match $at {
+            Node::Root => Root.$do($at $(, $with)*),
+            Node::Readme => Readme.$do($at $(, $with)*),
+            Node::Table(table) => Table(table).$do($at $(, $with)*),
+            Node::DraftFolder(table, path) => DraftFolder(table, path).$do($at $(, $with)*),
+            Node::Schema(source) => Schema(source).$do($at $(, $with)*),
+            Node::Stats(source) => Stats(source).$do($at $(, $with)*),
+            Node::Items(source) => ItemsDirectory(source).$do($at $(, $with)*),
+            Node::Indexes(table, kind) => Indexes(table, *kind).$do($at $(, $with)*),
+            Node::Index(source) => Index(source).$do($at $(, $with)*),
+            Node::Collection(source, key) => Collection(source, key).$do($at $(, $with)*),
+            Node::AliasFolder(folder) => folder.$do($at $(, $with)*),
+            Node::Entry(entry) => entry.$do($at $(, $with)*),
+            Node::Alias(alias) => alias.$do($at $(, $with)*),
+            Node::Base(source, key) => Base(source, key).$do($at $(, $with)*),
+            Node::Scratch(id) => id.$do($at $(, $with)*),
+            Node::Query(path) => path.$do($at $(, $with)*),
+            Node::QueryResult(path, kind) => QueryResult(path, *kind).$do($at $(, $with)*),
+            Node::QueryLink(path, name) => QueryLink(path, name).$do($at $(, $with)*),
+            Node::Special(special) => node_ops(special).$do(special $(, $with)*),
+        }
+    };
+}
+
+/// Returns the node of `name` in the directory `parent`, whether or not it exists.
 ///
 /// # Errors
-/// [`FsError::NotFound`] when the name can mean nothing there.
-pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node, FsError> {
+/// [`FsError::NotFound`] if the name can stand for nothing there.
+pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node> {
     let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
     let resolved = resolve_text(mount, parent, name);
     if !mount.restores_in(parent) {
         return resolved;
     }
-    // What is there wins over what was dropped under the same name: an index made later is not hidden by a forgotten folder.
+    // A node that exists wins over one that was dropped under the same name: an index made later is
+    // not hidden by a forgotten folder.
     let is_there = resolved
         .as_ref()
         .is_ok_and(|node| quick_attr(mount, node).is_ok());
@@ -42,217 +82,191 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node, FsErro
     }
 }
 
-fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node, FsError> {
-    if let Some(now) = became(mount, parent)? {
-        return resolve(mount, &now, name.as_bytes());
-    }
-    match parent {
-        Node::Root => directories::resolve_in_root(mount, name),
-        Node::Table(table) => directories::resolve(mount, &base(table), name),
-        Node::DraftFolder(table, path) => schema::resolve_in_draft(mount, table, path, name),
-        Node::Indexes(table, kind) => directories::resolve_index(mount, table, *kind, name),
-        Node::Index(source) => directories::resolve(mount, source, name),
-        Node::Items(source) => items::resolve(mount, source, name),
-        Node::Collection(source, partition) => items::resolve_entry(mount, source, partition, name),
-        Node::AliasFolder(folder) => items::resolve_in_alias(mount, folder, name),
-        Node::Query(path) => query::resolve(path, name),
-        Node::Special(special) => room(special)?.resolve(special, mount, name),
-        _ => Err(FsError::NotDirectory),
+fn resolve_text(mount: &Mount, parent: &Node, name: &str) -> Result<Node> {
+    match ask!(parent, successor(mount))? {
+        Some(now) => resolve(mount, &now, name.as_bytes()),
+        None => ask!(parent, resolve(mount, name)),
     }
 }
 
-/// What a draft's folder is when the table was created meanwhile. `rsync` goes on in the folder that it has open.
+/// Returns the node of a draft's folder in the table that the draft has become; `None` if it is
+/// still a draft. `rsync` goes on in the folder that it has open.
 ///
 /// # Errors
 /// The table has no such folder, or the database failed.
-pub fn created_folder(
-    mount: &Mount,
-    table: &TableName,
-    path: &str,
-) -> Result<Option<Node>, FsError> {
+pub fn created_folder(mount: &Mount, table: &TableName, path: &str) -> Result<Option<Node>> {
     if mount.db.schema(table)?.is_none() {
         return Ok(None);
     }
     let start = Node::Table(table.clone());
-    let step = |parent: Node, name: &str| match resolve(mount, &parent, name.as_bytes()) {
-        // What was made in the draft and is nothing in the table.
-        Err(FsError::NotFound) if mount.restores_in(&parent) => {
+    let step = |parent: Node, name: &str| {
+        let resolved = resolve(mount, &parent, name.as_bytes());
+        let is_lost = || match &resolved {
+            Ok(node) => quick_attr(mount, node).is_err(),
+            Err(error) => *error == FsError::NotFound,
+        };
+        // A name that was made in the draft and stands for nothing in the table.
+        if mount.restores_in(&parent) && is_lost() {
             Ok(dropped::make(mount, &parent, name, Kind::Directory))
+        } else {
+            resolved
         }
-        Ok(node) if mount.restores_in(&parent) && quick_attr(mount, &node).is_err() => {
-            Ok(dropped::make(mount, &parent, name, Kind::Directory))
-        }
-        resolved => resolved,
     };
     path.split('/').try_fold(start, step).map(Some)
 }
 
-/// What a directory has become meanwhile: whoever is in it goes on there.
-fn became(mount: &Mount, directory: &Node) -> Result<Option<Node>, FsError> {
-    match directory {
-        Node::AliasFolder(folder) => known_folder(mount, folder),
-        Node::Special(special) => room(special)?.became(special, mount),
-        _ => Ok(None),
-    }
-}
-
-/// The attributes of a node.
+/// Returns the attributes of a node.
 ///
 /// # Errors
-/// [`FsError::NotFound`] when it does not exist (any more).
-pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
-    let attr = match node {
-        Node::Root => Ok(Attr::directory(mount.started_ms)),
-        Node::Readme => Ok(Attr::read_only(
-            directories::readme(mount)?.len() as u64,
-            mount.started_ms,
-        )),
-        Node::Table(table) => schema::table_attr(mount, table),
-        Node::DraftFolder(table, path) => schema::draft_attr(mount, table, path),
-        Node::Schema(source) => schema::attr(mount, source),
-        Node::Stats(source) => schema::stats_attr(mount, source),
-        Node::Items(source) => Ok(Attr::directory(mount.source_time(source)?)),
-        Node::Indexes(table, _) => Ok(Attr::directory(mount.table_time(table)?)),
-        Node::Index(source) => Ok(Attr::directory(mount.source_time(source)?)),
-        Node::Collection(source, partition) => items::collection_attr(mount, source, partition),
-        Node::Entry(entry) => entry::attr(mount, entry),
-        Node::Base(source, key) => entry::base_attr(mount, source, key),
-        Node::Query(_) | Node::QueryResult(..) | Node::QueryLink(..) => query::attr(mount, node),
-        Node::Scratch(id) => scratch::attr(mount, *id),
-        Node::Alias(alias) => items::alias_attr(mount, alias),
-        Node::AliasFolder(folder) => match became(mount, node)? {
-            Some(now) => attr(mount, &now),
-            None => items::alias_folder_attr(mount, folder),
-        },
-        Node::Special(special) => room(special)?.attr(special, mount),
-    };
-    Ok(attr?.of(node.ino()))
+/// `NotFound` if the node does not exist.
+pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
+    Ok(ask!(node, attr(mount))?.of(node.ino()))
 }
 
-/// The attributes of a node as far as they take few reads: whether it exists, all but the size of what reads a table.
+/// Returns the attributes of a node as far as they take few reads: without the size of a text that reads a table.
 ///
 /// # Errors
 /// As of [`attr`].
-pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
-    match node {
-        Node::Special(special) if node.reads_many() => {
-            Ok(Attr::read_only(0, room(special)?.modified_ms(special, mount)?).of(node.ino()))
-        }
-        _ => attr(mount, node),
+pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
+    if node.reads_many() {
+        Ok(Attr::read_only(0, ask!(node, modified_ms(mount))?).of(node.ino()))
+    } else {
+        attr(mount, node)
     }
 }
 
 /// Makes the lister of a directory.
 ///
 /// # Errors
-/// Not a directory, or gone.
-pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
-    if let Some(now) = became(mount, node)? {
+/// `NotDirectory`, or `NotFound` if the node does not exist.
+pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>> {
+    if let Some(now) = ask!(node, successor(mount))? {
         return lister(mount, &now);
     }
-    Ok(match node {
-        Node::Root => with_hidden(
-            mount,
-            node,
-            directories::list_root(mount)?,
-            directories::ROOT_HIDDEN,
-        )?,
-        Node::Table(table) if mount.is_draft(table)? => {
-            Box::new(FixedLister::new(schema::list_draft(mount, table, "")?))
-        }
-        Node::Table(table) => of_source(mount, node, &base(table))?,
-        Node::DraftFolder(table, path) => {
-            Box::new(FixedLister::new(schema::list_draft(mount, table, path)?))
-        }
-        Node::Indexes(table, kind) => Box::new(FixedLister::new(directories::list_indexes(
-            mount, table, *kind,
-        )?)),
-        Node::Index(source) => of_source(mount, node, source)?,
-        Node::Items(source) => items::lister(mount, source)?,
-        Node::Collection(source, partition) => {
-            Box::new(items::collection_lister(mount, source, partition)?)
-        }
-        Node::AliasFolder(_) => Box::new(FixedLister::default()),
-        Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
-        Node::Special(special) => room(special)?.lister(special, mount)?,
-        _ => return Err(FsError::NotDirectory),
-    })
-}
-
-/// The bytes of a file that is rendered as a whole when it is opened.
-///
-/// # Errors
-/// Gone, not such a file, or the database failed.
-pub fn text(mount: &Mount, node: &Node) -> Result<Vec<u8>, FsError> {
-    match node {
-        Node::Readme => directories::readme(mount),
-        Node::Schema(source) => schema::text(mount, source),
-        Node::Stats(source) => schema::stats_text(mount, source),
-        Node::Special(special) => room(special)?.text(special, mount),
-        Node::Entry(entry) => Ok(entry::counted_text(mount, entry)?.0),
-        Node::Alias(_) => Err(FsError::NotFound),
-        directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
-        _ => Err(FsError::BadHandle),
+    let hidden = if mount.options.show_all {
+        ask!(node, hidden(mount))?
+    } else {
+        Vec::new()
+    };
+    if hidden.is_empty() {
+        return ask!(node, lister(mount));
     }
-}
-
-/// What makes the bytes of a computed file.
-///
-/// # Errors
-/// Gone, or no such file.
-pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>, FsError> {
-    match node {
-        Node::QueryResult(path, kind) => Ok(Box::new(path.open(*kind))),
-        Node::Special(special) => room(special)?.producer(special, mount),
-        _ => Err(FsError::BadHandle),
-    }
-}
-
-/// The target of a symlink.
-///
-/// # Errors
-/// Not a symlink, or gone.
-pub fn link_target(mount: &Mount, node: &Node) -> Result<String, FsError> {
-    match node {
-        Node::Base(_, key) => Ok(entry::base_target(key)),
-        Node::QueryLink(path, name) => query::target(path, name),
-        Node::Special(special) => room(special)?.link_target(special, mount),
-        _ => Err(FsError::Invalid("not a symbolic link")),
-    }
-}
-
-/// Lists the directory of a table or an index.
-fn of_source(mount: &Mount, node: &Node, source: &Source) -> Result<Box<dyn Lister>, FsError> {
-    with_hidden(
-        mount,
-        node,
-        directories::list(mount, source)?,
-        &directories::hidden(source.index.is_none()),
-    )
-}
-
-/// Lists `names`, and those of `hidden` that are in this directory when the mount shows all.
-fn with_hidden(
-    mount: &Mount,
-    directory: &Node,
-    mut names: Vec<Listed>,
-    hidden: &[&str],
-) -> Result<Box<dyn Lister>, FsError> {
-    if mount.options.show_all {
-        for name in hidden {
-            let node = resolve(mount, directory, name.as_bytes())
-                .and_then(|node| quick_attr(mount, &node).map(|_| node));
-            match node {
-                Ok(node) => names.push(listed(&node, name)),
-                Err(error) if error.is_absence() => {}
-                Err(error) => return Err(error),
-            }
+    let mut names = ask!(node, list(mount))?;
+    for name in hidden {
+        let node = resolve(mount, node, name.as_bytes())
+            .and_then(|node| quick_attr(mount, &node).map(|_| node));
+        match node {
+            Ok(node) => names.push(listed(&node, name)),
+            Err(error) if error.is_absence() => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(Box::new(FixedLister::new(names)))
 }
 
-/// Files in memory go with the directories that another front end or process removed.
+/// Makes the producer of a computed file.
+///
+/// # Errors
+/// `BadHandle` if the file is not computed, or `NotFound` if it does not exist.
+pub fn producer(mount: &Mount, node: &Node) -> Result<Box<dyn Producer>> {
+    ask!(node, producer(mount))
+}
+
+/// Returns the target of a symlink.
+///
+/// # Errors
+/// `Invalid` if the node is no symlink, or `NotFound` if it does not exist.
+pub fn link_target(mount: &Mount, node: &Node) -> Result<String> {
+    ask!(node, link_target(mount))
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// `IsDirectory`, or `NotFound` if the file does not exist.
+pub fn open_reader(host: &Host, node: &Node) -> Result<Handle> {
+    check_file(node)?;
+    ask!(node, open_reader(host))
+}
+
+/// Opens a file for writing; a new one if it does not exist.
+///
+/// # Errors
+/// `IsDirectory`, or `Derived` if the file cannot be written.
+pub fn open_writer(host: &Host, node: &Node, flags: OpenFlags, exists: bool) -> Result<Handle> {
+    check_file(node)?;
+    if exists {
+        ask!(node, open_writer(host, flags))
+    } else {
+        ask!(node, create(host, flags))
+    }
+}
+
+fn check_file(node: &Node) -> Result<()> {
+    if node.kind() == Kind::Directory {
+        Err(FsError::IsDirectory)
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that CREATE may take the name of a node.
+///
+/// # Errors
+/// The name is that of a directory, whether or not the directory exists.
+pub fn check_create(node: &Node) -> Result<()> {
+    ask!(node, check_create())
+}
+
+/// Checks that a directory may have a scratch file of this name, which stands for nothing else there.
+///
+/// # Errors
+/// The error of a CREATE of this name.
+pub fn check_scratch(mount: &Mount, parent: &Node, name: &str) -> Result<()> {
+    ask!(parent, check_scratch(mount, name))
+}
+
+/// True if a change of this node is judged by what it does, and not refused where the database is only read.
+pub fn is_judged_by_request(node: &Node) -> bool {
+    ask!(node, is_judged_by_request())
+}
+
+/// Makes a directory.
+///
+/// # Errors
+/// `Exists`, or no directory can be made there.
+pub fn mkdir(host: &Host, parent: &Node, name: &str) -> Result<Node> {
+    ask!(parent, mkdir(host, name))
+}
+
+/// Makes a symlink.
+///
+/// # Errors
+/// None can be made there.
+pub fn symlink(host: &Host, parent: &Node, name: &[u8], target: &[u8]) -> Result<Node> {
+    ask!(parent, symlink(host, name, target))
+}
+
+/// Removes a file.
+pub fn unlink(host: &Host, node: &Node, reply: Reply<()>) {
+    match check_file(node) {
+        Ok(()) => ask!(node, unlink(host, reply)),
+        Err(error) => reply(Err(error)),
+    }
+}
+
+/// Removes a directory.
+///
+/// # Errors
+/// `NotDirectory`, `NotEmpty`, or the directory is part of the tree.
+pub fn rmdir(host: &Host, node: &Node) -> Result<()> {
+    match node.kind() {
+        Kind::Directory => ask!(node, rmdir(host)),
+        Kind::File | Kind::Symlink => Err(FsError::NotDirectory),
+    }
+}
+
+/// Removes files in memory of directories that another front end or process removed.
 pub fn drop_scratch_of_gone_directories(mount: &Mount) {
     let directories = mount.scratch.lock().directories();
     for directory in directories {

@@ -1,12 +1,18 @@
-//! Every call of the kernel begins and ends here. Tells `.ddb/errors/last` why one failed, whatever failed in it and wherever it was refused,
-//! unless the place that knew more has told already; `.ddb/accesslog` and `.ddb/slowlog.ndjson` of each. Without a reader a quick call costs
-//! two looks at the clock.
+//! The beginning and the end of every call of the kernel. A failure is kept for `.ddb/errors/last`
+//! whatever failed and wherever it was refused, unless the place that knew more has kept it
+//! already; each call is noted in `.ddb/accesslog` and `.ddb/slowlog.ndjson`. Without a reader a
+//! quick call costs two looks at the clock.
 
 use super::View;
-use crate::fs::mount::calls::{Ended, SLOW};
-use crate::fs::mount::journal::{Failed, Missed};
-use crate::fs::open::prelude::*;
-use crate::fs::{node::special::Effort, write::Failure};
+use crate::fs::{
+    mount::{
+        calls::{Ended, SLOW},
+        journal::{Failed, Missed},
+    },
+    node::special::Effort,
+    open::prelude::*,
+    write::Failure,
+};
 use std::time::Instant;
 
 /// A call that has begun.
@@ -15,15 +21,15 @@ pub struct TimedCall {
     pub view: View,
     operation: &'static str,
     ino: u64,
-    /// Of something in the directory `ino`.
+    /// The name in the directory `ino` that the call is about.
     name: Option<Box<[u8]>>,
     started: Instant,
-    /// Failures told when it began.
+    /// The number of failures that were kept when it began.
     kept: u64,
 }
 
 impl View {
-    /// A call on an inode, or on a name in it.
+    /// Begins a call on an inode, or on a name in it.
     #[must_use]
     pub fn begin(
         &self,
@@ -38,24 +44,24 @@ impl View {
             ino,
             name: name.map(Box::from),
             started: Instant::now(),
-            kept: self.host.mount.journal.kept(),
+            kept: self.mount().journal.kept(),
         }
     }
 }
 
 impl TimedCall {
-    /// It ended so; gives the outcome back.
-    pub fn end<T>(self, outcome: Result<T, FsError>) -> Result<T, FsError> {
+    /// Ends the call and returns its outcome.
+    pub fn end<T>(self, outcome: Result<T>) -> Result<T> {
         let took = self.started.elapsed();
         if let Err(error) = &outcome {
             self.tell(error);
         }
-        let calls = &self.view.host.mount.calls;
+        let calls = &self.view.mount().calls;
         if took < SLOW && !calls.is_watched() {
             return outcome;
         }
         let node = self.view.inodes.get(self.ino);
-        // Who waits is not slow, and a log of reading the log would have no end.
+        // A call that waits is not slow, and a log of reading the log would have no end.
         if matches!(node.as_deref(), Some(Node::Special(special)) if special.effort == Effort::Waits)
         {
             return outcome;
@@ -79,19 +85,20 @@ impl TimedCall {
     fn path(&self, node: Option<&Node>) -> String {
         match (node, &self.name) {
             (Some(node), Some(name)) => self.view.child_path(node, name),
-            (Some(node), None) => self.view.host.mount.path(node),
+            (Some(node), None) => self.view.mount().path(node),
             (None, _) => "(gone)".to_owned(),
         }
     }
 
-    /// Keeps a failure for `.ddb/errors/last`. What programs ask for to see whether it fails hides no failure of their own.
+    /// Keeps a failure for `.ddb/errors/last`. A failure that programs provoke to see if a call
+    /// works hides no failure of their own.
     fn tell(&self, error: &FsError) {
         let (view, thread) = (&self.view, self.view.caller().pid);
         let is_remarkable = error.is_remarkable();
-        // What a look at a name says is for `View::missed`.
+        // The error of a LOOKUP is for `View::missed`.
         if error.is_quiet()
             || (self.operation == "lookup" && !is_remarkable)
-            || view.host.mount.journal.has_kept(thread, self.kept)
+            || view.mount().journal.has_kept(thread, self.kept)
         {
             return;
         }
@@ -122,9 +129,8 @@ impl TimedCall {
             thread,
             explain: Arc::new(move |_: &Mount| Some(failed.clone())),
         };
-        view.host
-            .mount
+        view.mount()
             .journal
-            .miss(view.host.mount.last.session(thread), missed);
+            .miss(view.mount().last.session(thread), missed);
     }
 }

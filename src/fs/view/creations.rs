@@ -1,144 +1,28 @@
-//! Names between create and their first complete text, or the close without one that makes an item of nothing but the key. The item does not
-//! exist yet, to no other front end and to no listing; but programs stat what they have just created. What O_EXCL and mknod make exists.
+//! Special files between CREATE and their first complete text: until then the handle is all that there is of the file. Items have
+//! [`crate::fs::open::host::creations`].
 
-use crate::fs::open::prelude::*;
-use crate::fs::{open::text::OpenSpecial, write::ItemTarget};
+use crate::fs::open::{prelude::*, text::OpenSpecial};
 
-#[derive(Debug)]
-struct Creation {
-    handles: Vec<Arc<OpenText<ItemTarget>>>,
-    since_ms: u64,
-}
-
-/// A handle, and when its file was created, milliseconds since the epoch.
-type Special = (Arc<dyn OpenSpecial>, u64);
-
-/// Open handles by inode number, of files that did not exist when they were opened.
+/// The handle of each file by inode number, and the time of the CREATE in milliseconds since the epoch.
 #[derive(Debug, Default)]
-pub struct Creations {
-    by_ino: Mutex<HashMap<u64, Creation>>,
-    /// Files of a kind of their own.
-    special: Mutex<HashMap<u64, Special>>,
-    /// Versions of items that a file's opening, or mknod, made of nothing but the key: whoever opens one next finds an empty file.
-    empty: Mutex<Recent<u64, Version, EMPTY_MAX, EMPTY_MS>>,
-}
+pub struct SpecialCreations(Mutex<HashMap<u64, (Arc<dyn OpenSpecial>, u64)>>);
 
-/// How long a file that was made without a text is empty to who opens it.
-const EMPTY_MS: u64 = 5_000;
-const EMPTY_MAX: usize = 1_000;
-
-impl Creations {
-    /// A file was created through this handle.
-    pub fn add(&self, handle: Arc<OpenText<ItemTarget>>) {
-        let (mut by_ino, ino) = (self.by_ino.lock(), handle.ino);
-        match unstored(&mut by_ino, ino) {
-            Some(creation) => creation.handles.push(handle),
-            None => drop(by_ino.insert(
-                ino,
-                Creation {
-                    handles: vec![handle],
-                    since_ms: now_ms(),
-                },
-            )),
-        }
+impl SpecialCreations {
+    /// Notes the handle of a created file.
+    pub fn add(&self, ino: u64, handle: Arc<dyn OpenSpecial>) {
+        self.0.lock().insert(ino, (handle, now_ms()));
     }
 
-    /// The file was made, as an item of that version.
-    pub fn made_empty(&self, ino: u64, version: Version) {
-        self.empty.lock().keep(ino, version, now_ms());
-    }
-
-    /// Was the item of that version made as an empty file just now?
-    pub fn is_empty(&self, ino: u64, version: Version) -> bool {
-        self.empty.lock().get(&ino, now_ms()) == Some(&version)
-    }
-
-    /// Is this the only handle of a created file, and nothing written to it?
-    pub fn is_untouched(&self, handle: &Arc<OpenText<ItemTarget>>) -> bool {
-        match unstored(&mut self.by_ino.lock(), handle.ino)
-            .map(|creation| creation.handles.as_slice())
-        {
-            Some([only]) => Arc::ptr_eq(only, handle) && only.state.lock().writer.is_untouched(),
-            _ => false,
-        }
-    }
-
-    /// The name was unlinked; was there such a file?
-    pub fn unlinked(&self, ino: u64) -> bool {
-        let mut by_ino = self.by_ino.lock();
-        unstored(&mut by_ino, ino).is_some() && by_ino.remove(&ino).is_some()
-    }
-
-    /// A folder was removed, and with it the names of those items: as if each had been unlinked.
-    pub fn folder_removed(&self, holds: impl Fn(&ItemTarget) -> bool) {
-        let is_held = |creation: &Creation| {
-            creation
-                .handles
-                .last()
-                .is_some_and(|last| holds(last.state.lock().writer.target()))
-        };
-        self.by_ino.lock().retain(|_, creation| !is_held(creation));
-    }
-
-    /// The handle is closed.
-    pub fn remove(&self, handle: &Arc<OpenText<ItemTarget>>) {
-        let mut by_ino = self.by_ino.lock();
-        if let Some(creation) = by_ino.get_mut(&handle.ino) {
-            creation.handles.retain(|open| !Arc::ptr_eq(open, handle));
-            if creation.handles.is_empty() {
-                by_ino.remove(&handle.ino);
-            }
-        }
-    }
-
-    /// A file of a kind of its own was created through this handle.
-    pub fn add_special(&self, ino: u64, handle: Arc<dyn OpenSpecial>) {
-        self.special.lock().insert(ino, (handle, now_ms()));
-    }
-
-    /// The handle is closed.
-    pub fn remove_special(&self, handle: &Arc<dyn OpenSpecial>) {
-        self.special
+    /// Forgets a handle that is closed.
+    pub fn remove(&self, handle: &Arc<dyn OpenSpecial>) {
+        self.0
             .lock()
             .retain(|_, (open, _)| !Arc::ptr_eq(open, handle));
     }
 
-    /// A handle of that file.
-    pub fn get(&self, ino: u64) -> Option<Arc<OpenText<ItemTarget>>> {
-        unstored(&mut self.by_ino.lock(), ino)?
-            .handles
-            .last()
-            .cloned()
-    }
-
-    /// Attributes of a file that is being created.
+    /// Returns the attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
-        let of_item = |creation: &mut Creation| {
-            Some((
-                creation.handles.last()?.state.lock().writer.len() as u64,
-                creation.since_ms,
-            ))
-        };
-        let known = unstored(&mut self.by_ino.lock(), ino).and_then(of_item);
-        let (size, since_ms) = match known {
-            Some(known) => known,
-            None => {
-                let (handle, since_ms) = self.special.lock().get(&ino)?.clone();
-                (handle.size().unwrap_or(0), since_ms)
-            }
-        };
-        Some(Attr::file(size, since_ms).of(ino))
+        let (handle, since_ms) = self.0.lock().get(&ino)?.clone();
+        Some(Attr::file(handle.size().unwrap_or(0), since_ms).of(ino))
     }
-}
-
-/// The file that is being created, without the handles that have stored something: through them it is an item.
-fn unstored(by_ino: &mut HashMap<u64, Creation>, ino: u64) -> Option<&mut Creation> {
-    let creation = by_ino.get_mut(&ino)?;
-    creation
-        .handles
-        .retain(|handle| !handle.state.lock().writer.has_stored());
-    if creation.handles.is_empty() {
-        by_ino.remove(&ino);
-    }
-    by_ino.get_mut(&ino)
 }

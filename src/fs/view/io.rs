@@ -1,18 +1,23 @@
-//! read, write, flush, fsync, release, copy_file_range, and the size of setattr and getattr. Files whose bytes are made when somebody wants
-//! them ([`crate::fs::open::computed`]) have their steps made on the threads for long calls, never on those that serve the kernel.
+//! READ, WRITE, FLUSH, FSYNC, RELEASE, COPY_FILE_RANGE, and the size of SETATTR and GETATTR. The
+//! steps of computed files ([`crate::fs::open::computed`]) are made on the threads for long calls,
+//! never on those that serve the kernel.
 
 use std::time::Instant;
 
 use super::{NewAttr, View};
 use crate::codec::dynamodb_json;
-use crate::fs::node::item_number;
-use crate::fs::open::computed::{Computation, OpenComputed, Until};
-use crate::fs::open::host::{noted, on_behalf_of};
-use crate::fs::open::prelude::*;
-use crate::fs::open::text::{Call, logged, run};
-use crate::fs::process::{has_signal, may_hold_open, same_process};
-use crate::fs::tree;
-use crate::fs::write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX};
+use crate::fs::{
+    node::item_number,
+    open::{
+        computed::{Computation, OpenComputed, Until},
+        host::noted,
+        prelude::*,
+        text::{Call, logged, run},
+    },
+    process::{has_signal, may_hold_open, same_process},
+    tree,
+    write::{FileId, ItemTarget, KeyPart, TEXT_BYTES_MAX},
+};
 use crate::store::StoreInfo;
 
 /// One side of a copy.
@@ -23,19 +28,20 @@ pub struct RangeEnd {
     pub offset: u64,
 }
 
-/// How long steps are made before others have their turn.
+/// The time for which steps are made before other work has its turn.
 const TURN: Duration = Duration::from_millis(20);
-/// What results leave free of a disk: at most this, and at most a part of it. Commits need it more.
+/// The space that results leave free on a disk: at most this many bytes, and at most one part in
+/// `FREE_PART_MIN`. Commits need it more.
 const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
 const FREE_PART_MIN: u64 = 16;
 
 impl View {
-    /// A call that has reserved what it may make its handle hold: what it holds is counted before `reply`. When it could not, the call is
-    /// answered.
+    /// Answers a call whose reservation failed. Otherwise returns a reply that counts the memory of
+    /// the handle before it answers.
     fn reserved<T: 'static>(
         &self,
         number: u64,
-        reserved: Result<(), FsError>,
+        reserved: Result<()>,
         reply: Reply<T>,
     ) -> Option<Reply<T>> {
         if let Err(error) = reserved {
@@ -49,7 +55,8 @@ impl View {
         }))
     }
 
-    /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
+    /// Returns the bytes at `offset`, fewer than `size` only at the end. A query's result is
+    /// read on a thread of its own.
     pub fn read(&self, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
         let Some(handle) = self.handles.get(number) else {
             return reply(Err(FsError::BadHandle));
@@ -65,29 +72,28 @@ impl View {
         };
         match &*handle {
             Handle::Special(open) => Arc::clone(open).read(&self.host, offset, size, reply),
-            Handle::Computed(_) => self.read_computed(handle, (offset, size), reply),
+            Handle::Computed(_) => self.read_computed(handle, offset, size, reply),
             _ => reply(self.read_now(&handle, offset, size)),
         }
     }
 
-    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes> {
         let bytes = match &**handle {
             Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
             Handle::Item(open) => self.read_text(open, offset, size),
-            Handle::Scratch(id) => {
-                self.host
-                    .mount
-                    .scratch
-                    .lock()
-                    .read(*id, offset, size, now_ms())?
-            }
+            Handle::Scratch(id) => self
+                .mount()
+                .scratch
+                .lock()
+                .read(*id, offset, size, now_ms())?,
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
         Ok(Bytes::own(bytes))
     }
 
-    /// The text of a file that is written too. Who reads it has read the item, if that is what it still shows.
+    /// Reads the text of a file that is open for writing too. The reader has read the item, if the
+    /// text is still that of the item.
     fn read_text(&self, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
         let state = open.state.lock();
         let target = state.writer.target();
@@ -101,12 +107,13 @@ impl View {
         state.writer.read(offset, size).to_vec()
     }
 
-    /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
+    /// Writes all of `data`, or fails. Answered after the commit if the data completes an
+    /// item.
     pub fn write(&self, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
         let Some(handle) = self.handles.get(number) else {
             return reply(Err(FsError::BadHandle));
         };
-        // Before the text is copied: what is refused must not have been held for a moment.
+        // Before the text is copied: data that is refused must not have been held for a moment.
         let Some(reply) = self.reserved(number, self.handles.reserve(number, data.len()), reply)
         else {
             return;
@@ -142,8 +149,7 @@ impl View {
             }
             Handle::Scratch(id) => {
                 let written = self
-                    .host
-                    .mount
+                    .mount()
                     .scratch
                     .lock()
                     .write(*id, offset, data, now_ms());
@@ -155,12 +161,12 @@ impl View {
         }
     }
 
-    /// FLUSH: a descriptor is closed. An incomplete text of the closer is an error.
+    /// Closes a descriptor. An incomplete text of the closing process is an error.
     pub fn flush(&self, handle: u64, reply: Reply<()>) {
         self.settle(handle, Call::Flush, reply);
     }
 
-    /// FSYNC.
+    /// Ends the changes of a handle as FSYNC asks, like [`View::flush`].
     pub fn fsync(&self, handle: u64, reply: Reply<()>) {
         self.settle(handle, Call::Fsync, reply);
     }
@@ -171,10 +177,11 @@ impl View {
             return reply(Err(FsError::BadHandle));
         };
         match &*handle {
-            // Not so before the first write of `echo >`, which has it open as another number then.
+            // Not before the first write of `echo >`, which has the file open under another
+            // descriptor then.
             Handle::Item(open)
                 if call.is_flush()
-                    && self.creations.is_untouched(open)
+                    && self.host.creations.is_untouched(open)
                     && same_process(open.opener, caller.pid)
                     && !may_hold_open(caller.pid, open.ino) =>
             {
@@ -188,7 +195,8 @@ impl View {
         }
     }
 
-    /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
+    /// Removes the handle. Text that a mapping left behind is stored; a failure reaches
+    /// only the log.
     pub fn release(&self, handle: u64, reply: Reply<()>) {
         let Some(handle) = self.handles.remove(handle) else {
             return reply(Err(FsError::BadHandle));
@@ -198,34 +206,35 @@ impl View {
                 let (view, again) = (self.clone(), Arc::clone(open));
                 let reply = logged(reply, open.path.clone());
                 let done: Reply<()> = Box::new(move |ended| {
-                    if ended.is_ok() && view.creations.is_untouched(&again) {
+                    if ended.is_ok() && view.host.creations.is_untouched(&again) {
                         return view.make_untouched(&again, reply);
                     }
-                    view.creations.remove(&again);
+                    view.host.creations.remove(&again);
                     reply(ended);
                 });
                 run(&self.host, open, Call::Release, done);
             }
             Handle::Special(open) => {
-                self.creations.remove_special(open);
+                self.special_creations.remove(open);
                 Arc::clone(open).call(&self.host, Call::Release, reply);
             }
             Handle::Scratch(id) => {
-                self.host.mount.scratch.lock().release(*id, now_ms());
+                self.mount().scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
         }
     }
 
-    /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
+    /// Makes an item of a created file to which nothing was written: `touch` of a new name, `: >
+    /// X.json`.
     pub(super) fn make_untouched(&self, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
-        let caller = self.caller();
+        let pid = self.caller().pid;
         let (view, again) = (self.clone(), Arc::clone(open));
-        let ended = move |made: Result<Option<Version>, FsError>| {
-            view.creations.remove(&again);
+        let ended = move |made: Result<Option<Version>>| {
+            view.host.creations.remove(&again);
             if let Ok(Some(version)) = made {
-                view.creations.made_empty(again.ino, version);
+                view.host.creations.made_empty(again.ino, version);
             }
             reply(noted(&view.host, "create", || again.path.clone(), made).map(drop));
         };
@@ -233,22 +242,19 @@ impl View {
             Ok(asked) => asked,
             Err(error) => return ended(Err(error)),
         };
-        let done = Outcome::new(
-            on_behalf_of(&self.host, caller.pid, caller.wait),
-            move |outcome| {
-                ended(match outcome {
-                    Ok(version) => Ok(Some(version)),
-                    // Somebody else was first: the name exists, as it should.
-                    Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
-                    Err(error) => Err(FsError::Database(error)),
-                });
-            },
-        );
-        self.host.put(request, Some(key), caller.pid, done);
+        let done = Outcome::new(self.host.context(), move |outcome| {
+            ended(match outcome {
+                Ok(version) => Ok(Some(version)),
+                // Another program was first: the name exists, as it should.
+                Err(Error::ConditionalCheckFailed { .. }) => Ok(None),
+                Err(error) => Err(FsError::Database(error)),
+            });
+        });
+        self.host.put(request, Some(key), pid, done);
     }
 
-    /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
-    /// kept, and setting them succeeds.
+    /// Sets attributes. Truncation is a property of the handle: without one it touches no
+    /// item. Owner, mode and times of items are not kept, and setting them succeeds.
     pub fn setattr(&self, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
         let node = match self.node(ino) {
             Ok(node) => node,
@@ -276,7 +282,7 @@ impl View {
                 let reserved = noted(
                     &self.host,
                     "truncate",
-                    || self.host.mount.path(&node),
+                    || self.mount().path(&node),
                     reserved,
                 );
                 let Some(answer) = self.reserved(number, reserved, answer) else {
@@ -295,16 +301,17 @@ impl View {
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },
-            (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
+            (Some(_), None) if !node.is_writable() => answer(Err(FsError::Derived)),
             // A truncated item would be no item; the writer that follows opens it itself.
             (Some(0), None) => answer(Ok(())),
             (Some(_), None) => answer(Err(FsError::Invalid(
                 "an item has the size of its text; write it as a whole",
             ))),
             (None, _) => match self
+                .host
                 .creations
                 .get(ino)
-                .filter(|open| self.creations.is_untouched(open))
+                .filter(|open| self.host.creations.is_untouched(open))
             {
                 Some(open) if new.touched || new.modified_ms.is_some() => {
                     self.make_untouched(&open, answer)
@@ -314,18 +321,8 @@ impl View {
         }
     }
 
-    fn is_derived(&self, node: &Node) -> bool {
-        match node {
-            Node::Entry(entry) => entry.source.index.is_some(),
-            Node::Schema(source) => source.index.is_some(),
-            Node::Alias(_) => false,
-            Node::Special(special) => !special.is_writable,
-            _ => true,
-        }
-    }
-
-    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
-        let mut scratch = self.host.mount.scratch.lock();
+    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<()> {
+        let mut scratch = self.mount().scratch.lock();
         if let Some(size) = new.size {
             scratch.truncate(id, size, now_ms())?;
         }
@@ -337,7 +334,7 @@ impl View {
         scratch.set_attributes(id, new.mode, modified_ms)
     }
 
-    /// GETATTR, whose size may have to be computed.
+    /// Returns the attributes, after the size was computed if it must be.
     pub fn getattr_then(&self, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
         let asked = self
             .node(ino)
@@ -357,7 +354,7 @@ impl View {
             Err(error) => return reply(Err(error)),
         };
         let of_wake = Arc::clone(&computation);
-        let wake = Box::new(move |woken: Result<(), FsError>| {
+        let wake = Box::new(move |woken: Result<()>| {
             let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
             reply(size.map(|size| Attr { size, ..attr }));
         });
@@ -366,13 +363,10 @@ impl View {
         }
     }
 
-    /// The computation that a call is about: the handle's; else that of what the process opened last, since the kernel does not say
-    /// through which descriptor fstat came; else the file's as it is now.
-    fn computation_of(
-        &self,
-        node: &Node,
-        handle: Option<u64>,
-    ) -> Result<Arc<Computation>, FsError> {
+    /// Returns the computation that a call is about: the handle's, or that of the file which the
+    /// process opened last, since the kernel does not say through which descriptor fstat came; or
+    /// else the file's as it is now.
+    fn computation_of(&self, node: &Node, handle: Option<u64>) -> Result<Arc<Computation>> {
         let open = handle.and_then(|handle| self.handles.get(handle));
         let open = open.or_else(|| self.handles.of_process(node.ino(), self.caller().pid));
         match open.as_deref() {
@@ -381,27 +375,29 @@ impl View {
         }
     }
 
-    /// The computation of a file as it is now, begun or not.
-    fn current_computation(&self, node: &Node) -> Result<Arc<Computation>, FsError> {
-        let (ino, commit_id) = (node.ino(), self.host.mount.db.commit_id());
+    /// Returns the computation of a file as it is now, begun or not.
+    fn current_computation(&self, node: &Node) -> Result<Arc<Computation>> {
+        let (ino, commit_id) = (node.ino(), self.mount().db.commit_id());
         if let Some(computation) = self.kept.get(ino, commit_id) {
             return Ok(computation);
         }
-        // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
-        let commit_id = self.host.mount.db.visible_commit_id()?;
+        // A snapshot may be a commit behind for a moment: then this computation is of no use to the
+        // next open.
+        let commit_id = self.mount().db.visible_commit_id()?;
         let computation = Arc::new(Computation::new(
-            tree::producer(&self.host.mount, node)?,
+            tree::producer(self.mount(), node)?,
             &self.kept.spools,
         ));
         self.kept.insert(ino, commit_id, Arc::clone(&computation));
         Ok(computation)
     }
 
-    /// The size of a computed file that is shown without computing it: that of its newest known text.
+    /// Returns the size of a computed file that is shown without computing it: that of its newest
+    /// known text.
     pub(super) fn known_size(&self, ino: u64) -> u64 {
-        let current = self.kept.get(ino, self.host.mount.db.commit_id());
+        let current = self.kept.get(ino, self.mount().db.commit_id());
         let known = current.and_then(|computation| computation.size());
-        // A mapping of an open file must not shrink because somebody looks up its name.
+        // A mapping of an open file must not shrink because another program looks up its name.
         let known = known.or_else(|| {
             self.handles
                 .last_of(ino, 0)
@@ -411,23 +407,24 @@ impl View {
         known.and_then(Result::ok).unwrap_or(0)
     }
 
-    /// OPEN of a computed file. Nothing is computed so far.
-    pub(super) fn open_computed(&self, node: &Node) -> Result<Handle, FsError> {
+    /// Opens a computed file. Nothing is computed so far.
+    pub(super) fn open_computed(&self, node: &Node) -> Result<Handle> {
         let computation = self.current_computation(node)?;
         let again = node.clone();
         let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
         Ok(Handle::Computed(Box::new(OpenComputed::new(
             computation,
             make,
-            self.host.mount.path(node),
+            self.mount().path(node),
         ))))
     }
 
-    /// READ of a computed file.
+    /// Reads a computed file.
     pub(super) fn read_computed(
         &self,
         handle: Arc<Handle>,
-        (offset, size): (u64, usize),
+        offset: u64,
+        size: usize,
         reply: Reply<Bytes>,
     ) {
         let Handle::Computed(open) = &*handle else {
@@ -435,10 +432,10 @@ impl View {
         };
         let computation = Arc::clone(&open.computation);
         let view = self.clone();
-        let wake = Box::new(move |woken: Result<(), FsError>| {
+        let wake = Box::new(move |woken: Result<()>| {
             let again = view.clone();
             view.host.run_long(move || {
-                let read = woken.and_then(|()| again.read_ready(&handle, (offset, size)));
+                let read = woken.and_then(|()| again.read_ready(&handle, offset, size));
                 reply(read.map(Bytes::own));
             });
         });
@@ -447,33 +444,30 @@ impl View {
         }
     }
 
-    fn read_ready(
-        &self,
-        handle: &Handle,
-        (offset, size): (u64, usize),
-    ) -> Result<Vec<u8>, FsError> {
+    fn read_ready(&self, handle: &Handle, offset: u64, size: usize) -> Result<Vec<u8>> {
         let caller = self.caller();
         let Handle::Computed(open) = handle else {
             return Err(FsError::BadHandle);
         };
         let wanted = || has_signal(caller.pid) != Some(true);
-        let answer = open.read(&self.host.mount, (offset, size), &wanted)?;
+        let answer = open.read(self.mount(), offset, size, &wanted)?;
         if let Some(consumed) = answer.consumed {
-            let last = &self.host.mount.last;
+            let last = &self.mount().last;
             last.keep(last.session(caller.pid), consumed);
         }
         Ok(answer.bytes)
     }
 
-    /// Makes steps as long as somebody waits for them, in turns with other work.
+    /// Makes steps as long as a caller waits for them, in turns with other work.
     fn compute(&self, computation: Arc<Computation>) {
         let view = self.clone();
         self.host.run_long(move || {
             let (began, has_room) = (Instant::now(), |bytes| {
-                has_room(view.host.mount.db.store_info(), bytes)
+                has_room(view.mount().db.store_info(), bytes)
             });
-            // In turns: a thread that made all of one result would let other readers wait for as long as a table takes.
-            while computation.step(&view.host.mount, has_room) {
+            // In turns: a thread that made all of one result would let other readers wait for as
+            // long as a table takes.
+            while computation.step(view.mount(), has_room) {
                 if began.elapsed() > TURN {
                     return view.compute(computation);
                 }
@@ -481,9 +475,10 @@ impl View {
         });
     }
 
-    /// COPY_FILE_RANGE: the bytes of the source that were copied. Answered after the commit.
+    /// Copies a whole item onto an empty one, and returns the number of bytes of
+    /// the source. Answered after the commit.
     ///
-    /// `NotSupported` of all but a whole item onto an empty one: the kernel then reads and writes.
+    /// `NotSupported` of any other copy: the kernel then reads and writes.
     pub fn copy_file_range(&self, from: RangeEnd, to: RangeEnd, length: u64, reply: Reply<u64>) {
         let Some(handle) = self.handles.get(to.handle) else {
             return reply(Err(FsError::BadHandle));
@@ -493,7 +488,8 @@ impl View {
         };
         let target = {
             let state = open.state.lock();
-            // A text that is begun, or under way, is for the state machine: the kernel then copies by read and write.
+            // A text that is begun, or being committed, is for the state machine: the kernel then
+            // copies by read and write.
             (state.writer.len() == 0 && !state.turns.is_taken())
                 .then(|| state.writer.target().clone())
         };
@@ -515,14 +511,14 @@ impl View {
         );
     }
 
-    /// The item as the source's handle has it, and the length of its text.
-    fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64), FsError> {
+    /// Returns the item as the source's handle has it, and the length of its text in bytes.
+    fn whole_item(&self, from: RangeEnd, length: u64) -> Result<(Item, u64)> {
         let handle = self.handles.get(from.handle).ok_or(FsError::BadHandle)?;
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
-        if self.host.mount.options.keep_text {
-            // The copy is the text, which may say another key.
+        if self.mount().options.keep_text {
+            // With kept texts the copy is the text itself, which may say another key.
             return Err(FsError::NotSupported);
         }
         let text = text.bytes.as_slice();
@@ -538,14 +534,15 @@ impl View {
     }
 }
 
-/// Is this the plain text of an item whose name says its key? Then its inode is the one whose attributes the item's are.
+/// True if this is the plain text of an item and its name says its key. Then its inode is the one
+/// that has the item's attributes.
 fn is_of_plain_text(open: &OpenText<ItemTarget>) -> bool {
     let state = open.state.lock();
     let target = state.writer.target();
     target.form == TextForm::PlainJson && target.is_key_known()
 }
 
-/// The item's text with the key that the target's name says.
+/// Makes the item's text with the key that the target's name says.
 fn text_for(target: &ItemTarget, mut item: Item) -> Vec<u8> {
     let parts = std::iter::once(&target.key.partition).chain(&target.key.sort);
     for (attribute, part) in target.key_schema.attributes().zip(parts) {

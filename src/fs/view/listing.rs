@@ -1,56 +1,57 @@
 //! Listings: OPENDIR, READDIR, READDIRPLUS, RELEASEDIR.
 //!
-//! READDIRPLUS tells the attributes of items, from the same walk that lists their names. Where the kernel may keep nothing, or nobody
-//! looks at them ([`super::kernel_cache`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
-//! that last for no time are asked for again, and the kernel makes a node of each.
+//! READDIRPLUS returns the attributes of items, from the same walk that lists their names. Where
+//! the kernel may cache nothing, or the program does not look at attributes
+//! ([`super::kernel_cache`]), it returns as little as it can (the dots, or one name) and the kernel
+//! goes on by READDIR: the kernel asks again for attributes that last for no time, and makes a node
+//! of each.
 
 use super::View;
-use crate::fs::open::directory::{DirectoryStream, MakeLister};
-use crate::fs::open::found::{Items, ListedItem};
-use crate::fs::open::prelude::*;
-use crate::fs::source::entry;
-use crate::fs::tree;
 use crate::fs::{
     open::{
-        directory::{FixedLister, Lister},
-        found::Entry,
+        directory::{DirectoryStream, FixedLister, Lister, MakeLister},
+        found::{Entry, Items, ListedItem},
         host::noted,
+        prelude::*,
     },
     process::{has_signal, process_of},
+    source::entry,
+    tree,
 };
 
-/// Items of a READDIRPLUS that are marked before it is looked whether what was read of them still holds.
+/// The number of items of a READDIRPLUS that are marked before it is checked that the attributes
+/// read of them still hold.
 const MARKED_AT_ONCE: usize = 32;
 
-/// Is given a name, its offset and its attributes; is the reply full, and this not in it?
+/// A callback that gets a name, its offset and its attributes. Returns true if the reply is full,
+/// and does not have this name.
 pub type EmitPlus<'e> = dyn FnMut(&str, u64, &Attr) -> bool + 'e;
 
 impl View {
-    /// OPENDIR; a handle.
+    /// Opens a directory and returns the number of its handle.
     ///
     /// # Errors
-    /// Not a directory, or gone.
-    pub fn opendir(&self, ino: u64) -> Result<u64, FsError> {
+    /// The node is no directory, or is gone.
+    pub fn opendir(&self, ino: u64) -> Result<u64> {
         let caller = self.caller();
         let node = self.node(ino)?;
         self.attr_of(&node)
             .map_err(|error| self.gone_or(ino, error))?;
-        // Each name in it would be one more line of what `rm -r` failed to remove.
+        // Each name in it would be one more line of names that `rm -r` failed to remove.
         if let Some(table) = node
             .table()
             .filter(|table| *node != Node::Table(TableName::clone(table)))
         {
-            self.host.rm_guard.may_delete(table, &self.host.mount)?;
+            self.host.rm_guard.may_delete(table, self.mount())?;
         }
         if let Node::Table(table) = &*node
-            && self.host.mount.in_progress.any(now_ms())
+            && self.mount().in_progress.any(now_ms())
         {
-            self.host
-                .mount
+            self.mount()
                 .in_progress
                 .listed(table, process_of(caller.pid));
         }
-        let dots = self.host.mount.dots(&node);
+        let dots = self.mount().dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
         let stream = DirectoryStream::new(dots, self.make_lister(&node))
             .slow(is_slow)
@@ -65,7 +66,7 @@ impl View {
 
     fn make_lister(&self, node: &Arc<Node>) -> MakeLister {
         let (is_emptied, node) = (
-            self.host.rm_guard.is_emptied_for(&self.host.mount, node),
+            self.host.rm_guard.is_emptied_for(self.mount(), node),
             Arc::clone(node),
         );
         Box::new(move |mount: &Mount| match is_emptied {
@@ -74,7 +75,8 @@ impl View {
         })
     }
 
-    /// Who begins anew with a directory that was renamed since it was opened lists it under its new name.
+    /// Lists a directory that was renamed since its open under its new name, when the reader begins
+    /// anew.
     fn follow_rename(&self, handle: u64, stream: &mut DirectoryStream) {
         let now = self
             .handles
@@ -85,8 +87,8 @@ impl View {
         }
     }
 
-    /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
-    /// the handle is under way.
+    /// Runs a READDIR: on a thread of its own if the directory lists a query, which may read a
+    /// whole table, or if another call of the handle is under way.
     pub fn run_listing(&self, handle: u64, work: impl FnOnce() + Send + 'static) {
         let is_slow = match self.handles.get(handle).as_deref() {
             Some(Handle::Directory(stream)) => {
@@ -101,18 +103,20 @@ impl View {
         }
     }
 
-    /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
+    /// Gives the entries after `offset` to `emit`, each with its own offset, until `emit`
+    /// returns true (full).
     ///
     /// # Errors
-    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
+    /// The directory is gone, or the database failed; [`FsError::Interrupted`] if the caller has a
+    /// signal and nothing was found so far.
     pub fn readdir(
         &self,
         handle: u64,
         offset: u64,
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let caller = self.caller();
-        self.with_stream((handle, offset), |stream| {
+        self.with_stream(handle, offset, |stream| {
             if stream.want_items(false) {
                 self.kernel_cache.name_readers.reads_names(caller.pid);
             }
@@ -126,7 +130,7 @@ impl View {
                 )
             };
             stream.read(
-                &self.host.mount,
+                self.mount(),
                 offset,
                 &|| has_signal(caller.pid) != Some(true),
                 emit,
@@ -134,7 +138,8 @@ impl View {
         })
     }
 
-    /// READDIRPLUS of the directory `ino`: as [`View::readdir`], with attributes. Each name given, but the dots, counts a lookup.
+    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with
+    /// attributes. Each name that is given, but for the dots, counts a lookup.
     ///
     /// # Errors
     /// As of [`View::readdir`].
@@ -144,9 +149,9 @@ impl View {
         handle: u64,
         offset: u64,
         emit: &mut EmitPlus<'_>,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let caller = self.caller();
-        self.with_stream((handle, offset), |stream| {
+        self.with_stream(handle, offset, |stream| {
             if offset > 0 {
                 self.kernel_cache.name_readers.looks(caller.pid);
             }
@@ -160,14 +165,14 @@ impl View {
                 emit,
             };
             match plus.list(stream, offset) {
-                // What was given stands; the next call meets the error again.
+                // The names that were given stand; the next call meets the error again.
                 Err(_) if plus.has_given => Ok(()),
                 listed => listed,
             }
         })
     }
 
-    /// The inode number that is shown of a node.
+    /// Returns the inode number that is shown for a node.
     fn number(&self, ino: u64, kind: Kind) -> u64 {
         if kind == Kind::Directory {
             self.inodes.number(ino)
@@ -176,16 +181,17 @@ impl View {
         }
     }
 
-    /// RELEASEDIR.
+    /// Closes a directory.
     pub fn releasedir(&self, handle: u64) {
         self.handles.remove(handle);
     }
 
     fn with_stream(
         &self,
-        (handle, offset): (u64, u64),
-        work: impl FnOnce(&mut DirectoryStream) -> Result<(), FsError>,
-    ) -> Result<(), FsError> {
+        handle: u64,
+        offset: u64,
+        work: impl FnOnce(&mut DirectoryStream) -> Result<()>,
+    ) -> Result<()> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else {
             return Err(FsError::NotDirectory);
@@ -201,7 +207,8 @@ impl View {
             if offset == 0 {
                 self.follow_rename(handle, &mut stream);
             }
-            // Told already: some programs (ripgrep 13) ask on and on until there is an end.
+            // The reader got this error already: some programs (ripgrep 13) ask on and on until
+            // there is an end.
             if stream.failed_at.take() == Some(offset) {
                 return Ok(());
             }
@@ -218,21 +225,21 @@ impl View {
     }
 }
 
-/// A READDIRPLUS.
+/// A READDIRPLUS that is being answered.
 struct Plus<'p, 'e> {
     view: &'p View,
-    /// Of the directory.
+    /// The inode number of the directory.
     ino: u64,
-    /// Offset up to which entries were given, or are gone.
+    /// The offset up to which entries were given, or are gone.
     next: u64,
     has_given: bool,
     emit: &'p mut EmitPlus<'e>,
 }
 
 impl Plus<'_, '_> {
-    fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
+    fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<()> {
         for (entry, after) in stream.begin(offset) {
-            // The kernel takes nothing but the name of these.
+            // The kernel takes only the names of the dots.
             if !self.give(
                 entry.name,
                 after,
@@ -243,7 +250,7 @@ impl Plus<'_, '_> {
         }
         let (view, pid) = (self.view, self.view.caller().pid);
         let wanted = || has_signal(pid) != Some(true);
-        while let Some((found, at)) = stream.after(&view.host.mount, self.next, &wanted)? {
+        while let Some((found, at)) = stream.after(view.mount(), self.next, &wanted)? {
             let is_full = match found.items() {
                 Some(items) => self.give_items(
                     items,
@@ -265,7 +272,7 @@ impl Plus<'_, '_> {
         Ok(())
     }
 
-    /// Gives the next entry; false when there is no room for it.
+    /// Gives the next entry. Returns false if there is no room for it.
     fn give(&mut self, name: &str, after: u64, attr: &Attr) -> bool {
         if (self.emit)(name, after, attr) {
             return false;
@@ -274,8 +281,8 @@ impl Plus<'_, '_> {
         true
     }
 
-    /// Gives a name, unless it is gone; was it given? The attributes are asked for again before anybody sees them: of what takes long
-    /// they are without the size.
+    /// Gives a name, unless it is gone. Returns true if it was given. The kernel asks for the
+    /// attributes again before a program sees them: they lack a size that takes long.
     fn give_one(&mut self, name: &str, after: u64) -> bool {
         let Ok(attr) = self.found(name) else {
             self.next = after;
@@ -287,16 +294,17 @@ impl Plus<'_, '_> {
         true
     }
 
-    fn found(&self, name: &str) -> Result<Attr, FsError> {
+    fn found(&self, name: &str) -> Result<Attr> {
         let parent = self.view.node(self.ino)?;
-        let node = tree::resolve(&self.view.host.mount, &parent, name.as_bytes())?;
+        let node = tree::resolve(&self.view.mount(), &parent, name.as_bytes())?;
         let attr = self.view.attr_of(&node)?;
         self.view.remember(node, attr)
     }
 
-    /// Gives items that were listed, each marked before what is told of it is known to hold. Those that are gone are left out, and the
-    /// marks of those that are not given are taken back. Is the reply full?
-    fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool, FsError> {
+    /// Gives listed items. Each is marked before it is checked that its attributes still hold.
+    /// Items that are gone are left out, and the marks of items that are not given are taken back.
+    /// Returns true if the reply is full.
+    fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool> {
         let view = self.view;
         view.kernel_cache.bound_known();
         let source = view.inodes.share(&items.source);
@@ -304,11 +312,10 @@ impl Plus<'_, '_> {
             .iter()
             .map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed))
             .collect();
-        // What is hidden is not gone yet, and no commit tells of it.
-        let holds = !view.host.mount.hides_any()
+        // A hidden item is not gone yet, and no commit reports it.
+        let holds = !view.mount().hides_any()
             && view
-                .host
-                .mount
+                .mount()
                 .db
                 .visible_commit_id()
                 .is_ok_and(|commit| commit == items.commit);
@@ -336,14 +343,12 @@ impl Plus<'_, '_> {
         is_full
     }
 
-    /// Gives an item that is marked, as it was listed if that still holds.
-    fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given, FsError> {
+    /// Gives an item that is marked, as it was listed if `holds`.
+    fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given> {
         let (view, ino) = (self.view, item.entry.ino);
         let attr = match view.inodes.get(ino).as_deref() {
             _ if holds => Ok(Attr::entry(&item.stat, true).of(ino)),
-            Some(Node::Entry(found)) => {
-                entry::attr(&view.host.mount, found).map(|attr| attr.of(ino))
-            }
+            Some(Node::Entry(found)) => entry::attr(view.mount(), found).map(|attr| attr.of(ino)),
             _ => Err(FsError::NotFound),
         };
         let attr = match attr {
@@ -362,10 +367,10 @@ impl Plus<'_, '_> {
     }
 }
 
-/// What became of a name.
+/// The outcome of giving a name.
 enum Given {
     Yes,
-    /// It is gone, or its inode number stands for another node.
+    /// The item is gone, or its inode number stands for another node.
     Left,
     /// There is no room for it.
     Full,

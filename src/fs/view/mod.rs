@@ -1,17 +1,17 @@
-//! What the FUSE shell calls: one method a system call, in plain types.
+//! The interface of the FUSE shell: one method for each system call, in plain types.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | a durable commit takes milliseconds, and two event threads serve everybody | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
-//! | the next call of a handle may come before its commit is done | [`super::open::text::OpenText`] lets it wait in line |
-//! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
-//! | what files ask of their mount must not hang on all of this | [`super::open::host`]: versions that were read, deletes that wait, vetoes, threads |
+//! | a durable commit takes milliseconds, and two event threads serve all callers | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
+//! | the next call of a handle may come before its commit is done | [`super::open::open_text::OpenText`] lets it wait in line |
+//! | a name must exist between create and the first complete text, and the item must not | [`super::open::host::creations`], `creations.rs` |
+//! | operations of nodes need state of the mount without depending on all of this | [`super::open::host`]: versions that were read, deferred deletes, vetoes, threads |
 //! | a query may read a whole table | `io.rs` |
-//! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `kernel_cache/` |
-//! | `tar -x` unlinks what cannot be gone before it writes it anew | `mount/in_progress.rs` |
+//! | the kernel caches answers, and no write may be acknowledged while it shows something older | `kernel_cache/` |
+//! | `tar -x` unlinks files that cannot be gone before it writes them anew | `mount/in_progress.rs` |
 //!
-//! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
-//! queued (`open/host/deferred_delete.rs`).
+//! Locks are short and none is held across a call of the database, but for a directory stream's
+//! own, and that of the deletes while they are queued (`open/host/deferred_delete.rs`).
 
 mod calls;
 mod change;
@@ -29,22 +29,19 @@ pub use kernel_cache::{Invalidation, KernelCache, Name};
 pub use open::Created;
 pub use rename::RenameFlags;
 
-use creations::Creations;
+use creations::SpecialCreations;
 use kernel_cache::{is_own_name, item_of};
 
-use super::mount::journal::Missed;
-use super::node::attr::Lasting;
-use super::node::inode_table::InodeTable;
-use super::open::computed::Kept;
-use super::open::handle::Handles;
-use super::open::host::optimistic_lock::tracked;
-use super::source::item::Facts;
-use super::source::scratch;
-use super::tree::{self, explain, is_worth_telling};
-use crate::fs::open::prelude::*;
 use crate::fs::{
-    open::room::{parked, room},
+    mount::journal::Missed,
+    node::{attr::Lasting, inode_table::InodeTable},
+    open::{
+        computed::Kept, handle::Handles, host::optimistic_lock::tracked, node_ops::parked,
+        prelude::*,
+    },
     process::session_of,
+    source::{item::Facts, scratch},
+    tree::{self, explain, is_worth_telling},
     write::FileId,
 };
 use std::{ops::Deref, path::PathBuf};
@@ -68,65 +65,64 @@ impl Deref for View {
     }
 }
 
-/// What all calls share.
+/// The state that all calls share.
 #[derive(Debug)]
 pub struct ViewState {
-    /// For what is done for no program in particular.
+    /// The host for work that is done for no particular program.
     own_host: Host,
     inodes: Arc<InodeTable>,
     handles: Arc<Handles>,
-    creations: Creations,
+    special_creations: SpecialCreations,
     kept: Kept,
     kernel_cache: Arc<KernelCache>,
 }
 
-/// What a call is about that is answered as soon as it returns.
+/// The subject of a call that is answered as soon as it returns.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'a> {
     /// The attributes or the text of an inode.
     Inode(u64),
     /// A name in a directory.
     Name(u64, &'a [u8]),
-    /// A directory or link that is made in, or removed from, this one.
+    /// A directory or link that is made in, or removed from, this directory.
     Directory(u64),
-    /// Something that waits for a commit.
+    /// A call that waits for a commit.
     Commit,
 }
 
-/// New attributes; `None` leaves as it is.
+/// New attributes; `None` leaves an attribute as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NewAttr {
     pub mode: Option<u32>,
     pub size: Option<u64>,
     /// Milliseconds since the epoch.
     pub modified_ms: Option<u64>,
-    /// mtime is to be now: `touch`.
+    /// True if mtime is to be the present time, as `touch` sets it.
     pub touched: bool,
 }
 
-/// What statfs shows.
+/// The answer of statfs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesystemStat {
     pub block_bytes: u32,
     pub blocks: u64,
     pub blocks_free: u64,
-    /// Of these, what others than root may take.
+    /// The free blocks that users other than root may take.
     pub blocks_available: u64,
     pub name_bytes_max: u32,
 }
 
-/// The longest name of a file.
+/// The longest name of a file, in bytes.
 const NAME_BYTES_MAX: usize = 255;
-/// The longest name that the kernel passes on: clauses are never listed, and filters may be long.
+/// The longest name that the kernel passes on, in bytes: clauses are never listed, and filters may
+/// be long.
 const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
-/// What the names of our own extended attributes begin with.
+/// The prefix of our own extended attributes.
 const PREFIX: &[u8] = b"user.ddb.";
-/// What is wrong with a name that [`tree::resolve`] finds no key in.
-const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %YY";
 
 impl View {
-    /// A view of a database. The thread of its deletes lives until [`View::shut_down`].
+    /// Makes a view of a database. The thread of its deletes lives until [`View::shut_down`].
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
         let mount = Mount::new(db, options);
@@ -136,7 +132,7 @@ impl View {
         ));
         let (inodes, host) = (
             Arc::<InodeTable>::default(),
-            Host::new(mount.clone(), tree::resolve),
+            Host::new(mount.clone(), tree::resolve, tree::quick_attr),
         );
         let kernel_cache =
             KernelCache::new(host.clone(), Arc::clone(&inodes), Arc::clone(&handles));
@@ -149,12 +145,12 @@ impl View {
                 .unwrap_or_default()
         };
         let _ = mount.kept.set(Box::new(stats));
-        let (creations, kept) = (Creations::default(), Kept::default());
+        let (special_creations, kept) = (SpecialCreations::default(), Kept::default());
         let state = ViewState {
             own_host: host.clone(),
             inodes,
             handles,
-            creations,
+            special_creations,
             kept,
             kernel_cache,
         };
@@ -178,7 +174,7 @@ impl View {
         view
     }
 
-    /// The same filesystem, called by another program.
+    /// Returns the same filesystem, called by another program.
     #[must_use]
     pub fn called_by(&self, caller: Caller) -> Self {
         Self {
@@ -187,7 +183,7 @@ impl View {
         }
     }
 
-    /// The same call, that may be let wait so long.
+    /// Returns the same view for a call with another wait policy.
     fn waiting(&self, wait: WaitPolicy) -> Self {
         Self {
             host: self.host.waiting(wait),
@@ -195,25 +191,32 @@ impl View {
         }
     }
 
-    /// Which program calls.
+    /// Returns the mount as the calling program sees it.
+    fn mount(&self) -> &Mount {
+        &self.host.mount
+    }
+
+    /// Returns the calling program.
     fn caller(&self) -> Caller {
-        self.host.mount.caller
+        self.mount().caller
     }
 
-    /// Drops idle scratch files and those whose directory is gone, and what was kept for others for a while.
+    /// Drops idle scratch files, scratch files of directories that are gone, and results and texts
+    /// that are too old.
     fn drop_what_is_over(&self) {
-        self.host.mount.scratch.lock().expire(now_ms());
-        tree::drop_scratch_of_gone_directories(&self.host.mount);
+        self.mount().scratch.lock().expire(now_ms());
+        tree::drop_scratch_of_gone_directories(self.mount());
         self.kept.forget_old();
-        self.host.mount.texts.forget_old();
+        self.mount().texts.forget_old();
     }
 
-    /// Ends the thread of the deletes, and performs those that wait. Call after the last request; the database is closed by its owner.
+    /// Ends the thread of the deletes, and performs the deletes that wait. Call after the last
+    /// request; the database is closed by its owner.
     pub fn shut_down(&self) {
         self.host.deletes.shut_down();
-        let dropped = self.host.mount.scratch.lock().all();
+        let dropped = self.mount().scratch.lock().all();
         if let Some(first) = dropped.first() {
-            let path = format!("{}/{}", self.host.mount.path(&first.directory), first.name);
+            let path = format!("{}/{}", self.mount().path(&first.directory), first.name);
             log::info!(
                 "dropped with the mount: {} scratch files in memory, the first {path}",
                 dropped.len()
@@ -221,35 +224,35 @@ impl View {
         }
     }
 
-    /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
+    /// Sets the configuration of the mounting program, for `.ddb/config.json`: a JSON object, once.
     pub fn tell(&self, config: Value) {
-        let _ = self.host.mount.config.set(config);
+        let _ = self.mount().config.set(config);
     }
 
-    /// Where results are kept that are too long for memory, once: a directory.
+    /// Sets the directory of results that are too long for memory, once.
     pub fn keep_results_in(&self, directory: PathBuf) {
         self.kept.spools.set_directory(directory);
     }
 
-    /// Ends every read that waits, now and from now on, as at the end of a file, and what now waits for a service elsewhere: the mount is
-    /// to go.
+    /// Ends every read that waits, now and from now on, as at the end of a file, and every call
+    /// that now waits for a service elsewhere: the mount is to go.
     pub fn end_waiting(&self) {
         self.host.end_waiting();
     }
 
-    /// Inode numbers the kernel knows.
+    /// Returns the number of inodes that the kernel knows.
     #[must_use]
     pub fn known_inodes(&self) -> usize {
         self.inodes.len()
     }
 
-    /// What the kernel keeps of the answers.
+    /// Returns the state of the kernel's cache.
     #[must_use]
     pub fn kernel_cache(&self) -> &Arc<KernelCache> {
         &self.kernel_cache
     }
 
-    fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
+    fn node(&self, ino: u64) -> Result<Arc<Node>> {
         let unknown = || {
             if self.inodes.is_removed(ino) {
                 FsError::NotFound
@@ -260,16 +263,16 @@ impl View {
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
         match &*node {
             Node::DraftFolder(table, path) => {
-                Ok(tree::created_folder(&self.host.mount, table, path)?.map_or(node, Arc::new))
+                Ok(tree::created_folder(self.mount(), table, path)?.map_or(node, Arc::new))
             }
             Node::AliasFolder(folder) => {
-                Ok(tree::known_folder(&self.host.mount, folder)?.map_or(node, Arc::new))
+                Ok(tree::known_folder(self.mount(), folder)?.map_or(node, Arc::new))
             }
             _ => Ok(node),
         }
     }
 
-    /// Runs a call: here, or on a thread for such work when it may take long.
+    /// Runs a call: here, or on a thread for long calls if it may take long.
     pub fn run_call(&self, place: Place<'_>, work: impl FnOnce() + Send + 'static) {
         match place {
             Place::Commit => self.host.run_elsewhere(work),
@@ -278,7 +281,8 @@ impl View {
         }
     }
 
-    /// Is more than a bounded number of records read, or a commit waited for, and with it all those before it?
+    /// True if the call reads more than a bounded number of records, or waits for a commit, and
+    /// with it for all commits before it.
     fn takes_long(&self, place: Place<'_>) -> bool {
         let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place else {
             return false;
@@ -289,7 +293,7 @@ impl View {
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
-                tree::resolve(&self.host.mount, &node, name).is_ok_and(|child| child.reads_many())
+                tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_many())
             }
             (Place::Name(..) | Place::Commit, _) => false,
             (Place::Directory(_), node) => {
@@ -298,19 +302,26 @@ impl View {
         }
     }
 
-    /// Attributes of what is stored, or of what is just being created; of what takes long without its size.
-    fn attr_of(&self, node: &Node) -> Result<Attr, FsError> {
-        self.or_created(node, tree::quick_attr(&self.host.mount, node))
+    /// Returns the attributes of a node that is stored or just being created; without the size of a
+    /// text that takes long.
+    fn attr_of(&self, node: &Node) -> Result<Attr> {
+        self.or_created(node, tree::quick_attr(self.mount(), node))
     }
 
-    /// The same with the size.
-    fn whole_attr_of(&self, node: &Node) -> Result<Attr, FsError> {
-        self.or_created(node, tree::attr(&self.host.mount, node))
+    /// Returns the attributes of a node with the size.
+    fn whole_attr_of(&self, node: &Node) -> Result<Attr> {
+        self.or_created(node, tree::attr(self.mount(), node))
     }
 
-    fn or_created(&self, node: &Node, attr: Result<Attr, FsError>) -> Result<Attr, FsError> {
+    fn or_created(&self, node: &Node, attr: Result<Attr>) -> Result<Attr> {
         match attr {
-            Err(FsError::NotFound) => self.creations.attr(node.ino()).ok_or(FsError::NotFound),
+            Err(FsError::NotFound) => {
+                let ino = node.ino();
+                let created = self.host.creations.attr(ino);
+                created
+                    .or_else(|| self.special_creations.attr(ino))
+                    .ok_or(FsError::NotFound)
+            }
             Ok(attr) if node.is_computed() => Ok(Attr {
                 size: self.known_size(node.ino()),
                 ..attr
@@ -319,11 +330,11 @@ impl View {
         }
     }
 
-    /// LOOKUP: counts one reference, to be given back by [`View::forget`].
+    /// Finds a name and counts one reference, which [`View::forget`] gives back.
     ///
     /// # Errors
-    /// `NotFound`, `NotDirectory`, a bad clause of a query path.
-    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+    /// `NotFound`, `NotDirectory`, or a bad clause of a query path.
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr> {
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
         let found = self.find(&parent, name);
@@ -333,7 +344,7 @@ impl View {
         found
     }
 
-    fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+    fn find(&self, parent: &Node, name: &[u8]) -> Result<Attr> {
         let caller = self.caller();
         let name_bytes_max = if matches!(parent, Node::Query(_)) {
             CLAUSE_BYTES_MAX
@@ -343,7 +354,7 @@ impl View {
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = tree::resolve(&self.host.mount, parent, name)?;
+        let node = tree::resolve(self.mount(), parent, name)?;
         if item_of(&node).is_some() {
             self.kernel_cache.name_readers.looks(caller.pid);
         }
@@ -367,10 +378,12 @@ impl View {
         }
     }
 
-    /// What is to be said of an inode that is not there: the kernel is to look up the name again if it may still believe in one of
-    /// it, which is over when it has been told. Not of what is being created, whose name it would find again.
+    /// Returns the error of an inode that does not exist: `Stale` if the kernel may still believe
+    /// in its name, so that it looks the name up again. This ends when the kernel was notified. Not
+    /// for a file that is being created: the kernel would find its name again.
     fn gone(&self, ino: u64) -> FsError {
-        let is_believed = self.inodes.marked(ino).is_some() && self.creations.get(ino).is_none();
+        let is_believed =
+            self.inodes.marked(ino).is_some() && self.host.creations.get(ino).is_none();
         if is_believed {
             FsError::Stale
         } else {
@@ -386,20 +399,23 @@ impl View {
         }
     }
 
-    fn found(&self, node: &Node) -> Result<Attr, FsError> {
+    fn found(&self, node: &Node) -> Result<Attr> {
         let attr = self.whole_attr_of(node)?;
-        // After the attributes: of a name that is nothing for anybody no process need be looked up.
-        if self.host.rm_guard.is_gone_for(&self.host.mount, node) {
+        // After the attributes: a name that exists for no program needs no look at the caller's
+        // process.
+        if self.host.rm_guard.is_gone_for(self.mount(), node) {
             return Err(FsError::NotFound);
         }
-        // The inode as the kernel will call it: an item created by a shortened name keeps that name's number while it is open.
+        // The inode as the kernel will call it: an item created by a shortened name keeps that
+        // name's number while it is open.
         if let Some(item) = tracked(node, attr.ino) {
             self.host.read_versions.looked_up(item, self.caller().pid);
         }
         Ok(attr)
     }
 
-    /// What a person may have misspelt, or believed to be there, is kept for `.ddb/errors/last`.
+    /// Keeps a name that was not found for `.ddb/errors/last`, if a person may have misspelt it or
+    /// believed it to exist.
     fn missed(&self, parent: &Arc<Node>, name: &[u8]) {
         let caller = self.caller();
         let Ok(name) = std::str::from_utf8(name) else {
@@ -410,9 +426,8 @@ impl View {
         }
         let (time_ms, thread) = (now_ms(), caller.pid);
         let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
-        let explain = Arc::new(move |mount: &Mount| {
-            explain(mount, &directory, &of_explain, (time_ms, thread))
-        });
+        let explain =
+            Arc::new(move |mount: &Mount| explain(mount, &directory, &of_explain, time_ms, thread));
         let missed = Missed {
             parent: parent.ino(),
             name: name.to_owned(),
@@ -420,14 +435,13 @@ impl View {
             thread,
             explain,
         };
-        self.host
-            .mount
+        self.mount()
             .journal
-            .miss(self.host.mount.last.session(caller.pid), missed);
+            .miss(self.mount().last.session(caller.pid), missed);
     }
 
-    fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
-        let path = || self.host.mount.path(&node);
+    fn remember(&self, node: Node, attr: Attr) -> Result<Attr> {
+        let path = || self.mount().path(&node);
         self.kernel_cache.bound_known();
         let known = self.inodes.mark(node.clone(), false);
         if known.is_none() {
@@ -441,40 +455,43 @@ impl View {
             .ok_or(FsError::Internal)
     }
 
-    /// FORGET: gives back `count` references.
+    /// Gives back `count` references.
     pub fn forget(&self, ino: u64, count: u64) {
         if let Some(node) = self.inodes.forget(ino, count)
             && let Node::Collection(source, partition) = &*node
             && source.index.is_none()
             && let Some(value) = partition.first()
         {
-            // A folder emptied by unlink stays as long as somebody may be in it; that is until the kernel forgets it.
-            self.host.mount.folders.lock().forget(&source.table, value);
+            // A folder that unlink emptied stays as long as a process may be in it: until the
+            // kernel forgets it.
+            self.mount().folders.lock().forget(&source.table, value);
         }
     }
 
-    /// GETATTR. Asked through a handle, for seeking to the end, the size is that of the handle's own text. The kernel names no handle for
-    /// fstat: of what is made anew at each open, a process sees the text that it opened last.
+    /// Returns the attributes. With a handle, for seeking to the end, the size is that of
+    /// the handle's own text. The kernel names no handle for fstat: of a file that is made anew at
+    /// each open, a process sees the text that it opened last.
     ///
     /// # Errors
-    /// `NotFound` when it is gone.
-    pub fn getattr(&self, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+    /// `NotFound` if the inode does not exist any more.
+    pub fn getattr(&self, ino: u64, handle: Option<u64>) -> Result<Attr> {
         let attr = self
             .node(ino)
             .and_then(|node| self.getattr_of(&node, ino, handle));
         attr.or_else(|error| self.removed_attr(ino).ok_or(error))
     }
 
-    /// What fstat shows of a directory that was removed and is held.
+    /// Returns the attributes that fstat shows of a removed directory that a process still has
+    /// open.
     fn removed_attr(&self, ino: u64) -> Option<Attr> {
         self.inodes.is_removed(ino).then(|| Attr {
             links: 0,
-            ..Attr::directory(self.host.mount.started_ms).of(ino)
+            ..Attr::directory(self.mount().started_ms).of(ino)
         })
     }
 
-    /// [`View::getattr`] of the node that has this inode number.
-    fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+    /// Returns the attributes of the node that has this inode number.
+    fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr> {
         let caller = self.caller();
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
         let is_marked = self.kernel_cache.is_on() && handle.is_none() && item_of(node).is_some();
@@ -486,10 +503,10 @@ impl View {
             handle = self.handles.of_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
-            return Ok(scratch::attr(&self.host.mount, *id)?.of(ino));
+            return Ok(scratch::attr(self.mount(), *id)?.of(ino));
         }
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
-            return Ok(scratch::attr(&self.host.mount, id)?.of(ino));
+            return Ok(scratch::attr(self.mount(), id)?.of(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
         let attr = if size.is_some() {
@@ -498,11 +515,11 @@ impl View {
             self.whole_attr_of(node)
         };
         let attr = match attr {
-            // Parked since it was looked up: the kernel looks the name up again.
+            // The file was parked since the lookup: the kernel looks the name up again.
             Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => {
                 return Err(FsError::Stale);
             }
-            // Deleted, but open: fstat of what was read.
+            // Deleted, but open: fstat shows the text that was read.
             Err(FsError::NotFound) => {
                 let gone = || self.gone(ino);
                 let (open, since_ms) = self.handles.last_of(ino, caller.pid).ok_or_else(gone)?;
@@ -513,8 +530,8 @@ impl View {
             }
             attr => attr?,
         };
-        // What the caller is shown is what is noted, so that a change since still refuses its write. Of what is not stored there is no
-        // version.
+        // The version that the caller sees is noted, so that a later change still refuses its
+        // write. A file that is not stored has no version.
         if let Some(item) = tracked(node, attr.ino).filter(|_| attr.version != 0) {
             self.host
                 .read_versions
@@ -538,7 +555,7 @@ impl View {
         })
     }
 
-    /// The copy in memory that somebody who opened a parked file writes.
+    /// Returns the copy in memory that a writer of a parked file writes.
     fn written_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
         parked(node)?;
         match *self.handles.last_of(ino, pid)?.0 {
@@ -547,18 +564,18 @@ impl View {
         }
     }
 
-    /// READLINK.
+    /// Returns the target of a symlink.
     ///
     /// # Errors
-    /// Not a symlink.
-    pub fn readlink(&self, ino: u64) -> Result<String, FsError> {
-        tree::link_target(&self.host.mount, &*self.node(ino)?)
+    /// `Invalid` if the inode is no symlink.
+    pub fn readlink(&self, ino: u64) -> Result<String> {
+        tree::link_target(self.mount(), &*self.node(ino)?)
     }
 
-    /// STATFS.
+    /// Returns the size of the store.
     #[must_use]
     pub fn statfs(&self) -> FilesystemStat {
-        let info = self.host.mount.db.store_info();
+        let info = self.mount().db.store_info();
         let block = u64::from(STATFS_BLOCK_BYTES);
         // Never zero: `df` hides such a filesystem and installers refuse it.
         let total = info
@@ -574,31 +591,22 @@ impl View {
         }
     }
 
-    /// The name in this directory was made or taken away, if that succeeded: whoever missed it need not be told any more.
-    fn made<T>(
-        &self,
-        parent: &Node,
-        name: &[u8],
-        result: Result<T, FsError>,
-    ) -> Result<T, FsError> {
+    /// Notes that a name in this directory was made or removed, if the call succeeded: a process
+    /// that missed the name needs no report any more.
+    fn made<T>(&self, parent: &Node, name: &[u8], result: Result<T>) -> Result<T> {
         if result.is_ok() {
-            self.host.mount.journal.made(parent.ino(), name);
+            self.mount().journal.made(parent.ino(), name);
         }
         result
     }
 
-    /// May something be made, changed or taken away there? Where the database is only read, only what is the mount's own; a request of the
-    /// API is judged by what it does.
+    /// Checks that a node may be changed, or something made in it. If the database is read-only,
+    /// only the mount's own files may; a request of the API is judged by its effect.
     ///
     /// # Errors
-    /// `ReadOnly`.
-    fn may_change(&self, at: &Node) -> Result<(), FsError> {
-        let is_judged_elsewhere = match at {
-            Node::Scratch(_) => true,
-            Node::Special(special) => room(special)?.is_judged_by_request(),
-            _ => false,
-        };
-        if is_judged_elsewhere || self.host.mount.db.is_writable() {
+    /// `ReadOnly`, of any other node of a read-only database.
+    fn may_change(&self, at: &Node) -> Result<()> {
+        if tree::is_judged_by_request(at) || self.mount().db.is_writable() {
             Ok(())
         } else {
             Err(Error::ReadOnly.into())
@@ -606,7 +614,7 @@ impl View {
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {
-        let parent = self.host.mount.path(parent);
+        let parent = self.mount().path(parent);
         let name = String::from_utf8_lossy(name);
         if parent.is_empty() {
             name.into_owned()
@@ -615,13 +623,15 @@ impl View {
         }
     }
 
-    /// GETXATTR. `user.ddb.*` of an item tell what is known of it, to who asks by name: they are not listed, since `cp -a`,
-    /// `tar --xattrs` and `rsync -X` would carry them away. Others are not kept, and setting them is refused as by a filesystem that has
-    /// none: `cp -a` and `mv` then go on in silence, `tar` with a warning; `rsync -X` fails.
+    /// Returns an extended attribute. `user.ddb.*` of an item are facts about it, for a
+    /// program that asks by name: they are not listed, since `cp -a`, `tar --xattrs` and `rsync -X`
+    /// would carry them away. Others are not kept, and setting them is refused as by a filesystem
+    /// that has none: `cp -a` and `mv` then go on in silence, `tar` with a warning; `rsync -X`
+    /// fails.
     ///
     /// # Errors
-    /// `NoAttribute`; `NotSupported` of access control lists and of what security modules keep.
-    pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
+    /// `NoAttribute`; `NotSupported` of access control lists and of attributes of security modules.
+    pub fn getxattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>> {
         let Some(fact) = name.strip_prefix(PREFIX) else {
             return Err(if has_none(name) {
                 FsError::NotSupported
@@ -631,17 +641,17 @@ impl View {
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.host.mount.journal.last_at(
+            b"error" => self.mount().journal.last_at(
                 session_of(self.caller().pid),
-                &self.host.mount.path(&node),
+                &self.mount().path(&node),
                 now_ms(),
             ),
-            fact => Facts::of_node(&self.host.mount, &node)?.get(&String::from_utf8_lossy(fact)),
+            fact => Facts::of_node(self.mount(), &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
     }
 
-    /// SETXATTR: nothing is kept, so it always fails.
+    /// Returns its error; no attribute is kept, so it always fails.
     pub fn setxattr(&self, name: &[u8]) -> FsError {
         match name {
             name if name.starts_with(PREFIX) => FsError::Derived,
@@ -652,10 +662,7 @@ impl View {
         }
     }
 
-    /// REMOVEXATTR: there is none.
-    ///
-    /// # Errors
-    /// Always.
+    /// Returns its error; there is no attribute to remove, so it always fails.
     pub fn removexattr(&self, name: &[u8]) -> FsError {
         match name {
             name if name.starts_with(PREFIX) => FsError::Derived,
@@ -665,16 +672,17 @@ impl View {
     }
 }
 
-/// Is it of a kind that no file here has? Who asks file by file, as a coloured `ls` for `security.capability`, then asks once.
+/// True if no file here has attributes of this kind. A program that asks file by file, as a
+/// coloured `ls` for `security.capability`, then asks once.
 fn has_none(name: &[u8]) -> bool {
     name.starts_with(b"system.posix_acl_") || name.starts_with(b"security.")
 }
 
-/// Inodes whose memory is worth giving back.
+/// The number of inodes from which their memory is worth giving back.
 const INODES_MANY: usize = 20_000;
 
-/// After the kernel forgot most of what it knew, freed memory goes back to the system: the allocator would keep it. The most
-/// inodes since then.
+/// Gives freed memory back to the system after the kernel forgot most of its inodes: the allocator
+/// would keep it. Returns the largest number of inodes since then.
 #[allow(unsafe_code)]
 fn give_memory_back(most_inodes: usize, inodes: usize) -> usize {
     if most_inodes < INODES_MANY || inodes > most_inodes / 4 {

@@ -1,14 +1,13 @@
-//! rename of stored items, each in one transaction: an item onto another name, two items for each other, a whole collection.
+//! RENAME of stored items, each in one transaction: an item onto another name, two items for each
+//! other, a whole collection.
 //!
-//! The key in the item is rewritten from the new name. The transaction holds each item against the version that was read; when one was
-//! changed in between, everything is read again.
+//! The key in the item is rewritten from the new name. The transaction checks each item against the
+//! version that was read; if one was changed in between, everything is read again.
 
 use super::rename::{Moved, moved};
 use super::{RenameFlags, View};
 use crate::database::Entries;
-use crate::fs::open::prelude::*;
-use crate::fs::source::entry;
-use crate::fs::{open::host::on_behalf_of, write::Failure};
+use crate::fs::{open::prelude::*, source::entry, write::Failure};
 use crate::model::api::{
     Call, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
@@ -17,14 +16,14 @@ use std::ops::ControlFlow;
 
 use crate::model::error::{CancellationReason, RemoteCause, TransactionError};
 
-/// Items of a folder that are renamed at once (docs/filesystem.md 4).
+/// The number of items of a folder that are renamed at once (docs/filesystem.md 4).
 const FOLDER_ITEMS_MAX: usize = 100;
-/// How often items may be changed between reading and committing.
+/// The number of times that items may be changed between reading and committing.
 const TRIES_MAX: usize = 100;
 
 const UNCHANGED: &str = "Nothing is changed.";
 
-/// What is renamed.
+/// A change of keys.
 #[derive(Debug, Clone)]
 enum Rekey {
     Item {
@@ -42,7 +41,7 @@ enum Rekey {
     },
 }
 
-/// The actions of a transaction, and the keys that have items by it.
+/// The actions of a transaction, and the keys that have items after it.
 #[derive(Debug, Default)]
 struct Plan {
     actions: Vec<TransactWrite>,
@@ -89,7 +88,7 @@ struct Attempt {
 }
 
 impl View {
-    /// An item onto the name of another, or in exchange for it.
+    /// Moves an item onto the name of another, or exchanges the two.
     pub(super) fn rekey_item(
         &self,
         old: &EntryNode,
@@ -124,7 +123,7 @@ impl View {
         });
     }
 
-    /// A collection onto the name of one that has no items.
+    /// Moves a collection onto the name of one that has no items.
     pub(super) fn rekey_folder(&self, old: &Node, new: &Node, reply: Moved) {
         let (Node::Collection(source, from), Node::Collection(target, to)) = (old, new) else {
             return reply(Err(FsError::CrossDevice.into()));
@@ -135,7 +134,7 @@ impl View {
         if from == to {
             return reply(Ok(()));
         }
-        // The kernel may believe in its name though it is gone.
+        // The kernel may believe in its name although it is gone.
         if let Err(error) = self.attr_of(old) {
             return reply(Err(error.into()));
         }
@@ -156,7 +155,7 @@ impl View {
             Ok(plan) => plan,
             Err(error) => return (attempt.reply)(Err(error.into())),
         };
-        // An empty folder: nothing is stored of it, so nothing is committed.
+        // An empty folder: nothing of it is stored, so nothing is committed.
         if plan.actions.is_empty() {
             self.moved_names(&attempt, &plan);
             return (attempt.reply)(Ok(()));
@@ -169,7 +168,7 @@ impl View {
             return_item_collection_metrics: false,
         };
         let view = self.clone();
-        let context = on_behalf_of(&self.host, self.caller().pid, self.caller().wait);
+        let context = self.host.context();
         let done = Done::new(
             context,
             move |outcome: Result<TransactWriteItemsResponse, Error>| match outcome {
@@ -192,17 +191,13 @@ impl View {
                 },
             },
         );
-        self.host
-            .mount
+        self.mount()
             .db
             .start(Call::TransactWriteItems(request, done));
     }
 
-    fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
-        let (schema, mut plan) = (
-            self.host.mount.schema(&attempt.source.table)?,
-            Plan::default(),
-        );
+    fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan> {
+        let (schema, mut plan) = (self.mount().schema(&attempt.source.table)?, Plan::default());
         let load = |key: &Key| {
             let (source, key) = (
                 attempt.source.clone(),
@@ -212,7 +207,7 @@ impl View {
                 },
             );
             entry::load(
-                &self.host.mount,
+                self.mount(),
                 &EntryNode {
                     source,
                     key,
@@ -227,7 +222,7 @@ impl View {
                 no_replace,
             } => {
                 let (item, stat) = load(from)?;
-                let hidden = self.host.mount.with_deferred(|deferred| {
+                let hidden = self.mount().with_deferred(|deferred| {
                     deferred.hidden_version(&(schema.name.clone(), to.clone()))
                 });
                 let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
@@ -252,8 +247,7 @@ impl View {
             }
             Rekey::Folder { from, to } => {
                 if self
-                    .host
-                    .mount
+                    .mount()
                     .db
                     .collection(&attempt.source, &vec![to.clone()])?
                     .is_some()
@@ -262,7 +256,8 @@ impl View {
                 }
                 for key in self.keys_of(&attempt.source, from)? {
                     let (item, stat) = match load(&key) {
-                        // Deleted since its key was listed; the transaction is about what is there now.
+                        // Deleted since its key was listed; the transaction has the items that
+                        // exist now.
                         Err(FsError::NotFound) => continue,
                         loaded => loaded?,
                     };
@@ -278,15 +273,14 @@ impl View {
         Ok(plan)
     }
 
-    /// The keys of a collection.
-    fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>, FsError> {
+    /// Returns the keys of a collection.
+    fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>> {
         let range = Entries::Collection {
             partition: vec![partition.clone()],
             sort_prefix: None,
         };
         let mut keys = Vec::new();
-        self.host
-            .mount
+        self.mount()
             .db
             .entries(source, &range, None, &mut |entry, _, _| {
                 keys.push(entry.base.clone());
@@ -303,7 +297,7 @@ impl View {
         }
     }
 
-    /// The items have their new names: folders, notes and files in memory follow.
+    /// Moves folders, notes and files in memory after the items have their new names.
     fn moved_names(&self, attempt: &Attempt, plan: &Plan) {
         let table = &attempt.source.table;
         for key in &plan.stored {
@@ -316,8 +310,7 @@ impl View {
                 to: _,
                 no_replace: _,
             } if from.sort.is_some() => {
-                self.host
-                    .mount
+                self.mount()
                     .folders
                     .lock()
                     .keep(table, &from.partition, now_ms());
@@ -336,27 +329,26 @@ impl View {
         to: &AttributeValue,
         is_empty: bool,
     ) {
-        let folder = |value: &AttributeValue| {
-            Node::Collection(crate::fs::node::base(table), vec![value.clone()])
-        };
+        let folder = |value: &AttributeValue| Node::Collection(base(table), vec![value.clone()]);
         let (old, new) = (folder(from), folder(to));
-        let mut folders = self.host.mount.folders.lock();
+        let mut folders = self.mount().folders.lock();
         folders.remove(table, from);
         if is_empty {
             folders.make(table, to.clone(), now_ms());
         }
         drop(folders);
-        self.host.mount.scratch.lock().move_directory(&old, &new);
+        self.mount().scratch.lock().move_directory(&old, &new);
         self.inodes.renamed(&old, new);
     }
 }
 
-/// Why a transaction failed for good; `None` when items were changed since they were read.
+/// Returns the failure of a transaction; `None` if items were changed since they were read, so that
+/// it can be tried again.
 fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
     let Error::TransactionCanceled(cancellation) = error else {
         return Some(match error {
             Error::Transaction(TransactionError::TooLarge) => FsError::CrossDevice.into(),
-            // A service without transactions: mv copies and removes then.
+            // A service without transactions: `mv` then copies and removes.
             Error::Remote(error) if error.cause() == RemoteCause::Unserved => {
                 FsError::CrossDevice.into()
             }

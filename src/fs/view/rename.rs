@@ -1,23 +1,21 @@
-//! rename: a scratch file onto an item is a PutItem; an item onto a scratch name hides it and deletes it a little later; items and
-//! folders onto other keys are for `rekey.rs`.
+//! RENAME: a scratch file onto an item is a PutItem; an item onto a scratch name hides the item and
+//! deletes it a little later; `rekey.rs` moves items and folders onto other keys.
 
 use super::View;
 use super::kernel_cache::item_of;
-use crate::fs::mount::{is_place_of_dropped, scratch::place_in};
-use crate::fs::node::item_number;
-use crate::fs::open::prelude::*;
-use crate::fs::path::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
-use crate::fs::source::entry;
-use crate::fs::special::{dropped, schema};
-use crate::fs::tree;
-use crate::fs::write::Target;
-use crate::fs::write::report::report;
 use crate::fs::{
+    mount::{is_place_of_dropped, scratch::place_in},
+    node::item_number,
     open::{
-        host::{noted, on_behalf_of},
-        room::{parked, room},
+        host::noted,
+        node_ops::{node_ops, parked},
+        prelude::*,
     },
-    write::{Failure, FileId, ItemTarget},
+    path::is_refused_probe,
+    source::entry,
+    special::{dropped, schema},
+    tree,
+    write::{Failure, FileId, ItemTarget, Target, report::report},
 };
 use crate::model::{
     api::{
@@ -27,30 +25,32 @@ use crate::model::{
     error::ValueError,
 };
 
-/// How a name is moved.
+/// The flags of a rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RenameFlags {
     /// RENAME_NOREPLACE.
     pub no_replace: bool,
     /// RENAME_EXCHANGE.
     pub exchange: bool,
-    /// One not known.
+    /// A flag that is not known.
     pub other: bool,
 }
 
 impl View {
-    /// RENAME, answered after its commit.
+    /// Moves a name, and answers after the commit.
     pub fn rename(
         &self,
-        from: (u64, &[u8]),
-        to: (u64, &[u8]),
+        old_parent: u64,
+        old_name: &[u8],
+        new_parent: u64,
+        new_name: &[u8],
         flags: RenameFlags,
         reply: Reply<()>,
     ) {
         let pid = self.caller().pid;
         let parents = self
-            .node(from.0)
-            .and_then(|old| Ok((old, self.node(to.0)?)));
+            .node(old_parent)
+            .and_then(|old| Ok((old, self.node(new_parent)?)));
         let (old_parent, new_parent) = match parents {
             Ok(parents) => parents,
             Err(error) => return reply(Err(error)),
@@ -61,24 +61,28 @@ impl View {
         {
             return reply(Err(error));
         }
-        let resolved = tree::resolve(&self.host.mount, &old_parent, from.1);
-        let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
+        let to = NewName {
+            parent: &new_parent,
+            name: new_name,
+        };
+        let resolved = tree::resolve(self.mount(), &old_parent, old_name);
+        let believed = self.believed(resolved.as_ref().ok(), to, flags);
         if !self.kernel_cache.begin_rename(&believed, pid) {
             return reply(Err(FsError::Stale));
         }
         let path = format!(
             "{} to {}",
-            self.child_path(&old_parent, from.1),
-            self.child_path(&new_parent, to.1)
+            self.child_path(&old_parent, old_name),
+            self.child_path(&new_parent, new_name)
         );
         let view = self.clone();
         let again = path.clone();
-        let (made_in, made) = (new_parent.ino(), to.1.to_owned());
+        let (made_in, made) = (new_parent.ino(), new_name.to_owned());
         let reply: Moved = Box::new(move |ended| {
             view.kernel_cache.end_rename(&believed, pid);
             reply(match ended {
                 Ok(()) => {
-                    view.host.mount.journal.made(made_in, &made);
+                    view.mount().journal.made(made_in, &made);
                     Ok(())
                 }
                 Err(Failure { error, report }) if report.is_empty() => {
@@ -89,24 +93,27 @@ impl View {
         });
         match resolved {
             Ok(old) => {
-                // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
+                // The kernel carries over the names that it knows in a folder; it locks the
+                // folder's parent, not the folder.
                 let view = if old.kind() == Kind::Directory {
                     self.waiting(WaitPolicy::Short)
                 } else {
                     self.clone()
                 };
-                view.move_node((&old_parent, &old), (&new_parent, to.1), flags, reply);
+                view.move_node(&old_parent, &old, to, flags, reply);
             }
             Err(error) => reply(Err(error.into())),
         }
     }
 
-    /// The items that the kernel may believe in of what a rename takes from its name, and carry over to another. It takes no answer about
-    /// them that lasts while the rename has the locks of both directories ([`super::kernel_cache`]). A folder keeps its inode number.
-    fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
+    /// Returns the items that the kernel may believe in among those that a rename takes from their
+    /// names: the kernel carries them over to other names. While the rename holds the locks of both
+    /// directories it gets no answer about them that lasts ([`super::kernel_cache`]). A folder
+    /// keeps its inode number.
+    fn believed(&self, old: Option<&Node>, to: NewName<'_>, flags: RenameFlags) -> Vec<u64> {
         let new = flags
             .exchange
-            .then(|| tree::resolve(&self.host.mount, to.0, to.1).ok())
+            .then(|| tree::resolve(self.mount(), to.parent, to.name).ok())
             .flatten();
         let items = old
             .into_iter()
@@ -118,11 +125,12 @@ impl View {
             .collect()
     }
 
-    /// Moves a node of the directory `parent`; a report that is empty is made from the error.
+    /// Moves a node of the directory `parent`. A report that is empty is made from the error.
     fn move_node(
         &self,
-        (parent, old): (&Node, &Node),
-        to: (&Node, &[u8]),
+        parent: &Node,
+        old: &Node,
+        to: NewName<'_>,
         flags: RenameFlags,
         reply: Moved,
     ) {
@@ -155,14 +163,14 @@ impl View {
                 return self.rekey_folder(old, &new, reply);
             }
             (old, new) if parked(old).is_some() => {
-                return self.move_parked(parked(old).cloned(), new, (to, flags.no_replace), reply);
+                return self.move_parked(parked(old).cloned(), new, to, flags.no_replace, reply);
             }
-            (Node::Special(special), _) if parent == to.0 => {
-                let (host, special, name) = (self.host.clone(), special.clone(), to.1.to_vec());
+            (Node::Special(special), _) if parent == to.parent => {
+                let (host, special, name) = (self.host.clone(), special.clone(), to.name.to_vec());
                 return self.host.run_elsewhere(move || {
                     let name = name_text(&name);
                     let renamed = name.and_then(|name| {
-                        room(&special)?.rename(&special, &host, name, !flags.no_replace)
+                        node_ops(&special).rename(&special, &host, name, !flags.no_replace)
                     });
                     reply(renamed.map_err(Failure::from));
                 });
@@ -190,20 +198,21 @@ impl View {
         reply(ended);
     }
 
-    /// What the new name means to a rename: what is there, or why nothing can be. `None` when all is done, as of what is forgotten
-    /// anyway.
+    /// Returns the node of the new name, or the error if it can have none. Returns `None` if the
+    /// rename is done, as of a node that is forgotten anyway.
     fn replaced(
         &self,
         old: &Node,
-        to: (&Node, &[u8]),
+        to: NewName<'_>,
         flags: RenameFlags,
-    ) -> Result<Option<Result<Node, FsError>>, FsError> {
+    ) -> Result<Option<Result<Node>>> {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
-        self.attr_of(to.0)?;
-        let new = tree::resolve(&self.host.mount, to.0, to.1);
-        // A name may mean something and not be there: of an item never stored the node is known from its name alone.
+        self.attr_of(to.parent)?;
+        let new = tree::resolve(self.mount(), to.parent, to.name);
+        // A name may stand for a node that does not exist: the node of an item that was never
+        // stored follows from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| {
@@ -219,24 +228,24 @@ impl View {
         if flags.exchange && !exists {
             return Err(FsError::NotFound);
         }
-        if !dropped::is_dropped(&self.host.mount, old) || !is_place_of_dropped(to.0) {
+        if !dropped::is_dropped(self.mount(), old) || !is_place_of_dropped(to.parent) {
             return Ok(Some(new));
         }
         if let Ok(replaced) = &new {
             self.inodes.removed(replaced);
         }
         dropped::rename(
-            &self.host.mount,
+            self.mount(),
             old,
-            to.0,
-            name_text(to.1)?,
+            to.parent,
+            name_text(to.name)?,
             flags.exchange,
             exists,
         );
         Ok(None)
     }
 
-    /// `mv` copies and deletes what crosses devices.
+    /// Returns the error of a node that cannot be moved. `mv` copies and deletes on `CrossDevice`.
     fn cannot_move(&self, old: &Node) -> FsError {
         if let Err(error) = self.attr_of(old) {
             return error;
@@ -255,14 +264,15 @@ impl View {
         }
     }
 
-    /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
+    /// Makes an item of the text of a scratch file; then the file is gone. The item must be of the
+    /// version that the process read.
     fn put_scratch(&self, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
-        let caller = self.caller();
+        let pid = self.caller().pid;
         let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
-        let schema = match self.host.mount.schema(&request.table_name) {
+        let schema = match self.mount().schema(&request.table_name) {
             Ok(schema) => schema,
             Err(error) => return reply(Err(error.into())),
         };
@@ -270,7 +280,7 @@ impl View {
         let known = key.as_ref().and_then(|key| {
             self.host
                 .read_versions
-                .version(item_number(&table, key), caller.pid)
+                .version(item_number(&table, key), pid)
         });
         request.precondition = request
             .precondition
@@ -279,63 +289,62 @@ impl View {
         self.host.put(
             request,
             key.clone(),
-            caller.pid,
-            Outcome::new(
-                on_behalf_of(&self.host, caller.pid, caller.wait),
-                move |outcome| match outcome {
-                    Ok(version) => {
-                        host.keep_written(&target, version, &text);
-                        match moving {
-                            // It may have been unlinked meanwhile.
-                            Moving::Memory(id) => {
-                                host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(()))))
-                            }
-                            Moving::Parked(place) => host.deletes.change_parked(
-                                ParkedChange::Remove(place),
-                                Box::new(|_| reply(Ok(()))),
-                            ),
+            pid,
+            Outcome::new(self.host.context(), move |outcome| match outcome {
+                Ok(version) => {
+                    host.keep_written(&target, version, &text);
+                    match moving {
+                        // It may have been unlinked meanwhile.
+                        Moving::Memory(id) => {
+                            host.deletes.forget_scratch(id, Box::new(|_| reply(Ok(()))))
                         }
+                        Moving::Parked(place) => host.deletes.change_parked(
+                            ParkedChange::Remove(place),
+                            Box::new(|_| reply(Ok(()))),
+                        ),
                     }
-                    Err(Error::ConditionalCheckFailed { .. }) if no_replace => {
-                        reply(Err(FsError::Exists.into()))
-                    }
-                    Err(Error::ConditionalCheckFailed { .. }) => {
-                        let (again, since) = (host.clone(), known.unwrap_or_default());
-                        host.run_elsewhere(move || {
-                            let (versions, mount) = (&again.read_versions, &again.mount);
-                            let of_key = |key| {
-                                versions.stale_report(
-                                    mount,
-                                    &FsError::Stale,
-                                    (&table, &key),
-                                    since,
-                                    "The item is unchanged.",
-                                )
-                            };
-                            let report = key.map(of_key).unwrap_or_default();
-                            reply(Err(Failure {
-                                error: FsError::Moved(Box::new(FsError::Stale)),
-                                report,
-                            }));
-                        });
-                    }
-                    Err(Error::Value(ValueError::ItemTooLarge)) => {
-                        reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
-                    }
-                    Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
-                },
-            ),
+                }
+                Err(Error::ConditionalCheckFailed { .. }) if no_replace => {
+                    reply(Err(FsError::Exists.into()))
+                }
+                Err(Error::ConditionalCheckFailed { .. }) => {
+                    debug_assert!(known.is_some(), "refused without a condition");
+                    let (again, since) = (host.clone(), known.unwrap_or_default());
+                    host.run_elsewhere(move || {
+                        let (versions, mount) = (&again.read_versions, &again.mount);
+                        let of_key = |key| {
+                            versions.stale_report(
+                                mount,
+                                &FsError::Stale,
+                                &table,
+                                &key,
+                                since,
+                                "The item is unchanged.",
+                            )
+                        };
+                        let report = key.map(of_key).unwrap_or_default();
+                        reply(Err(Failure {
+                            error: FsError::Moved(Box::new(FsError::Stale)),
+                            report,
+                        }));
+                    });
+                }
+                Err(Error::Value(ValueError::ItemTooLarge)) => {
+                    reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
+                }
+                Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
+            }),
         );
     }
 
-    /// The request, and what it is made of.
+    /// Makes the request, and returns the target and the text that it is made from.
     fn scratch_request(
         &self,
         moving: &Moving,
         new: &Node,
         no_replace: bool,
     ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), Failure> {
-        let target = entry::target(&self.host.mount, new)?;
+        let target = entry::target(self.mount(), new)?;
         let text = self.moving_text(moving)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
@@ -344,36 +353,35 @@ impl View {
             }
             moved(error, &text, target.unchanged())
         })?;
-        self.host
-            .mount
+        self.mount()
             .journal
-            .warn(&self.host.mount.path(new), commit.warnings);
+            .warn(&self.mount().path(new), commit.warnings);
         Ok((commit.request, target, text))
     }
 
-    /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
+    /// Makes a table's definition of the text of a scratch file (`rsync`, editors); then the file
+    /// is gone.
     fn put_schema(&self, id: FileId, table: &TableName) -> Result<(), Failure> {
-        let text = self.host.mount.scratch.lock().content(id)?;
-        let target = schema::target(&self.host.mount, table)?;
+        let text = self.mount().scratch.lock().content(id)?;
+        let target = schema::target(self.mount(), table)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            self.host.mount.journal.warn(
-                &self.host.mount.path(&Node::Schema(base(&target.table))),
+            self.mount().journal.warn(
+                &self.mount().path(&Node::Schema(base(&target.table))),
                 commit.warnings,
             );
             Ok(schema::store(&self.host, &target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
         // It may have been unlinked meanwhile.
-        let _ = self.host.mount.scratch.lock().remove(id);
+        let _ = self.mount().scratch.lock().remove(id);
         Ok(())
     }
 
-    fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>, FsError> {
+    fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>> {
         match moving {
-            Moving::Memory(id) => self.host.mount.scratch.lock().content(*id),
+            Moving::Memory(id) => self.mount().scratch.lock().content(*id),
             Moving::Parked(place) => Ok(self
-                .host
-                .mount
+                .mount()
                 .db
                 .parked_at(place)?
                 .ok_or(FsError::NotFound)?
@@ -381,18 +389,19 @@ impl View {
         }
     }
 
-    /// A file in memory to another scratch name. What is parked under its old name follows, what is under the new one goes.
-    fn move_scratch(&self, id: FileId, to: (&Node, &[u8]), reply: Moved) {
-        let moved = scratch_name(to).and_then(|name| {
-            self.host.mount.remember_birth(to.0)?;
-            let mut scratch = self.host.mount.scratch.lock();
+    /// Moves a file in memory to another scratch name. A text that is parked under the old name
+    /// follows, one under the new name goes.
+    fn move_scratch(&self, id: FileId, to: NewName<'_>, reply: Moved) {
+        let moved = scratch_name(self.mount(), to).and_then(|name| {
+            self.mount().remember_birth(to.parent)?;
+            let mut scratch = self.mount().scratch.lock();
             let from = scratch
                 .place(id)
                 .map(|(directory, name)| (directory.clone(), name.to_owned()));
-            scratch.rename(id, to.0.clone(), &name, now_ms())?;
+            scratch.rename(id, to.parent.clone(), &name, now_ms())?;
             Ok((
                 from.and_then(|(directory, name)| place_in(&directory, &name)),
-                place_in(to.0, &name),
+                place_in(to.parent, &name),
             ))
         });
         let places = match moved {
@@ -400,30 +409,26 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         let is_parked =
-            |place: &ParkedPlace| matches!(self.host.mount.db.parked_at(place), Ok(Some(_)));
-        match places {
+            |place: &ParkedPlace| matches!(self.mount().db.parked_at(place), Ok(Some(_)));
+        let change = match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
-                self.host.deletes.change_parked(
-                    ParkedChange::Move { from, to },
-                    Box::new(|ended| reply(ended.map_err(Failure::from))),
-                );
+                ParkedChange::Move { from, to }
             }
-            (Some(from), Some(to)) if from != to && is_parked(&to) => {
-                self.host.deletes.change_parked(
-                    ParkedChange::Remove(to),
-                    Box::new(|ended| reply(ended.map_err(Failure::from))),
-                );
-            }
-            _ => reply(Ok(())),
-        }
+            (Some(from), Some(to)) if from != to && is_parked(&to) => ParkedChange::Remove(to),
+            _ => return reply(Ok(())),
+        };
+        let reply: Reply<()> = Box::new(|ended| reply(ended.map_err(Failure::from)));
+        self.host.deletes.change_parked(change, reply);
     }
 
-    /// A parked file onto an item is a PutItem; to another scratch name it stays parked.
+    /// Moves a parked file: onto an item this is a PutItem; under another scratch name it stays
+    /// parked.
     fn move_parked(
         &self,
         from: Option<ParkedPlace>,
-        new: Result<Node, FsError>,
-        (to, no_replace): ((&Node, &[u8]), bool),
+        new: Result<Node>,
+        to: NewName<'_>,
+        no_replace: bool,
         reply: Moved,
     ) {
         let Some(from) = from else {
@@ -433,37 +438,48 @@ impl View {
             Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
                 self.put_scratch(Moving::Parked(from), &new, no_replace, reply);
             }
-            new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => match parking_place(to) {
-                Ok(to) => {
-                    let (view, hidden) = (self.clone(), new.ok());
-                    let change = ParkedChange::Move { from, to };
-                    let done = move |ended: Result<(), FsError>| {
-                        if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
-                            // Its place is taken.
-                            let _ = view.host.mount.scratch.lock().remove(id);
-                        }
-                        reply(ended.map_err(Failure::from));
-                    };
-                    self.host.deletes.change_parked(change, Box::new(done));
+            new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
+                match parking_place(self.mount(), to) {
+                    Ok(to) => {
+                        let (view, hidden) = (self.clone(), new.ok());
+                        let change = ParkedChange::Move { from, to };
+                        let done = move |ended: Result<()>| {
+                            if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
+                                // Its place is taken.
+                                let _ = view.mount().scratch.lock().remove(id);
+                            }
+                            reply(ended.map_err(Failure::from));
+                        };
+                        self.host.deletes.change_parked(change, Box::new(done));
+                    }
+                    Err(error) => reply(Err(error.into())),
                 }
-                Err(error) => reply(Err(error.into())),
-            },
+            }
             Ok(_) | Err(_) => reply(Err(FsError::CrossDevice.into())),
         }
     }
 
-    /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
-    fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
-        let name = parking_place(to)?.name;
-        let (text, stat) = entry::text(&self.host.mount, old)?;
-        // The copy first: hidden without it the text would be nowhere for a moment.
-        let file = self.host.mount.fill_scratch(to.0, &name, &text, now_ms())?;
+    /// Copies the item's text into a scratch file and hides the item until its delete is due or it
+    /// is written again.
+    fn hide_item(&self, old: &EntryNode, to: NewName<'_>) -> Result<()> {
+        let name = parking_place(self.mount(), to)?.name;
+        let (text, stat) = entry::text(self.mount(), old)?;
+        // The copy first: if the item were hidden without it, the text would be nowhere for a
+        // moment.
+        let file = self
+            .mount()
+            .fill_scratch(to.parent, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
-        self.host
-            .deletes
-            .hide(place, stat.version, (file, old.form));
+        self.host.deletes.hide(place, stat.version, file, old.form);
         Ok(())
     }
+}
+
+/// A new name in a directory.
+#[derive(Clone, Copy)]
+struct NewName<'n> {
+    parent: &'n Node,
+    name: &'n [u8],
 }
 
 /// A scratch file that becomes an item.
@@ -472,18 +488,18 @@ enum Moving {
     Parked(ParkedPlace),
 }
 
-/// Where an item that is moved to this name is parked.
-fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace, FsError> {
-    let name = scratch_name(to)?;
-    place_in(to.0, &name).ok_or(FsError::NotPermitted(
+/// Returns the place at which an item that is moved to this name is parked.
+fn parking_place(mount: &Mount, to: NewName<'_>) -> Result<ParkedPlace> {
+    let name = scratch_name(mount, to)?;
+    place_in(to.parent, &name).ok_or(FsError::NotPermitted(
         "an item's text is kept in items/ only, in a folder whose key is known",
     ))
 }
 
-/// Told how a rename ended; a report that is empty is made from the error.
+/// A callback that gets the result of a rename; a report that is empty is made from the error.
 pub(super) type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
 
-/// A text that cannot become what it is moved onto.
+/// Makes the failure of a text that cannot become the file onto which it is moved.
 pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     let report = report(text, &error, unchanged);
     Failure {
@@ -492,18 +508,11 @@ pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     }
 }
 
-/// The name in memory that a file may be moved to.
-fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
-    let name = name_text(to.1)?;
-    match to.0 {
-        Node::Items(Source { index: None, .. })
-        | Node::Collection(Source { index: None, .. }, _)
-        | Node::AliasFolder(_)
-            if is_scratch_name(name) && !is_refused_probe(name) =>
-        {
-            Ok(name.to_owned())
-        }
-        Node::Table(_) if is_schema_scratch_name(name) => Ok(name.to_owned()),
-        _ => Err(FsError::CrossDevice),
+/// Returns the name in memory that a file may be moved to.
+fn scratch_name(mount: &Mount, to: NewName<'_>) -> Result<String> {
+    let name = name_text(to.name)?;
+    if is_refused_probe(name) || tree::check_scratch(mount, to.parent, name).is_err() {
+        return Err(FsError::CrossDevice);
     }
+    Ok(name.to_owned())
 }

@@ -1,15 +1,16 @@
-//! Files whose bytes are made when somebody wants them: results of queries, `stream/since/`.
+//! Files whose bytes are made on demand: results of queries, `stream/since/`.
 //!
-//! Programs ask how large a file is before they read it, many trust the answer (tar, rsync, `wc -c`, whoever maps the file), and none can be
-//! told from the others by its calls. So the size is exact up to [`SIZED_BYTES_MAX`].
+//! Programs ask for the size of a file before they read it, and many trust the answer (tar, rsync,
+//! `wc -c`, every program that maps the file). None of them can be told from the others by its
+//! calls. So the size is exact up to [`SIZED_BYTES_MAX`].
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; who asks for the size waits for the end, who reads for the bytes |
-//! | asking for a size must consume no capacity | steps are made on account; an [`OpenComputed`] settles the bills of what it gives, once |
+//! | the size is known when everything was made | a [`Computation`] keeps its bytes in a [`Spool`]; a call for the size waits for the end, a read for its bytes |
+//! | asking for a size must consume no capacity | steps are made on account; an [`OpenComputed`] settles the bills of the bytes that it gives, once |
 //! | the open that follows a stat must not compute again | [`Kept`], for a short time and as long as nothing was committed |
-//! | who has a file open keeps what it has | its handle holds its computation |
-//! | a caller that was interrupted must not keep us busy | steps are made only while somebody waits; a later one goes on where they ended |
+//! | an open file must not change | its handle holds its computation |
+//! | a caller that was interrupted must not keep us busy | steps are made only while a caller waits; a later one goes on where they ended |
 //! | a result may be of any length | beyond the limit the size is 0, as of a pipe, and each reader has a [`Window`] that keeps a page or two |
 
 mod open;
@@ -22,45 +23,40 @@ use std::fmt;
 use std::time::Instant;
 
 use super::part;
-use crate::fs::mount::Mount;
-use crate::fs::prelude::*;
-use crate::fs::process::has_signal;
-use crate::fs::query::Wanted;
+use crate::fs::{mount::Mount, prelude::*, process::has_signal, query::Wanted};
 
 /// Makes the bytes of a file, from the first to the last.
 pub trait Producer: fmt::Debug + Send {
-    /// Appends the bytes of one step, and its bills; false at the end. A failed step leaves no trace and may be tried again.
+    /// Appends the bytes of one step, and its bills. Returns false at the end. A failed step leaves
+    /// no trace and may be tried again.
     ///
     /// # Errors
-    /// What it is made of is gone, or says no.
-    fn advance(
-        &mut self,
-        mount: &Mount,
-        bills: &mut Vec<Bill>,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, FsError>;
+    /// The source of the bytes is gone, or refuses.
+    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool>;
 
-    /// What all of it consumed, as `capacity.json` says it, once after the end.
+    /// Returns the capacity that all steps consumed, in the form of `capacity.json`, once after the
+    /// end.
     fn take_consumed(&mut self) -> Option<Vec<u8>> {
         None
     }
 }
 
-/// Makes the producer of a file, as the file is then.
-pub type MakeProducer = Box<dyn Fn(&Mount) -> Result<Box<dyn Producer>, FsError> + Send + Sync>;
+/// Makes the producer of a file, as the file is at that time.
+pub type MakeProducer = Box<dyn Fn(&Mount) -> Result<Box<dyn Producer>> + Send + Sync>;
 
-/// The longest file whose size is told.
+/// The length in bytes up to which the size of a file is shown.
 pub const SIZED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Called once when what was waited for is there, or with why it will not be.
-pub type Wake = Box<dyn FnOnce(Result<(), FsError>) + Send>;
+/// A callback for a waiting call: called once when the awaited bytes or size exist, or with the
+/// error that prevents them.
+pub type Wake = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// What is waited for.
+/// The condition of a waiting call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// There is a byte at this place, or it is known that there will be none in the spool.
+    /// The spool has a byte at this offset, or it is known that it will have none.
     Byte(u64),
-    /// It is known how large the file is, or that this is not told.
+    /// The size of the file is known, or it is known that none is shown.
     Size,
 }
 
@@ -71,26 +67,27 @@ struct Waiting {
     wake: Wake,
 }
 
-/// How far a computation is.
+/// The progress of a computation.
 #[derive(Debug)]
 enum Progress {
     Going,
-    /// All bytes are in the spool. With what the run consumed.
+    /// All bytes are in the spool. The value is the capacity that the run consumed.
     Whole(Option<Arc<Vec<u8>>>),
-    /// Too long, or there was no room for more; the first reader beyond takes the rest on.
+    /// The result is too long, or the spool has no room; the first reader beyond the spool takes
+    /// the rest on.
     Beyond(Option<FsError>, Option<Box<Window>>),
 }
 
 struct Run {
-    /// Away while a step is made.
+    /// `None` while a step is made.
     producer: Option<Box<dyn Producer>>,
     progress: Progress,
-    /// Each with where the bytes of its step begin.
+    /// Each bill, with the offset at which the bytes of its step begin.
     bills: Vec<(u64, Bill)>,
     waiting: Vec<Waiting>,
 }
 
-/// A run of a [`Producer`], shared by all who want the same file.
+/// A run of a [`Producer`], shared by all readers of the same file.
 pub struct Computation {
     spool: Spool,
     state: Mutex<Run>,
@@ -105,7 +102,7 @@ impl fmt::Debug for Computation {
 }
 
 impl Computation {
-    /// Nothing was made so far.
+    /// Makes a computation that has no bytes yet.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>, spools: &Arc<Spools>) -> Self {
         let state = Run {
@@ -120,9 +117,9 @@ impl Computation {
         }
     }
 
-    /// The size to be shown, if it is known: 0 of what is too long.
+    /// Returns the size to be shown, if it is known: 0 if the result is too long.
     #[must_use]
-    pub fn size(&self) -> Option<Result<u64, FsError>> {
+    pub fn size(&self) -> Option<Result<u64>> {
         match &self.state.lock().progress {
             Progress::Going => None,
             Progress::Whole(_) => Some(Ok(self.spool.len())),
@@ -131,20 +128,21 @@ impl Computation {
         }
     }
 
-    /// Does anybody wait for it?
+    /// True if a call waits for it.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         let state = self.state.lock();
         state.producer.is_none() || !state.waiting.is_empty()
     }
 
-    /// Is there nothing left to do?
+    /// True if nothing is left to do.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         !matches!(self.state.lock().progress, Progress::Going)
     }
 
-    /// Wakes whoever waits when it is there. Whether nobody makes steps: then the caller is to see to it.
+    /// Calls `wake` when the condition holds. Returns true if no thread makes steps: then the
+    /// caller must see to it.
     #[must_use]
     pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {
         let mut state = self.state.lock();
@@ -163,8 +161,8 @@ impl Computation {
         state.producer.is_some()
     }
 
-    /// One step, if anybody waits for it and nobody makes one; whether there is more to do. `has_room` says whether the disk has room
-    /// for so many bytes.
+    /// Makes one step, if a call waits and no other thread makes one. Returns true if there is more
+    /// to do. `has_room` is asked if the disk has room for so many bytes.
     pub fn step(&self, mount: &Mount, has_room: impl Fn(u64) -> bool) -> bool {
         self.dismiss_interrupted();
         let Some(producer) = self.take_turn() else {
@@ -180,9 +178,10 @@ impl Computation {
         !self.state.lock().waiting.is_empty()
     }
 
-    /// Who has a signal does not wait any more.
+    /// Ends the waiting calls of threads that have a signal.
     fn dismiss_interrupted(&self) {
-        // Taken out while /proc is read; who begins to wait meanwhile is added to, not lost.
+        // The calls are taken out while /proc is read; a call that begins to wait meanwhile is
+        // added, not lost.
         let waiting = std::mem::take(&mut self.state.lock().waiting);
         let (gone, kept): (Vec<_>, Vec<_>) = waiting
             .into_iter()
@@ -206,7 +205,7 @@ impl Computation {
         producer: &mut Option<Box<dyn Producer>>,
         mount: &Mount,
         has_room: impl Fn(u64) -> bool,
-    ) -> Result<(), FsError> {
+    ) -> Result<()> {
         let Some(making) = producer else {
             return Ok(());
         };
@@ -214,7 +213,7 @@ impl Computation {
         let goes_on = making.advance(mount, &mut bills, &mut out)?;
         let start = self.spool.len();
         let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
-        // Appended without the lock: who reads what is there already does not wait for the disk.
+        // Appended without the lock: a reader of bytes that exist does not wait for the disk.
         let why = if is_long {
             None
         } else {
@@ -222,11 +221,11 @@ impl Computation {
         };
         let mut state = self.state.lock();
         if is_long || why.is_some() {
-            // What was made is handed on with the producer: the first reader beyond goes on from it, others make all of it
-            // again.
+            // The bytes of this step go on with the producer: the first reader beyond the spool
+            // continues from them, other readers make all of it again.
             let rest = producer
                 .take()
-                .map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
+                .map(|producer| Box::new(Window::of(producer, start, out, bills, goes_on)));
             state.progress = Progress::Beyond(why, rest);
             return Ok(());
         }
@@ -239,9 +238,11 @@ impl Computation {
         Ok(())
     }
 
-    /// The bills of steps whose bytes begin before `end`, from the `settled`th on; all of the rest when `end` is the end.
+    /// Returns the bills of steps whose bytes begin before `end`, from index `settled` on; all
+    /// remaining bills if `end` is the end.
     fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
         let state = self.state.lock();
+        debug_assert!(settled <= state.bills.len(), "bills of another run");
         let is_last = matches!(state.progress, Progress::Whole(_)) && end >= self.spool.len();
         let due = state
             .bills
@@ -252,7 +253,7 @@ impl Computation {
         due.map(|(_, bill)| bill.clone()).collect()
     }
 
-    /// What the run consumed, when all is made.
+    /// Returns the capacity that the run consumed, if all bytes are made.
     fn consumed(&self) -> Option<Arc<Vec<u8>>> {
         match &self.state.lock().progress {
             Progress::Whole(consumed) => consumed.clone(),
@@ -264,7 +265,7 @@ impl Computation {
         matches!(self.state.lock().progress, Progress::Whole(_))
     }
 
-    /// What is left to be made beyond the spool, for the first who asks.
+    /// Takes the window beyond the spool; only the first caller gets it.
     fn take_rest(&self) -> Option<Box<Window>> {
         match &mut self.state.lock().progress {
             Progress::Beyond(_, rest) => rest.take(),
@@ -273,11 +274,11 @@ impl Computation {
     }
 }
 
-/// A step that is being made. However it ends, those who wait hear of it.
+/// A step that is being made. However it ends, waiting calls are woken.
 struct Turn<'a> {
     computation: &'a Computation,
     producer: Option<Box<dyn Producer>>,
-    outcome: Result<(), FsError>,
+    outcome: Result<()>,
 }
 
 impl Drop for Turn<'_> {
@@ -304,34 +305,36 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Bytes kept behind the offset that is read.
+/// The bytes that are kept behind the offset that is read.
 const KEPT_BYTES: u64 = 1 << 20;
 
-/// Reading what is made while it is read: of bytes that were read a little is kept, for a reader that looks back; going back further
-/// makes everything again.
+/// A window over bytes that are made as they are read. A little of the bytes behind the offset is
+/// kept, for a reader that looks back; going back further makes everything again.
 #[derive(Debug)]
 pub struct Window {
     producer: Box<dyn Producer>,
-    /// The bytes from `start` on that were made so far and not forgotten.
+    /// The bytes from `start` on that were made so far and not dropped.
     buffer: Vec<u8>,
     start: u64,
-    /// Of what was made and not given.
+    /// The bills of bytes that were made and not given.
     bills: Vec<Bill>,
     goes_on: bool,
 }
 
 impl Window {
-    /// At the first byte.
+    /// Makes a window at the first byte.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>) -> Self {
-        Self::of(producer, (0, Vec::new()), Vec::new(), true)
+        Self::of(producer, 0, Vec::new(), Vec::new(), true)
     }
 
-    /// Where a producer is, with what it made last and where that begins.
+    /// Makes a window at the point where a producer is: `buffer` are the bytes that it made last,
+    /// which begin at `start`.
     #[must_use]
     pub fn of(
         producer: Box<dyn Producer>,
-        (start, buffer): (u64, Vec<u8>),
+        start: u64,
+        buffer: Vec<u8>,
         bills: Vec<Bill>,
         goes_on: bool,
     ) -> Self {
@@ -344,29 +347,30 @@ impl Window {
         }
     }
 
-    /// Bytes of memory of what was made and not forgotten.
+    /// Returns the bytes of memory of the buffer.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Where the bytes begin that it can give.
+    /// Returns the first offset that the window still has.
     #[must_use]
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// The bytes at `offset`, at most `size`: those of the next step that has any, none exactly at the end.
+    /// Returns at most `size` bytes at `offset`, of the next step that makes any; none exactly at
+    /// the end.
     ///
     /// # Errors
-    /// Those of a step; `Throttled`; [`FsError::Interrupted`] when nobody wants the bytes any more.
+    /// Those of a step; `Throttled`; [`FsError::Interrupted`] if the caller does not wait any more.
     pub fn read(
         &mut self,
         mount: &Mount,
         offset: u64,
         size: usize,
         wanted: &Wanted<'_>,
-    ) -> Result<Vec<u8>, FsError> {
+    ) -> Result<Vec<u8>> {
         while self.goes_on && self.start + (self.buffer.len() as u64) <= offset {
             if !wanted() {
                 return Err(FsError::Interrupted);
@@ -376,6 +380,7 @@ impl Window {
                 .producer
                 .advance(mount, &mut self.bills, &mut self.buffer)?;
         }
+        debug_assert!(self.start <= offset, "the bytes are dropped");
         while let Some(bill) = self.bills.last() {
             bill.settle()?;
             self.bills.pop();
@@ -383,7 +388,7 @@ impl Window {
         Ok(self.buffer[part(self.buffer.len(), offset.saturating_sub(self.start), size)].to_vec())
     }
 
-    /// What all of it consumed, once after the end.
+    /// Returns the capacity that all steps consumed, once after the end.
     pub fn take_consumed(&mut self) -> Option<Vec<u8>> {
         self.producer.take_consumed()
     }
@@ -401,22 +406,23 @@ impl Window {
     }
 }
 
-/// How long a computation serves others. Some results change with the time alone: those below `live`.
+/// The time for which a computation serves other opens. Some results change with the time alone:
+/// those below `live`.
 const AGE_MAX: Duration = Duration::from_secs(2);
-/// Computations that nobody may have open.
+/// The largest number of computations that are kept without an open handle.
 const KEPT_MAX: usize = 64;
 
 #[derive(Debug)]
 struct KeptEntry {
     computation: Arc<Computation>,
     commit_id: u64,
-    /// When it was seen to have ended, or when it began.
+    /// The time at which it was seen to have ended, or else at which it began.
     since: Instant,
     has_ended: bool,
 }
 
-/// Computations that the next who asks for the same file gets too: for a short time, and as long as nothing was committed since they
-/// began. A file is named by its inode number.
+/// Computations that the next open of the same file shares: for a short time, and as long as
+/// nothing was committed since they began. A file is named by its inode number.
 #[derive(Debug, Default)]
 pub struct Kept {
     pub spools: Arc<Spools>,
@@ -424,7 +430,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The computation of a file as of a commit, if there is one.
+    /// Returns the computation of a file as of a commit.
     #[must_use]
     pub fn get(&self, ino: u64, commit_id: u64) -> Option<Arc<Computation>> {
         let mut entries = self.entries.lock();
@@ -434,7 +440,7 @@ impl Kept {
         entry.is_fresh().then(|| Arc::clone(&entry.computation))
     }
 
-    /// Keeps a computation that begins at what this commit shows.
+    /// Keeps a computation that begins at the state of this commit.
     pub fn insert(&self, ino: u64, commit_id: u64, computation: Arc<Computation>) {
         let entry = KeptEntry {
             computation,
@@ -443,12 +449,13 @@ impl Kept {
             has_ended: false,
         };
         let replaced = self.entries.lock().insert(ino, entry);
-        // Outside the lock: dropping a computation gives back its disk.
+        // Outside the lock: dropping a computation gives back its disk space.
         drop(replaced);
         self.forget_old();
     }
 
-    /// Drops what is too old, and the oldest when there are too many or they hold too much. What somebody has open stays with them.
+    /// Drops computations that are too old, and the oldest while there are too many or they hold
+    /// too much disk. Open handles keep theirs.
     pub fn forget_old(&self) {
         let mut gone = Vec::new();
         let mut entries = self.entries.lock();
@@ -464,7 +471,7 @@ impl Kept {
                 .iter()
                 .min_by_key(|(_, entry)| entry.since)
                 .map(|(ino, _)| *ino);
-            // One at a time, and really: what it held is to be counted off before the next look.
+            // One at a time: its disk space must be counted off before the next look.
             drop(oldest.and_then(|ino| entries.remove(&ino)));
         }
         drop(entries);
@@ -476,7 +483,7 @@ impl KeptEntry {
         if !self.has_ended && self.computation.is_ended() {
             (self.has_ended, self.since) = (true, Instant::now());
         }
-        // One that is under way is what everybody waits for, however long it takes.
+        // A computation that is under way is fresh however long it takes: its callers wait for it.
         self.since.elapsed() < AGE_MAX || (!self.has_ended && self.computation.is_awaited())
     }
 }
@@ -510,7 +517,7 @@ mod tests {
             _mount: &Mount,
             bills: &mut Vec<Bill>,
             out: &mut Vec<u8>,
-        ) -> Result<bool, FsError> {
+        ) -> Result<bool> {
             assert!(self.panics != Some(self.left), "as asked");
             if self.fails == Some(self.left) {
                 self.fails = None;
@@ -547,7 +554,7 @@ mod tests {
         Box::new(|_| Err(FsError::BadHandle))
     }
 
-    type Heard = Arc<Mutex<Vec<Result<(), FsError>>>>;
+    type Heard = Arc<Mutex<Vec<Result<()>>>>;
 
     fn wait(computation: &Computation, until: Until, heard: &Heard) -> bool {
         let heard = Arc::clone(heard);
@@ -625,10 +632,7 @@ mod tests {
             let heard = Heard::default();
             wait(&open.computation, Until::Byte(at as u64), &heard);
             while open.computation.step(mount, |_| true) {}
-            let bytes = open
-                .read(mount, (at as u64, PIECE), &|| true)
-                .unwrap()
-                .bytes;
+            let bytes = open.read(mount, at as u64, PIECE, &|| true).unwrap().bytes;
             if bytes.is_empty() {
                 return at;
             }
@@ -656,14 +660,11 @@ mod tests {
             (read_all(&one, &mount, 3), settled.load(Ordering::Relaxed)),
             (3 * PIECE, 3)
         );
-        assert_eq!(
-            other.read(&mount, (0, 10), &|| true).unwrap().bytes,
-            [3; 10]
-        );
+        assert_eq!(other.read(&mount, 0, 10, &|| true).unwrap().bytes, [3; 10]);
         assert_eq!(settled.load(Ordering::Relaxed), 4);
     }
 
-    /// As with a result beyond the limit, only shorter: the disk has no room.
+    /// Tests a result beyond the limit with a shorter one: the disk has no room.
     #[test]
     fn what_finds_no_room_has_no_size_and_is_read_all_the_same() {
         let (mount, settled) = (mount(), Arc::<AtomicU64>::default());

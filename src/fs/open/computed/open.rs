@@ -3,14 +3,13 @@
 use std::fmt;
 
 use super::{Computation, MakeProducer, Window};
-use crate::fs::mount::Mount;
-use crate::fs::prelude::*;
-use crate::fs::query::Wanted;
+use crate::fs::{mount::Mount, prelude::*, query::Wanted};
 
-/// See the module.
+/// An open computed file.
 pub struct OpenComputed {
     pub computation: Arc<Computation>,
-    /// For who reads beyond what the computation keeps, and goes back.
+    /// Makes the producer again, for a reader that goes beyond the bytes that the computation keeps
+    /// and then back.
     make: MakeProducer,
     /// The path below the mount, for people.
     pub path: String,
@@ -27,18 +26,18 @@ impl fmt::Debug for OpenComputed {
 
 #[derive(Debug, Default)]
 struct Reading {
-    /// Bills of the computation that were settled for this reader.
+    /// The number of bills of the computation that were settled for this reader.
     settled: usize,
-    /// What is read beyond the spool.
+    /// The window over the bytes beyond the spool.
     beyond: Option<Box<Window>>,
     was_told: bool,
 }
 
-/// What a read gives.
+/// The answer to a read.
 #[derive(Debug)]
 pub struct Answer {
     pub bytes: Vec<u8>,
-    /// What all of it consumed, once, at its end.
+    /// The capacity that all bytes consumed, once, at the end.
     pub consumed: Option<Arc<Vec<u8>>>,
 }
 
@@ -53,7 +52,8 @@ impl OpenComputed {
         }
     }
 
-    /// Bytes of memory of what is read beyond the spool, which has a budget of its own. `None` while a read makes more.
+    /// Returns the bytes of memory of the window beyond the spool, which has a budget of its own.
+    /// Returns `None` while a read makes more.
     #[must_use]
     pub fn held_bytes(&self) -> Option<usize> {
         let reading = self.reading.try_lock()?;
@@ -65,20 +65,21 @@ impl OpenComputed {
         )
     }
 
-    /// The bytes at `offset`, which the spool has, or it is known that it will not.
+    /// Returns the bytes at `offset`. The spool has them, or it is known that it will not.
     ///
     /// # Errors
     /// `Throttled`; those of the disk and of the steps beyond the spool.
     pub fn read(
         &self,
         mount: &Mount,
-        (offset, size): (u64, usize),
+        offset: u64,
+        size: usize,
         wanted: &Wanted<'_>,
-    ) -> Result<Answer, FsError> {
+    ) -> Result<Answer> {
         let mut reading = self.reading.lock();
         let spool = &self.computation.spool;
         if offset >= spool.len() && !self.computation.is_whole() {
-            return self.read_beyond(&mut reading, mount, (offset, size), wanted);
+            return self.read_beyond(&mut reading, mount, offset, size, wanted);
         }
         let end = offset.saturating_add(size as u64);
         self.settle(&mut reading, end)?;
@@ -98,8 +99,8 @@ impl OpenComputed {
         })
     }
 
-    /// Counts what the bytes before `end` consumed.
-    fn settle(&self, reading: &mut Reading, end: u64) -> Result<(), FsError> {
+    /// Settles the bills of the bytes before `end`.
+    fn settle(&self, reading: &mut Reading, end: u64) -> Result<()> {
         for bill in self.computation.bills(reading.settled, end) {
             bill.settle()?;
             reading.settled += 1;
@@ -111,9 +112,10 @@ impl OpenComputed {
         &self,
         reading: &mut Reading,
         mount: &Mount,
-        (offset, size): (u64, usize),
+        offset: u64,
+        size: usize,
         wanted: &Wanted<'_>,
-    ) -> Result<Answer, FsError> {
+    ) -> Result<Answer> {
         self.settle(reading, u64::MAX)?;
         let window = reading
             .beyond

@@ -1,5 +1,5 @@
-//! The bytes of a computed file that were made so far: short ones in memory, longer ones in a file without a name, which is gone with
-//! the last who holds it. Bounded by a budget that all of a mount share.
+//! The bytes of a computed file that were made so far: short ones in memory, longer ones in a file
+//! without a name, which is gone with its last holder. All spools of a mount share a budget.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,18 +8,17 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::RwLock;
 
-use crate::fs::open::part;
-use crate::fs::prelude::*;
+use crate::fs::{open::part, prelude::*};
 use std::sync::{OnceLock, atomic::AtomicU64};
 
-/// Bytes of one file that are kept in memory; more go to disk.
+/// The bytes of one file that are kept in memory; more go to disk.
 const MEMORY_FILE_BYTES_MAX: usize = 256 * 1024;
-/// Bytes in memory of all files together; then short ones go to disk too.
+/// The bytes in memory of all files together; beyond them short files go to disk too.
 const MEMORY_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Bytes on disk of all files together.
+/// The bytes on disk of all files together.
 pub const DISK_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// What all spools of a mount hold, and where.
+/// The bytes that all spools of a mount hold, and the directory of their files.
 #[derive(Debug, Default)]
 pub struct Spools {
     directory: OnceLock<PathBuf>,
@@ -28,12 +27,12 @@ pub struct Spools {
 }
 
 impl Spools {
-    /// Where files are made, once; else where temporary files are.
+    /// Sets the directory of the files, once. Without it they are where temporary files are.
     pub fn set_directory(&self, directory: PathBuf) {
         let _ = self.directory.set(directory);
     }
 
-    /// Bytes on disk.
+    /// Returns the bytes on disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.disk.load(Ordering::Relaxed)
@@ -48,7 +47,7 @@ impl Spools {
     }
 }
 
-/// A file that no directory lists.
+/// Makes a file that no directory lists.
 fn nameless(directory: &Path) -> io::Result<File> {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
@@ -60,7 +59,7 @@ fn nameless(directory: &Path) -> io::Result<File> {
     if made.is_ok() {
         return made;
     }
-    // Not every filesystem can; then it has a name for a moment.
+    // Not every filesystem has O_TMPFILE; without it the file has a name for a moment.
     let name = format!(
         ".ddbfs-result-{}-{}",
         std::process::id(),
@@ -72,7 +71,7 @@ fn nameless(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Adds to what is counted unless it becomes too much.
+/// Adds `bytes` to a counter, unless the sum is more than `most`. Returns true if they were added.
 fn charge(counted: &AtomicU64, bytes: u64, most: u64) -> bool {
     let fits = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
     counted
@@ -86,7 +85,7 @@ enum Place {
     File(Arc<File>, u64),
 }
 
-/// See the module. One thread appends, any may read.
+/// The bytes of one computed file. One thread appends, any thread may read.
 #[derive(Debug)]
 pub struct Spool {
     spools: Arc<Spools>,
@@ -94,7 +93,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Without a byte.
+    /// Makes an empty spool.
     #[must_use]
     pub fn new(spools: &Arc<Spools>) -> Self {
         Self {
@@ -116,10 +115,10 @@ impl Spool {
         self.len() == 0
     }
 
-    /// The bytes at `offset`, fewer than `size` only at the end.
+    /// Returns the bytes at `offset`, fewer than `size` only at the end.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// The error of the disk.
     pub fn read(&self, offset: u64, size: usize) -> io::Result<Vec<u8>> {
         let (file, len) = match &*self.place.read() {
             Place::Memory(bytes) => {
@@ -133,11 +132,11 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Appends bytes; on disk only if `has_room` says so.
+    /// Appends bytes; on disk only if `has_room` returns true.
     ///
     /// # Errors
-    /// `SpoolFull`: the budget, or the disk, has no room. Then nothing was appended.
-    pub fn append(&self, bytes: &[u8], has_room: impl Fn(u64) -> bool) -> Result<(), FsError> {
+    /// `SpoolFull` if the budget or the disk has no room. Then nothing was appended.
+    pub fn append(&self, bytes: &[u8], has_room: impl Fn(u64) -> bool) -> Result<()> {
         if bytes.is_empty() || self.append_in_memory(bytes) {
             return Ok(());
         }
@@ -173,7 +172,7 @@ impl Spool {
         }
     }
 
-    /// Writes without the lock: readers have what is there meanwhile.
+    /// Writes without the lock: meanwhile readers have the bytes before.
     fn append_on_disk(&self, bytes: &[u8]) -> io::Result<()> {
         let (file, len, held) = match &*self.place.read() {
             Place::File(file, len) => (Arc::clone(file), *len, Vec::new()),

@@ -1,5 +1,5 @@
-//! Deletes of items that were renamed away: a thread performs each when it is due, and parks the item's text. Scratch files, which such
-//! items become.
+//! Deferred deletes of items that were renamed away: a thread performs each when it is due, and
+//! parks the item's text. The scratch files that such items become.
 
 use std::thread::JoinHandle;
 
@@ -8,33 +8,37 @@ use parking_lot::Condvar;
 use super::optimistic_lock::ReadVersions;
 use super::threads::Workers;
 use crate::codec::json::edit::indent;
-use crate::fs::mount::Mount;
-use crate::fs::mount::scratch::{directory_of, item_path, place_in, warning};
-use crate::fs::node::{base, item_number};
-use crate::fs::open::Reply;
-use crate::fs::prelude::*;
-use crate::fs::write::FileId;
-use crate::fs::write::deferred::Hidden;
+use crate::fs::{
+    mount::{
+        Mount,
+        scratch::{directory_of, item_path, place_in, warning},
+    },
+    node::{base, item_number},
+    open::Reply,
+    prelude::*,
+    write::{FileId, deferred::Hidden},
+};
 use crate::model::api::table_control::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
 use crate::model::api::{Call, CallContext, DeleteItemRequest, DeleteItemResponse, Done};
 
-/// How long the thread sleeps when nothing waits.
+/// The time that the thread sleeps if no delete waits.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// An item that is hidden: its table and key.
+/// A hidden item: its table and key.
 type Place = (TableName, Key);
 
-/// Where a hidden item's text stays in the store, and the text; `None`: it goes with the item.
+/// The place in the store at which a hidden item's text stays, and the text; `None` if the text
+/// goes with the item.
 type Parking = Option<(ParkedPlace, Vec<u8>)>;
 
-/// See the module. `deleting` and `is_stopped` are each taken before the lock of the deletes themselves ([`Mount`]), and never one under
-/// the other.
+/// The deferred deletes of a mount, and their thread. `deleting` and `is_stopped` are each taken
+/// before the lock of the deletes themselves ([`Mount`]), and never one under the other.
 pub struct DeferredDelete {
     mount: Mount,
     workers: Arc<Workers>,
     read_versions: Arc<ReadVersions>,
-    /// Held from taking a due delete until it is queued. Whoever takes an item back takes this first, so that its put is queued
-    /// behind the delete or the delete is not queued at all.
+    /// Held from taking a due delete until it is queued. A call that revives an item takes this
+    /// first, so that its put is queued behind the delete or the delete is not queued at all.
     deleting: Mutex<()>,
     is_stopped: Mutex<bool>,
     wake: Condvar,
@@ -50,7 +54,7 @@ impl std::fmt::Debug for DeferredDelete {
 }
 
 impl DeferredDelete {
-    /// Without a thread: then hidden items come back at the end.
+    /// Makes the deletes without a thread: then hidden items come back at the end.
     #[must_use]
     pub fn new(mount: Mount, workers: Arc<Workers>, read_versions: Arc<ReadVersions>) -> Arc<Self> {
         let (deleting, is_stopped, wake, thread) = Default::default();
@@ -65,10 +69,11 @@ impl DeferredDelete {
         })
     }
 
-    /// Starts the thread, which lives until [`DeferredDelete::shut_down`]. After each look at what is due it calls `round`, and ends when
-    /// that says false.
+    /// Starts the thread, which lives until [`DeferredDelete::shut_down`]. After each look at the
+    /// due deletes it calls `round`, and ends if that returns false.
     pub fn start(self: &Arc<Self>, mut round: impl FnMut() -> bool + Send + 'static) {
-        // Weak: the thread must not keep alive what its owner dropped without ending it.
+        // Weak: the thread must not keep alive a mount that its owner dropped without ending the
+        // thread.
         let weak = Arc::downgrade(self);
         let keep = move || {
             while let Some(deletes) = weak.upgrade() {
@@ -87,10 +92,10 @@ impl DeferredDelete {
         }
     }
 
-    /// Sleeps until the next delete is due; false when it is the end.
+    /// Sleeps until the next delete is due. Returns false if the thread must end.
     fn sleep(&self) -> bool {
         let mut is_stopped = self.is_stopped.lock();
-        // Asked under this lock, which whoever hides an item takes before it wakes us.
+        // Asked under this lock: a call that hides an item takes it before it wakes the thread.
         let wait = match self
             .mount
             .with_deferred(|deferred| deferred.next_deadline_ms())
@@ -104,17 +109,19 @@ impl DeferredDelete {
         !*is_stopped
     }
 
-    /// Hides a version of an item, whose text is in a scratch file: its delete is due a little later.
-    pub fn hide(&self, place: Place, version: Version, file: (FileId, TextForm)) {
+    /// Hides a version of an item after its text was copied to a scratch file: the delete is due a
+    /// little later.
+    pub fn hide(&self, place: Place, version: Version, file: FileId, form: TextForm) {
         self.mount
-            .with_deferred(|deferred| deferred.hide(place, version, file.0, file.1, now_ms()));
-        // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps and hears the call. Without
-        // it the call could fall between its look and its sleep.
+            .with_deferred(|deferred| deferred.hide(place, version, file, form, now_ms()));
+        // Taken and given back: the thread has either not looked at the deadlines yet, or it sleeps
+        // and is woken. Without the lock the wake could fall between its look and its sleep.
         drop(self.is_stopped.lock());
         self.wake.notify_all();
     }
 
-    /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
+    /// Cancels a waiting delete of this item, since the item is written again. A put that must find
+    /// no item finds the hidden one: the precondition that is returned is for that version.
     pub fn revive(
         &self,
         table: &TableName,
@@ -125,7 +132,8 @@ impl DeferredDelete {
             return precondition;
         }
         let place = (table.clone(), key.clone());
-        // Between taking a due delete and queueing it the item is neither hidden nor deleted: nobody may look then.
+        // Between taking a due delete and queueing it the item is neither hidden nor deleted: no
+        // call may look then.
         let _not_deleting = self.deleting.lock();
         self.mount.with_deferred(|deferred| {
             let hidden = deferred.hidden_version(&place);
@@ -137,7 +145,7 @@ impl DeferredDelete {
         })
     }
 
-    /// Hidden items whose time has come are deleted, unless they were changed meanwhile.
+    /// Deletes the hidden items that are due, unless they were changed meanwhile.
     fn delete_due(self: &Arc<Self>) {
         let now_ms = now_ms();
         self.delete_those(
@@ -147,19 +155,21 @@ impl DeferredDelete {
         );
     }
 
-    /// Deletes the hidden items that are meant, their texts parked; each has a `reply`, which hears how it ended.
+    /// Deletes the hidden items for which `is_meant` is true and parks their texts. `reply` makes
+    /// the callback of each delete.
     fn delete_those(
         self: &Arc<Self>,
         mount: &Mount,
         is_meant: impl Fn(&Place, &Hidden) -> bool,
         mut reply: impl FnMut() -> Reply<()>,
     ) {
-        // Until all are queued, and not longer: the answers come from the committer, whose other work may want this lock.
+        // Held until all are queued, and not longer: the answers come from the committer, and its
+        // other work may want this lock.
         let _deleting = self.deleting.lock();
         // Taken out in one step, so that each is deleted once however many threads come here.
         for (place, hidden) in mount.with_deferred(|deferred| deferred.take(is_meant)) {
             match parking(mount, &place, hidden) {
-                Ok(parking) => self.delete(mount, (place, hidden, parking), reply()),
+                Ok(parking) => self.delete(mount, place, hidden, parking, reply()),
                 Err(error) => {
                     self.show_again(&place, hidden);
                     reply()(Err(error));
@@ -168,12 +178,12 @@ impl DeferredDelete {
         }
     }
 
-    /// Performs all deletes that wait, now.
+    /// Queues all waiting deletes now.
     pub fn flush(self: &Arc<Self>) {
         self.delete_those(&self.mount, |_, _| true, || Box::new(|_| {}));
     }
 
-    /// Performs the deletes that wait and are meant, and waits for them.
+    /// Performs the waiting deletes for which `is_meant` is true, and waits for them.
     pub fn settle(self: &Arc<Self>, mount: &Mount, is_meant: impl Fn(&Place) -> bool) {
         if !mount.hides_any() {
             return;
@@ -195,7 +205,9 @@ impl DeferredDelete {
     fn delete(
         self: &Arc<Self>,
         mount: &Mount,
-        (place, hidden, parking): (Place, Hidden, Parking),
+        place: Place,
+        hidden: Hidden,
+        parking: Parking,
         reply: Reply<()>,
     ) {
         let schema = match mount.schema(&place.0) {
@@ -207,7 +219,7 @@ impl DeferredDelete {
             }
         };
         let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
-        // What was written since by another front end is not what was renamed away.
+        // An item that another front end wrote since is not the one that was renamed away.
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
         let (deletes, parked) = (Arc::clone(self), parking.clone());
@@ -226,14 +238,15 @@ impl DeferredDelete {
                         }
                         Ok(())
                     }
-                    // Written by somebody else meanwhile: it stays.
+                    // Another writer changed it meanwhile: it stays.
                     Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
                     Err(error) => {
                         log::warn!("an item renamed away could not be deleted: {error}");
                         Err(error.into())
                     }
                 };
-                // Last: as long as it is hidden nobody sees an item that is already deleted, or a folder that is not kept yet.
+                // Last: as long as it is hidden no call sees an item that is already deleted, or a
+                // folder that is not kept yet.
                 deletes.show_again(&place, hidden);
                 reply(ended);
             },
@@ -251,7 +264,7 @@ impl DeferredDelete {
         }
     }
 
-    /// The item is hidden no more: it is gone, or to be seen again.
+    /// Ends the hiding of an item: it is gone, or is seen again.
     fn show_again(&self, place: &Place, hidden: Hidden) {
         self.mount.with_deferred(|deferred| {
             if deferred.hidden_version(place) == Some(hidden.version) {
@@ -261,7 +274,7 @@ impl DeferredDelete {
     }
 
     fn deleted(&self, (table, key): &Place, composite: bool) {
-        // Whoever read it may make another.
+        // A process that read it may make another item of that key.
         self.read_versions.forget_all(item_number(table, key));
         if composite {
             self.mount
@@ -271,8 +284,8 @@ impl DeferredDelete {
         }
     }
 
-    /// The text of a deleted item is in the store: its file need not be in memory. One that was removed or moved meanwhile is so in the
-    /// store too.
+    /// Removes the scratch file of a deleted item from memory, since the store has its text. If the
+    /// file was removed or moved meanwhile, the parked text follows.
     fn was_parked(
         self: &Arc<Self>,
         (table, key): &Place,
@@ -305,7 +318,7 @@ impl DeferredDelete {
             }
             None => ParkedChange::Remove(parked),
         };
-        let logged = |ended: Result<(), FsError>| {
+        let logged = |ended: Result<()>| {
             if let Err(error) = ended {
                 log::warn!("a parked file could not be moved or removed: {error}");
             }
@@ -313,7 +326,7 @@ impl DeferredDelete {
         self.change_parked(change, Box::new(logged));
     }
 
-    /// Moves or removes what is parked, on a thread for that.
+    /// Moves or removes a parked text, on a thread for short work.
     pub fn change_parked(&self, change: ParkedChange, reply: Reply<()>) {
         let mount = self.mount.clone();
         self.workers.run(move || {
@@ -327,7 +340,7 @@ impl DeferredDelete {
         });
     }
 
-    /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
+    /// Unlinks a scratch file. If it is the text of a hidden item, the item is deleted now.
     pub fn unlink_scratch(self: &Arc<Self>, mount: &Mount, file: FileId, reply: Reply<()>) {
         let _deleting = self.deleting.lock();
         let due = mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
@@ -337,12 +350,12 @@ impl DeferredDelete {
             Err(error) => reply(Err(error)),
         });
         match due.into_iter().next() {
-            Some((place, hidden)) => self.delete(mount, (place, hidden, None), removed),
+            Some((place, hidden)) => self.delete(mount, place, hidden, None, removed),
             None => removed(Ok(())),
         }
     }
 
-    /// The name of a scratch file goes, and what is parked under it.
+    /// Removes the name of a scratch file, and the text that is parked under it.
     pub fn forget_scratch(&self, file: FileId, reply: Reply<()>) {
         let place = self
             .mount
@@ -357,7 +370,8 @@ impl DeferredDelete {
         }
     }
 
-    /// Ends the thread and performs the deletes that wait. Call after the last request; the database is closed by its owner.
+    /// Ends the thread and performs the waiting deletes. Call after the last request; the database
+    /// is closed by its owner.
     pub fn shut_down(self: &Arc<Self>) {
         *self.is_stopped.lock() = true;
         self.wake.notify_all();
@@ -371,9 +385,9 @@ impl DeferredDelete {
     }
 }
 
-/// What becomes of a hidden item's text: it is parked where its scratch file is.
-fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking, FsError> {
-    // Removed, or moved onto an item, it is kept nowhere or there.
+/// Returns the place and text to park for a hidden item: the place is that of its scratch file.
+fn parking(mount: &Mount, place: &Place, hidden: Hidden) -> Result<Parking> {
+    // Its scratch file was removed, or moved onto an item: the text is kept nowhere, or there.
     let Some((directory, name)) = mount.scratch_place(hidden.file) else {
         return Ok(None);
     };

@@ -1,12 +1,15 @@
-//! What a file may ask of the mount that it is in, while a call on it is answered; each subject has locks of its own.
+//! The state of a mount that operations of nodes share while a call is answered; each subject has
+//! locks of its own.
 //!
 //! ```text
-//! optimistic_lock.rs  who read which version of an item: a write must not undo what it has not seen
+//! creations.rs        items between CREATE and their first complete text
+//! optimistic_lock.rs  the version of an item that each process read: a write must not undo a change that the process has not seen
 //! deferred_delete.rs  items renamed away, which are deleted a little later unless they are written again
 //! rm_guard.rs         `rm -r Orders` must not empty a table by accident
-//! threads.rs          threads for what takes long, and reads that wait for what has not happened yet
+//! threads.rs          threads for long calls, and reads that wait for what has not happened yet
 //! ```
 
+pub mod creations;
 pub mod deferred_delete;
 pub mod optimistic_lock;
 pub mod rm_guard;
@@ -14,29 +17,34 @@ pub mod threads;
 
 use std::{ops::Deref, sync::Weak};
 
+use self::creations::Creations;
 use self::deferred_delete::DeferredDelete;
 use self::optimistic_lock::ReadVersions;
 use self::rm_guard::RmGuard;
 use self::threads::{Awaited, WaitingReads, Workers};
 use super::{Bytes, Reply};
 use crate::database::caller::Releases;
-use crate::fs::mount::Mount;
-use crate::fs::mount::journal::Failed;
-use crate::fs::node::{Node, base, item_number};
-use crate::fs::prelude::*;
-use crate::fs::process::{has_signal, session_of};
-use crate::fs::write::Failure;
+use crate::fs::{
+    mount::{Mount, journal::Failed},
+    node::{Kind, Node, attr::Attr, base, item_number},
+    prelude::*,
+    process::{has_signal, session_of},
+    write::Failure,
+};
 use crate::model::api::{Call, CallContext, DeleteTableRequest, WriteListener};
 use crate::model::error::InUseError;
 
-/// Says what a name means in a directory, whether or not it exists: that is for the tree above.
-pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node, FsError>;
+/// Returns the node of a name in a directory, whether or not it exists: the tree above knows how.
+pub type Resolve = fn(&Mount, &Node, &[u8]) -> Result<Node>;
 
-/// See the module; as a program calls it.
+/// Returns the attributes of a node: the tree above knows how.
+pub type GetAttr = fn(&Mount, &Node) -> Result<Attr>;
+
+/// The mount as one program calls it.
 #[derive(Debug, Clone)]
 pub struct Host {
     state: Arc<HostState>,
-    /// The database and what lives beside it.
+    /// The database and the state in memory beside it.
     pub mount: Mount,
 }
 
@@ -48,15 +56,17 @@ impl Deref for Host {
     }
 }
 
-/// What all calls of a mount share.
+/// The state that all calls of a mount share.
 #[derive(Debug)]
 pub struct HostState {
-    /// For what is done for no program in particular.
+    /// The mount for work that is done for no particular program.
     own_mount: Mount,
     resolve: Resolve,
+    attr: GetAttr,
+    pub creations: Creations,
     pub workers: Arc<Workers>,
     waiting: Arc<WaitingReads>,
-    /// Of who waits for a service elsewhere.
+    /// Releases the calls that wait for a service elsewhere.
     pub releases: Releases,
     pub read_versions: Arc<ReadVersions>,
     pub deletes: Arc<DeferredDelete>,
@@ -65,11 +75,13 @@ pub struct HostState {
 
 impl Host {
     #[must_use]
-    pub fn new(mount: Mount, resolve: Resolve) -> Self {
+    pub fn new(mount: Mount, resolve: Resolve, attr: GetAttr) -> Self {
         let (workers, read_versions) = (Arc::<Workers>::default(), Arc::<ReadVersions>::default());
         let state = HostState {
             own_mount: mount.clone(),
             resolve,
+            attr,
+            creations: Creations::default(),
             waiting: Arc::default(),
             releases: Releases::default(),
             deletes: DeferredDelete::new(
@@ -87,10 +99,10 @@ impl Host {
         }
     }
 
-    /// The same, called by another program.
+    /// Returns the same host, called by another program.
     #[must_use]
     pub fn called_by(&self, caller: Caller) -> Self {
-        // What takes long elsewhere is given up with the caller.
+        // A long call of a service elsewhere is given up when its caller is killed.
         let asking = self
             .releases
             .caller(caller.pid, |thread| has_signal(thread) != Some(true));
@@ -105,7 +117,7 @@ impl Host {
         }
     }
 
-    /// The same call, that may be let wait so long.
+    /// Returns the same host for a call with another wait policy.
     #[must_use]
     pub fn waiting(&self, wait: WaitPolicy) -> Self {
         let mut host = self.clone();
@@ -113,27 +125,38 @@ impl Host {
         host
     }
 
-    /// What a name means in a directory, whether or not it exists.
+    /// Returns the node of a name in a directory, whether or not it exists.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] when the name can mean nothing there.
-    pub fn resolve(&self, directory: &Node, name: &[u8]) -> Result<Node, FsError> {
+    /// [`FsError::NotFound`] if the name can stand for nothing there.
+    pub fn resolve(&self, directory: &Node, name: &[u8]) -> Result<Node> {
         (self.resolve)(&self.mount, directory, name)
     }
 
-    /// Runs what waits for a commit at most on a thread for such work.
+    /// True if the node exists, or is an item that is being created.
+    #[must_use]
+    pub fn exists(&self, node: &Node) -> bool {
+        match (self.attr)(&self.mount, node) {
+            Err(FsError::NotFound) => self.creations.attr(node.ino()).is_some(),
+            attr => attr.is_ok(),
+        }
+    }
+
+    /// Runs work that waits for at most a commit, on a thread for short work.
     pub fn run_elsewhere(&self, work: impl FnOnce() + Send + 'static) {
         self.workers.run(work);
     }
 
-    /// Runs what may take as long as reading or dropping a table: on threads of its own, since a refused write must not wait behind scans.
+    /// Runs work that may take as long as reading or dropping a table. It has threads of its own,
+    /// since a refused write must not wait behind scans.
     pub fn run_long(&self, work: impl FnOnce() + Send + 'static) {
         self.workers.run_long(work);
     }
 
     /// Answers when `awaited` has bytes: at once if it has.
     pub fn wait(&self, awaited: Awaited, reply: Reply<Bytes>) {
-        // Only this refusal is kept for errors/last: the others are a file's own, and noted by it.
+        // Only this refusal is kept for errors/last: the other errors are a file's own, and it
+        // notes them.
         if let Some(reply) = self
             .waiting
             .wait(&self.mount, &self.own_mount, awaited, reply)
@@ -149,14 +172,15 @@ impl Host {
         self.releases.release();
     }
 
-    /// Ends every read that waits, now and from now on, as at the end of a file, and what now waits for a service elsewhere: the mount is
-    /// to go.
+    /// Ends every read that waits, now and from now on, as at the end of a file, and every call
+    /// that now waits for a service elsewhere: the mount is to go.
     pub fn end_waiting(&self) {
         self.waiting.end();
         self.releases.release();
     }
 
-    /// Keeps a failed call for `.ddb/errors/last`, with a report of its own or what the error says.
+    /// Keeps a failed call for `.ddb/errors/last`, with its own report or the sentence of its
+    /// error. Returns the error.
     pub fn record(&self, operation: &'static str, path: String, failure: Failure) -> FsError {
         let caller = self.mount.caller;
         let Failure { error, report } = failure;
@@ -169,7 +193,8 @@ impl Host {
         error
     }
 
-    /// Who is to hear of what operations write for this thread's process: what they write is what it knows from then on.
+    /// Returns a listener to the writes of this thread's process: the process knows the version
+    /// that it wrote.
     #[must_use]
     pub fn listener(&self, thread: u32) -> Arc<dyn WriteListener> {
         Arc::new(Renewing {
@@ -178,11 +203,27 @@ impl Host {
         })
     }
 
-    /// DeleteTable.
+    /// Makes the context of an operation for the caller's process: the process knows the version that it writes.
+    #[must_use]
+    pub fn context(&self) -> CallContext {
+        let caller = self.mount.caller;
+        on_behalf_of(self, caller.pid, caller.wait)
+    }
+
+    /// Refuses to remove a node that goes only with its table, and vetoes further deletes of the process.
+    pub fn refuse_part(&self, node: &Node) -> FsError {
+        self.rm_guard.veto_after(&self.mount, node);
+        FsError::NotPermitted(match node.kind() {
+            Kind::Directory => "this folder is part of its table",
+            Kind::File | Kind::Symlink => "this file is part of its table",
+        })
+    }
+
+    /// Drops a table by DeleteTable, with its state in memory.
     ///
     /// # Errors
-    /// `NotFound`, `NotEmpty`, the operation's.
-    pub fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
+    /// `NotFound`; `NotEmpty`; the errors of DeleteTable.
+    pub fn drop_table(&self, request: DeleteTableRequest) -> Result<()> {
         let table = &request.table_name.clone();
         let context = CallContext {
             wait: self.mount.caller.wait,
@@ -196,7 +237,7 @@ impl Host {
             Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
             Err(error) => return Err(error.into()),
         }
-        // Only after the database said yes: a table that is kept keeps its folders and files.
+        // Only after the database agreed: a table that is kept keeps its folders and files.
         self.mount.folders.lock().drop_table(table);
         self.mount.drop_scratch_of(table);
         self.mount.index_drafts.drop_table(table);
@@ -205,7 +246,7 @@ impl Host {
     }
 }
 
-/// Renews the notes of a thread's process.
+/// A listener that renews the notes of a thread's process.
 struct Renewing {
     /// Weak: the database holds it.
     host: Weak<HostState>,
@@ -217,7 +258,8 @@ impl WriteListener for Renewing {
         let Some(host) = self.host.upgrade() else {
             return;
         };
-        // On the committer: notes are short; reading the item back is for another thread.
+        // This runs on the committer: a note is short, but reading the item back is for another
+        // thread.
         let is_noted = host
             .read_versions
             .wrote(item_number(table, key), self.thread, version);
@@ -235,13 +277,13 @@ impl WriteListener for Renewing {
 /// Keeps a failed call for `.ddb/errors/last`.
 ///
 /// # Errors
-/// Those of `result`.
+/// The error of `result`.
 pub fn noted<T>(
     host: &Host,
     operation: &'static str,
     path: impl FnOnce() -> String,
-    result: Result<T, FsError>,
-) -> Result<T, FsError> {
+    result: Result<T>,
+) -> Result<T> {
     result.map_err(|error| {
         if !error.is_remarkable() {
             return error;
@@ -251,7 +293,8 @@ pub fn noted<T>(
     })
 }
 
-/// For operations of a thread's process: what they write is what it knows from then on.
+/// Makes the context of an operation for a thread's process: the process knows the version that it
+/// writes.
 pub fn on_behalf_of(host: &Host, thread: u32, wait: WaitPolicy) -> CallContext {
     CallContext {
         listener: Some(host.listener(thread)),

@@ -1,51 +1,55 @@
-//! Who read which version: a program that reads an item and then writes it must not undo what somebody else wrote in between, also when
-//! it opens the file anew for the write (docs/filesystem.md 4, put if unchanged).
+//! Optimistic locks: a program that reads an item and then writes it must not undo a change that
+//! another program made in between, also if it opens the file anew for the write
+//! (docs/filesystem.md 4, put if unchanged).
 //!
-//! A note is of an item and a process, whichever of its threads reads or writes. A commit of that process is held against the version
-//! noted; a process that read nothing, as `echo >`, replaces what is there. What renews a note:
+//! A note is of an item and a process, whichever of its threads reads or writes. A commit of that
+//! process is checked against the version noted; a process that read nothing, as `echo >`, replaces
+//! the item. These renew a note:
 //!
 //! - reading the item again;
-//! - a commit of the process itself by any route: the database tells of it ([`crate::model::api::WriteListener`]);
-//! - looking at the item's attributes by path, as an editor does before it asks whether to write what somebody else has changed. That is a
-//!   LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so a look counts from the thread's next
-//!   call on.
+//! - a commit of the process itself by any route: the database reports it ([`crate::model::api::WriteListener`]);
+//! - looking at the item's attributes by path, as an editor does before it asks whether to overwrite another program's change. That is a
+//! LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so
+//! a look counts from the thread's next call on.
 //!
-//! The kernel may answer looks from what it keeps (`fs::view::kernel_cache`), but only while all notes of the item are of the version that it
-//! keeps: such a look changes no note.
+//! The kernel may answer looks from its cache (`fs::view::kernel_cache`), but only while all notes
+//! of the item are of the version that it caches: such a look changes no note.
 //!
-//! A note ends after `NOTE_AGE_MAX`, with its process, or when the process deletes the item. Memory is bounded: beyond
-//! `NOTES_MAX` the notes of processes that have ended go, then the oldest.
+//! A note ends after `NOTE_AGE_MAX`, with its process, or when the process deletes the item. Memory
+//! is bounded: beyond `NOTES_MAX` the notes of processes that have ended go, then the oldest.
 //!
-//! Who is refused a write hears which attributes somebody else changed, and who that was: for that the texts that were read of late are
-//! kept by their versions.
+//! The report of a refused write names the attributes that were changed, and the program that
+//! changed them: for that the texts that were read of late are kept by their versions.
 
 use std::time::Instant;
 
 use foldhash::HashMap;
 
 use crate::codec::dynamodb_json;
-use crate::fs::error::what_to_do;
-use crate::fs::mount::{Mount, texts::Text};
-use crate::fs::node::{EntryNode, Node, base, entry_ino, item_number};
-use crate::fs::prelude::*;
-use crate::fs::process::{Process, Processes, name_of};
-use crate::fs::recent::Weighed;
+use crate::fs::{
+    error::what_to_do,
+    mount::{Mount, texts::Text},
+    node::{EntryNode, Node, base, entry_ino, item_number},
+    prelude::*,
+    process::{Process, Processes, name_of},
+    recent::Weighed,
+};
 
-/// Notes kept.
+/// The number of notes that are kept.
 const NOTES_MAX: usize = 10_000;
-/// What is left of them when there were too many.
+/// The number of notes that are left after there were too many.
 const NOTES_LEFT: usize = NOTES_MAX / 2;
-/// How long a note counts.
+/// The time for which a note counts.
 const NOTE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
-/// Items of which it is known who wrote them last.
+/// The number of items of which the last writer is known.
 const WRITERS_MAX: usize = 10_000;
-/// Texts kept: nobody is refused a write for a version that is not noted.
+/// The number of texts that are kept: no write is refused for a version that is not noted.
 const TEXTS_MAX: usize = NOTES_MAX;
-/// Bytes of all texts and of what keeps them.
+/// The bytes of all texts and of their entries.
 const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Bytes that a text costs beside its own.
+/// The bytes that a text costs beside its own.
 const ENTRY_BYTES: usize = 128;
-/// Attributes that are named in one part of the sentence.
+/// The number of attributes that one part of the sentence names.
 const NAMES_MAX: usize = 6;
 
 #[derive(Debug)]
@@ -56,18 +60,18 @@ struct Note {
     look: Look,
 }
 
-/// What a thread of the process does about the item's attributes.
+/// The progress of a thread's look at the item's attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     None,
-    /// It looked the name up.
+    /// The thread looked the name up.
     Begun(u32),
     /// Then it asked for the attributes, which were of this version.
     Seen(u32, Version),
 }
 
 impl Note {
-    /// A look that has ended counts as a read.
+    /// Counts a look that has ended as a read.
     fn settle(&mut self, now: Instant) {
         if let Look::Seen(_, version) = std::mem::replace(&mut self.look, Look::None) {
             (self.version, self.at) = (version, now);
@@ -75,36 +79,36 @@ impl Note {
     }
 }
 
-/// Who wrote an item last through the mount.
+/// The process that wrote an item last through the mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writer {
-    /// What it wrote; `None` is a delete.
+    /// The version that it wrote; `None` is a delete.
     pub version: Option<Version>,
     pub process: Process,
-    /// What the thread is called.
+    /// The name of the thread.
     pub name: String,
 }
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// By item.
+    /// The notes by item.
     notes: HashMap<u64, Vec<Note>>,
     count: usize,
-    /// By item, of those that somebody had read.
+    /// The last writers by item, of items that a process had read.
     writers: Recent<u64, Writer, WRITERS_MAX>,
 }
 
-/// See the module. An item is named by its inode number.
+/// The versions that processes have read; see the module. An item is named by its inode number.
 #[derive(Debug, Default)]
 pub struct ReadVersions {
     processes: Processes,
     state: Mutex<Noted>,
-    /// By the version that each is of, which never changes.
+    /// The texts by their versions, which never change.
     texts: Mutex<Weighed<Version, (TextForm, Arc<Text>), TEXTS_MAX, TEXT_BYTES_MAX>>,
 }
 
 impl ReadVersions {
-    /// A thread read this version.
+    /// Notes that a thread read this version.
     pub fn note(&self, item: u64, thread: u32, version: Version) {
         if let Some(process) = self.processes.of(thread) {
             self.state
@@ -113,7 +117,7 @@ impl ReadVersions {
         }
     }
 
-    /// A thread read this text of an item of a table.
+    /// Notes that a thread read this text of an item of a table.
     pub fn read(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<Text>) {
         self.note(
             entry_ino(&entry.source, &entry.key, TextForm::PlainJson),
@@ -123,12 +127,13 @@ impl ReadVersions {
         self.keep(version, entry.form, text);
     }
 
-    /// Has any process read the item? Then the caller's must be found out.
+    /// True if any process has read the item. Only then the process of a caller must be found.
     pub fn is_noted(&self, item: u64) -> bool {
         self.state.lock().notes.contains_key(&item)
     }
 
-    /// The version that a write by this thread is held against, if its process read the item.
+    /// Returns the version that a write by this thread is checked against, if its process read the
+    /// item.
     pub fn version(&self, item: u64, thread: u32) -> Option<Version> {
         self.with_note(item, thread, |note, now| {
             note.settle(now);
@@ -136,7 +141,7 @@ impl ReadVersions {
         })
     }
 
-    /// A thread looked the name up.
+    /// Notes that a thread looked the name up.
     pub fn looked_up(&self, item: u64, thread: u32) {
         self.with_note(item, thread, |note, now| {
             note.settle(now);
@@ -144,9 +149,10 @@ impl ReadVersions {
         });
     }
 
-    /// May the kernel answer looks at this version of an item, without that they are seen here? Not as long as a process that is there
-    /// has another version noted, for which a look matters. Else all notes count from now: who looks without being seen does so
-    /// within the time that the kernel keeps it. The thread that asks has seen it.
+    /// True if the kernel may answer looks at this version of an item, unseen by this type. It may
+    /// not as long as a live process has another version noted, for which a look matters. Otherwise
+    /// all notes count from now: a process that looks unseen does so within the time for which the
+    /// kernel caches the answer. The thread that asks has seen the version.
     pub fn may_be_kept(&self, item: u64, thread: u32, version: Version) -> bool {
         let mut state = self.state.lock();
         if !state.notes.contains_key(&item) {
@@ -171,7 +177,7 @@ impl ReadVersions {
         true
     }
 
-    /// Does a look at this version of an item matter to any process?
+    /// True if a look at this version of an item matters to any process.
     pub fn is_to_be_seen(&self, item: u64, version: Version) -> bool {
         self.state
             .lock()
@@ -180,7 +186,7 @@ impl ReadVersions {
             .is_some_and(|notes| notes.iter().any(|note| note.version != version))
     }
 
-    /// A thread asked for the attributes, which are of this version or a later one.
+    /// Notes that a thread asked for the attributes, which are of this version or a later one.
     pub fn looked_at(&self, item: u64, thread: u32, version: Version) {
         self.with_note(item, thread, |note, _| {
             if note.look == Look::Begun(thread) {
@@ -189,7 +195,7 @@ impl ReadVersions {
         });
     }
 
-    /// A thread opened the file or set its size: that was why it looked.
+    /// Notes that a thread opened the file or set its size: that was the purpose of its look.
     pub fn opened(&self, item: u64, thread: u32) {
         self.with_note(item, thread, |note, _| {
             if matches!(note.look, Look::Begun(by) | Look::Seen(by, _) if by == thread) {
@@ -214,7 +220,8 @@ impl ReadVersions {
             .map(|note| work(note, now))
     }
 
-    /// A thread's process wrote the item, or deleted it: that is what it knows from now on, if it had read. Had anybody?
+    /// Notes that a thread's process wrote the item, or deleted it: if it had read the item, it now
+    /// knows this version. Returns true if any process had read the item.
     pub fn wrote(&self, item: u64, thread: u32, version: Option<Version>) -> bool {
         let Some(process) = self
             .is_noted(item)
@@ -232,7 +239,7 @@ impl ReadVersions {
         true
     }
 
-    /// Who made an item what it is, if that was through this mount.
+    /// Returns the process that wrote this version of an item, if that was through this mount.
     pub fn writer(&self, item: u64, version: Option<Version>) -> Option<Writer> {
         self.state
             .lock()
@@ -242,7 +249,7 @@ impl ReadVersions {
             .cloned()
     }
 
-    /// The item is gone: whoever read it may make another.
+    /// Forgets all notes of an item that is gone: a process that read it may make another.
     pub fn forget_all(&self, item: u64) {
         self.state.lock().retain(item, |_| false);
     }
@@ -259,14 +266,14 @@ impl ReadVersions {
         }
     }
 
-    /// The same, if there is room for it.
+    /// Keeps the text of a version, if the budget has room for it.
     pub fn keep_text(&self, mount: &Mount, version: Version, form: TextForm, text: &[u8]) {
         if let Ok(text) = Text::new(text.to_vec(), &mount.budget) {
             self.keep(version, form, &text);
         }
     }
 
-    /// Keeps an item as it is now, unless its text of that version is known.
+    /// Reads an item and keeps its text, unless its text of that version is known.
     pub fn see(&self, mount: &Mount, source: &Source, base: Key, version: Version) {
         let (form, is_known) = (
             TextForm::PlainJson,
@@ -280,7 +287,7 @@ impl ReadVersions {
         }
     }
 
-    /// The item as it was in that version, if it is known.
+    /// Returns the item as it was in that version, if its text is known.
     fn item(&self, version: Version) -> Option<Item> {
         let (form, text) = self.texts.lock().get(&version).cloned()?;
         match form {
@@ -289,16 +296,17 @@ impl ReadVersions {
         }
     }
 
-    /// The lines of `.ddb/errors/last` below the first for a write that was held against a version that is not there any more.
+    /// Returns the lines of `.ddb/errors/last` below the first, for a write that was checked
+    /// against a version that is not current any more.
     pub fn stale_report(
         &self,
         mount: &Mount,
         error: &FsError,
-        item: (&TableName, &Key),
+        table: &TableName,
+        key: &Key,
         since: Version,
         unchanged: &str,
     ) -> String {
-        let (table, key) = item;
         let entry = EntryKey {
             index: None,
             base: key.clone(),
@@ -330,7 +338,8 @@ impl ReadVersions {
         )
     }
 
-    /// Which attributes of an item's text are not those of an earlier version, if that is known.
+    /// Returns the attributes of an item's text that differ from an earlier version, if that is
+    /// known.
     fn what_differs(
         &self,
         mount: &Mount,
@@ -345,7 +354,7 @@ impl ReadVersions {
     }
 }
 
-/// What [`ReadVersions`] calls the item that is the node of this inode number.
+/// Returns the number by which [`ReadVersions`] knows the item of a node with this inode number.
 #[must_use]
 pub fn tracked(node: &Node, ino: u64) -> Option<u64> {
     match node {
@@ -359,7 +368,7 @@ pub fn tracked(node: &Node, ino: u64) -> Option<u64> {
 impl Noted {
     fn note(&mut self, item: u64, process: Process, version: Version, now: Instant) {
         if let Some(note) = self.of(item, process, now) {
-            // A file that was opened before may be read still.
+            // A file that was opened before this version may still be read.
             *note = Note {
                 process,
                 version: version.max(note.version),
@@ -380,7 +389,7 @@ impl Noted {
         self.count += 1;
     }
 
-    /// The note of a process, if it still counts.
+    /// Returns the note of a process, if it still counts.
     fn of(&mut self, item: u64, process: Process, now: Instant) -> Option<&mut Note> {
         let is_it = |note: &&mut Note| note.process == process;
         let note = self.notes.get_mut(&item)?.iter_mut().find(is_it)?;
@@ -445,7 +454,7 @@ impl Noted {
         let oldest_left = *oldest_left;
         self.retain_all(|note| note.at >= oldest_left);
         if self.count >= NOTES_MAX {
-            // All of one moment.
+            // All notes are of one moment.
             self.retain_all(|_| false);
         }
     }
@@ -456,7 +465,8 @@ fn deleted_report(writer: &str) -> String {
     format!("  the item was deleted by {writer} since it was read\n  hint: {hint}\n")
 }
 
-/// Which attributes are not the same. A written text may lack those of the key, which the name says.
+/// Returns a sentence that names the attributes that differ. A written text may lack those of the
+/// key, which the name says.
 fn difference(before: &Item, after: &Item, is_key: &dyn Fn(&str) -> bool) -> String {
     let of = |item: &'_ Item, differs: &dyn Fn(&str, &AttributeValue) -> bool| -> Vec<String> {
         item.0
@@ -502,7 +512,7 @@ mod tests {
 
     const ONE: Process = Process { id: 7, started: 1 };
 
-    /// This process: it is alive.
+    /// Returns this process, which is alive.
     fn me() -> u32 {
         std::process::id()
     }
@@ -585,7 +595,7 @@ mod tests {
         reads.note(1, me(), 5);
         reads.looked_up(1, me());
         assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5));
-        // What was seen by the lookup is no look that has only begun.
+        // A GETATTR of a version that the lookup saw ends no look that has only begun.
         reads.looked_at(1, me(), 6);
         assert_eq!(reads.version(1, me()), Some(5));
         assert!(

@@ -1,52 +1,59 @@
-//! `rm -r Orders` meets `schema.json` first. Its unlink is refused, and so are this process's further deletes in that table for a
-//! while, before it has destroyed what nobody asked it to.
+//! The guard against `rm -r Orders`, which meets `schema.json` first. Its unlink is refused, and so
+//! are this process's further deletes in that table for a while, before it has destroyed anything
+//! by accident.
 //!
-//! A program that deletes in another order (`rsync --delete`) may have removed saved queries before it meets a veto. Those of the same
-//! process and table are then put back: they are few, and small enough to be kept for that while. `rm -r Orders/queries` meets no veto.
+//! A program that deletes in another order (`rsync --delete`) may have removed saved queries before
+//! it meets a veto. The saved queries of the same process and table are then put back: they are
+//! few, and small enough to be kept for that while. `rm -r Orders/queries` meets no veto.
 //!
-//! With `-o allow_drop` it is let through (docs/filesystem.md 3).
+//! With `-o allow_drop` the removal is let through (docs/filesystem.md 3).
 
 use super::threads::Workers;
-use crate::fs::mount::Mount;
-use crate::fs::mount::in_progress::is_restorer;
-use crate::fs::node::Node;
-use crate::fs::prelude::*;
-use crate::fs::process::{Process, process_of};
+use crate::fs::{
+    mount::{Mount, in_progress::is_restorer},
+    node::Node,
+    prelude::*,
+    process::{Process, process_of},
+};
 use crate::model::api::table_control::{SavedForm, SavedQueryChange};
 
-/// How long a process that tried to unlink `schema.json` may not delete in that table (docs/filesystem.md 3).
+/// The time for which a process that tried to unlink `schema.json` may not delete in that table
+/// (docs/filesystem.md 3).
 const VETO_MS: u64 = 5_000;
 const VETOES_MAX: usize = 1_000;
-/// Saved queries kept to be put back: as many as five tables can have.
+/// The number of removed saved queries that are kept to be put back: as many as five tables can
+/// have.
 const REMOVED_MAX: usize = 1_000;
 
-/// Who may delete nothing in a table.
+/// The processes that may delete nothing in a table.
 #[derive(Debug, Default)]
 struct Vetoes {
-    /// Was the process told why?
+    /// True if the process got the reason.
     list: Mutex<Recent<(TableName, u32), bool, VETOES_MAX, VETO_MS>>,
-    /// By name, of a table and a process.
+    /// The removed saved queries, by table, process and name.
     removed: Mutex<Recent<(TableName, u32, String), SavedForm, REMOVED_MAX, VETO_MS>>,
 }
 
 impl Vetoes {
-    /// Has any process tried of late? Then the caller's must be found out.
+    /// True if any process tried of late. Only then the process of a caller must be found.
     fn any(&self) -> bool {
         !self.list.lock().is_empty()
     }
 
-    /// This process removed a saved query.
+    /// Notes that this process removed a saved query.
     fn removed(&self, table: &TableName, pid: u32, now_ms: u64, name: &str, form: SavedForm) {
         self.removed
             .lock()
             .keep((table.clone(), pid, name.to_owned()), form, now_ms);
     }
 
-    /// This process tried; the saved queries of that table that it removed just before.
+    /// Bars a process that tried. Returns the saved queries of that table that it removed just
+    /// before.
     #[must_use]
     fn add(&self, table: &TableName, pid: u32, now_ms: u64) -> Vec<(String, SavedForm)> {
         let (place, mut list) = ((table.clone(), pid), self.list.lock());
-        // Told once stays told: `rm -r` goes on to fail at every file, and the first failure is the one that says why.
+        // A process that got the reason once keeps that state: `rm -r` goes on to fail at every
+        // file, and the first failure is the one that says why.
         let told = list.get(&place, now_ms).copied().unwrap_or_default();
         list.keep(place, told, now_ms);
         drop(list);
@@ -59,20 +66,20 @@ impl Vetoes {
             .collect()
     }
 
-    /// This process has made anew what it had unlinked: it restores.
+    /// Lifts the vetoes of a process that has made anew a file that it had unlinked: it restores.
     fn lift(&self, pid: u32) {
         self.list.lock().take_if(|(_, by), _| *by == pid);
     }
 
-    /// May this process not delete in that table?
+    /// True if this process may not delete in that table.
     fn holds(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         let mut list = self.list.lock();
         list.forget_old(now_ms);
         list.get(&(table.clone(), pid), now_ms).is_some()
     }
 
-    /// Has a process that is vetoed in that table been told so? From now on it has: its first failure says why, those that
-    /// follow are of the same attempt.
+    /// True if a process that is barred from that table got the reason before. From now on it has:
+    /// its first failure says why, and those that follow are of the same attempt.
     fn was_told(&self, table: &TableName, pid: u32, now_ms: u64) -> bool {
         self.list
             .lock()
@@ -81,7 +88,7 @@ impl Vetoes {
     }
 }
 
-/// See the module.
+/// The guard of a mount; see the module.
 pub struct RmGuard {
     workers: Arc<Workers>,
     vetoes: Vetoes,
@@ -102,11 +109,11 @@ impl RmGuard {
         }
     }
 
-    /// Did this process not just try to delete the whole table?
+    /// Checks that this process did not just try to delete the whole table.
     ///
     /// # Errors
-    /// It did.
-    pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<(), FsError> {
+    /// `NotPermitted` if it did.
+    pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<()> {
         if self.vetoes.any()
             && self
                 .vetoes
@@ -119,13 +126,15 @@ impl RmGuard {
         Ok(())
     }
 
-    /// This process removed a saved query, which comes back if it turns out to delete the whole table.
+    /// Notes that this process removed a saved query, which comes back if the process turns out to
+    /// delete the whole table.
     pub fn removed_saved(&self, mount: &Mount, table: &TableName, name: &str, form: SavedForm) {
         self.vetoes
             .removed(table, process_of(mount.caller.pid), now_ms(), name, form);
     }
 
-    /// Is a failure on this path one more of a process that was told already why it may not delete that table?
+    /// True if a failure on this path is one more of a process that already got the reason why it
+    /// may not delete that table.
     pub fn follows_veto(&self, mount: &Mount, path: &str) -> bool {
         let table = path.split('/').next().unwrap_or_default();
         let was_told = |table: TableName| {
@@ -135,13 +144,9 @@ impl RmGuard {
         self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
     }
 
-    /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
-    pub fn unlink_definition(
-        &self,
-        mount: &Mount,
-        node: &Node,
-        table: &TableName,
-    ) -> Result<(), FsError> {
+    /// Judges UNLINK of a table's `schema.json`: the first call of `rm -r`, or of a program that
+    /// will write the file anew.
+    pub fn unlink_definition(&self, mount: &Mount, node: &Node, table: &TableName) -> Result<()> {
         let (process, now) = (process_of(mount.caller.pid), now_ms());
         if mount.options.allow_drop {
             if mount.schema(table)?.deletion_protection {
@@ -151,8 +156,9 @@ impl RmGuard {
             mount.in_progress.removing(table, process, now);
             return Ok(());
         }
-        // tar, unzip and install unlink what they write next; to refuse them would leave the table half restored. Until it has made the
-        // definition anew such a process deletes nothing in the table.
+        // tar, unzip and install unlink the files that they write next; to refuse them would leave
+        // the table half restored. Until such a process has made the definition anew, it deletes
+        // nothing in the table.
         self.veto(mount, table, process, now);
         if mount.options.restore || is_restorer(process) {
             mount.in_progress.unlinked(node.ino(), process, now);
@@ -163,14 +169,15 @@ impl RmGuard {
         ))
     }
 
-    /// The caller, or the engine, made what was not there for the caller.
+    /// Notes that the caller, or the engine, made a node that did not exist for the caller.
     pub fn made_anew(&self, mount: &Mount, ino: u64) {
         for process in mount.in_progress.made(ino) {
             self.vetoes.lift(process);
         }
     }
 
-    /// Is this node not there for the caller, who unlinked it to write it anew, or makes the table as a copy?
+    /// True if this node does not exist for the caller, which unlinked it to write it anew, or
+    /// makes the table as a copy.
     pub fn is_gone_for(&self, mount: &Mount, node: &Node) -> bool {
         if !mount.in_progress.any(now_ms()) {
             return false;
@@ -189,14 +196,15 @@ impl RmGuard {
         of_maker || mount.in_progress.is_unlinked(ino, process, now)
     }
 
-    /// A process made the directory of a draft.
+    /// Notes that a process made the directory of a draft.
     pub fn made_draft(&self, mount: &Mount, table: &TableName) {
         if let Some(process) = Process::of_thread(mount.caller.pid) {
             mount.in_progress.made_directory(table, process, now_ms());
         }
     }
 
-    /// An attempt to be rid of a part that goes only with its table: further deletes of that process are vetoed.
+    /// Vetoes further deletes of a process that tried to remove a part which goes only with its
+    /// table.
     pub fn veto_after(&self, mount: &Mount, node: &Node) {
         if let Some(table) = node.table()
             && !mount.restores(table)
@@ -205,7 +213,8 @@ impl RmGuard {
         }
     }
 
-    /// Bars a process from deleting in a table for a while, and puts back the saved queries that it removed just before.
+    /// Bars a process from deleting in a table for a while, and puts back the saved queries that it
+    /// removed just before.
     fn veto(&self, mount: &Mount, table: &TableName, process: u32, now: u64) {
         let removed = self.vetoes.add(table, process, now);
         if removed.is_empty() {
@@ -215,7 +224,7 @@ impl RmGuard {
         // Each is a commit: the refusal itself must not wait for them.
         self.workers.run(move || {
             for (name, form) in removed {
-                // Who saved another one of that name meanwhile keeps it.
+                // A query of that name that was saved meanwhile is kept.
                 let change = SavedQueryChange::Put {
                     name,
                     form,
@@ -230,7 +239,7 @@ impl RmGuard {
         });
     }
 
-    /// Does the caller remove the table of this node?
+    /// True if the caller removes the table of this node.
     fn is_removing(&self, mount: &Mount, node: &Node) -> bool {
         let Some(table) = node.table().filter(|_| mount.in_progress.any(now_ms())) else {
             return false;
@@ -244,14 +253,16 @@ impl RmGuard {
         removing
     }
 
-    /// Of a table that the caller removes: what goes with it needs no deleting of its own.
+    /// True if this node is part of a table that the caller removes: it goes with the table and
+    /// needs no delete of its own.
     pub fn goes_with_table(&self, mount: &Mount, node: &Node) -> bool {
         is_part_of_table(node) && self.is_removing(mount, node)
     }
 
-    /// Does this directory list nothing for the caller, who removes its table? libc++'s `remove_all`, which Node calls, opens a
-    /// directory anew until nothing is in it: it would never be done with names that go with the table. What items are in still says
-    /// which are left.
+    /// True if this directory lists nothing for the caller, which removes its table. libc++'s
+    /// `remove_all`, which Node calls, opens a directory anew until nothing is in it: it would
+    /// never be done with names that go with the table. Directories of items still list the items
+    /// that are left.
     pub fn is_emptied_for(&self, mount: &Mount, node: &Node) -> bool {
         let holds_items = match node {
             Node::Items(source) | Node::Collection(source, _) => source.index.is_none(),
@@ -260,13 +271,9 @@ impl RmGuard {
         !holds_items && self.is_removing(mount, node)
     }
 
-    /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
-    pub fn unlink_derived(
-        &self,
-        mount: &Mount,
-        node: &Node,
-        error: FsError,
-    ) -> Result<(), FsError> {
+    /// Lets UNLINK of a derived file succeed with `-o restore`: the file is gone for the caller,
+    /// which will write it anew.
+    pub fn unlink_derived(&self, mount: &Mount, node: &Node, error: FsError) -> Result<()> {
         if !node.table().is_some_and(|table| mount.restores(table))
             || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
         {
@@ -279,7 +286,7 @@ impl RmGuard {
     }
 }
 
-/// Is it there because the table is, and not because somebody made it?
+/// True if the node exists because its table does, and not because a program made it.
 fn is_part_of_table(node: &Node) -> bool {
     match node {
         Node::Entry(entry) => entry.source.index.is_some(),

@@ -1,28 +1,31 @@
-//! Threads for calls that may take long, so that the event threads stay free: a query's result can be as long as its table. And one for
-//! reads that wait for what has not happened yet: `stream/follow`, `.ddb/accesslog`.
+//! Threads for calls that may take long, so that the event threads stay free: a query's result can
+//! be as long as its table. And one thread for reads that wait for what has not happened yet:
+//! `stream/follow`, `.ddb/accesslog`.
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | several readers of whole tables must not make everybody else's calls wait in line | threads are made as they are needed, many, and end when idle: the system shares the processors among them |
-//! | a refused write must not wait behind scans and table drops | what ends soon has threads of its own: [`Workers::run`], [`Workers::run_long`] |
-//! | readers may wait for ever, and the event threads serve everybody | one thread of their own asks for all of them, woken by commits; it lives while anybody waits |
+//! | several readers of whole tables must not make all other calls wait in line | threads are made as they are needed, many, and end when idle: the system shares the processors among them |
+//! | a refused write must not wait behind scans and table drops | short work has threads of its own: [`Workers::run`], [`Workers::run_long`] |
+//! | readers may wait for ever, and the event threads serve all callers | one thread of their own asks for all of them, woken by commits; it lives while any reader waits |
 //! | the kernel does not return from a read, not even for SIGKILL, before it is answered; FUSE_INTERRUPT does not reach us | a reader's pending signals are in `/proc`: they are looked at each `SLICE`, and the read then ends with EINTR, as from a pipe |
 //! | a reader in another pid namespace shows no signals | its read ends with EINTR each `BLIND_SLICE`; most programs read again |
-//! | a mount must end while somebody waits | every read then ends as at the end of a file |
+//! | a mount must end while readers wait | every read then ends as at the end of a file |
 
 use crate::database::pool::{Pool, WithoutThread};
-use crate::fs::mount::Mount;
-use crate::fs::open::{Bytes, Reply};
-use crate::fs::prelude::*;
-use crate::fs::process::has_signal;
+use crate::fs::{
+    mount::Mount,
+    open::{Bytes, Reply},
+    prelude::*,
+    process::has_signal,
+};
 use std::{sync::Weak, time::Instant};
 
-/// Calls at a time that end soon: they wait for a commit at most.
+/// The number of short calls at a time: they wait for at most a commit.
 const SHORT_MAX: usize = 8;
-/// Calls at a time that may read or drop a whole table; more wait in line.
+/// The number of calls at a time that may read or drop a whole table; more wait in line.
 const LONG_MAX: usize = 32;
 
-/// See the module. Threads start with work and end when they are idle or this is dropped.
+/// The threads of a mount. They start with work, and end when they are idle or this is dropped.
 #[derive(Debug)]
 pub struct Workers {
     short: Pool,
@@ -39,26 +42,26 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// Runs what ends soon on another thread, or here when the system has no thread for us.
+    /// Runs short work on another thread, or on this one if the system has no thread left.
     pub fn run(&self, work: impl FnOnce() + Send + 'static) {
         self.short.run(Box::new(work));
     }
 
-    /// Runs what may take as long as reading or dropping a table.
+    /// Runs work that may take as long as reading or dropping a table.
     pub fn run_long(&self, work: impl FnOnce() + Send + 'static) {
         self.long.run(Box::new(work));
     }
 }
 
-/// Reads that may wait at a time.
+/// The number of reads that may wait at a time.
 pub const WAITING_MAX: usize = 64;
-/// How long nobody looks for signals: a reader ends so soon after Ctrl-C.
+/// The time between two looks for signals: a reader ends at most so long after Ctrl-C.
 const SLICE: Duration = Duration::from_millis(200);
-/// How long a read waits whose process cannot be looked at.
+/// The time after which a waiting read ends if its process cannot be looked at.
 const BLIND_SLICE: Duration = Duration::from_secs(1);
 
-/// What a read waits for: asked again and again until it has bytes or fails.
-pub type Awaited = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>, FsError> + Send>;
+/// The question of a waiting read: asked again and again until it has bytes or fails.
+pub type Awaited = Box<dyn FnMut(&Mount) -> Result<Option<Vec<u8>>> + Send>;
 
 struct Waiting {
     caller: Caller,
@@ -70,13 +73,13 @@ struct Waiting {
 #[derive(Default)]
 struct Readers {
     waiting: Vec<Waiting>,
-    /// Readers that the thread is looking at.
+    /// The number of readers that the thread is looking at.
     in_hand: usize,
     is_served: bool,
     is_ended: bool,
 }
 
-/// See the module.
+/// The reads that wait; see the module.
 #[derive(Default)]
 pub struct WaitingReads {
     readers: Mutex<Readers>,
@@ -91,8 +94,8 @@ impl std::fmt::Debug for WaitingReads {
 }
 
 impl WaitingReads {
-    /// Answers when `awaited` has bytes: at once if it has. Gives the reply back when too many wait already. What is looked at later is read
-    /// from `own_mount`, which is no program's.
+    /// Answers when `awaited` has bytes: at once if it has. Gives the reply back if too many reads
+    /// wait already. Later looks read from `own_mount`, which belongs to no program.
     #[must_use]
     pub fn wait(
         self: &Arc<Self>,
@@ -120,7 +123,7 @@ impl WaitingReads {
             awaited,
             reply,
         });
-        // Under the lock: a thread that finds nobody waiting says so under it too, and ends.
+        // Under the lock: a thread that finds no reader waiting says so under it too, and ends.
         if !readers.is_served {
             let (reads, own_mount) = (Arc::downgrade(self), own_mount.clone());
             match std::thread::Builder::new()
@@ -156,12 +159,12 @@ impl WaitingReads {
         end_all(waiting);
     }
 
-    /// One look at every reader; false when nobody waits any more.
+    /// Looks at every reader once. Returns false if no reader waits any more.
     fn look_at_all(&self, mount: &Mount) -> bool {
         let looked_at = {
             let mut readers = self.readers.lock();
-            // They are taken out, so that a reader's reply or a slow look holds nobody up; counted, so that the limit still
-            // holds.
+            // They are taken out, so that a reader's reply or a slow look blocks no other reader;
+            // counted, so that the limit still holds.
             readers.in_hand = readers.waiting.len();
             std::mem::take(&mut readers.waiting)
         };
@@ -182,7 +185,7 @@ impl WaitingReads {
     }
 }
 
-/// As at the end of a file.
+/// Answers the reads as at the end of a file.
 fn end_all(waiting: Vec<Waiting>) {
     waiting
         .into_iter()
@@ -191,7 +194,7 @@ fn end_all(waiting: Vec<Waiting>) {
 
 fn serve(reads: &Weak<WaitingReads>, mount: &Mount) {
     while let Some(reads) = reads.upgrade() {
-        // Asked before the look: a commit during it wakes us at once.
+        // Asked before the look: a commit during it wakes this thread at once.
         let commit_id = mount.db.commit_id();
         if !reads.look_at_all(mount) {
             return;
@@ -203,7 +206,7 @@ fn serve(reads: &Weak<WaitingReads>, mount: &Mount) {
     }
 }
 
-/// Answers a reader if there is something to say; else gives it back.
+/// Answers a reader if its question has an answer or it is interrupted; else gives it back.
 fn look(mount: &Mount, mut waiting: Waiting) -> Option<Waiting> {
     if let Some(answer) = (waiting.awaited)(mount).transpose() {
         (waiting.reply)(answer.map(Bytes::own));
@@ -252,7 +255,8 @@ mod tests {
         );
     }
 
-    /// Work of either kind that does not end keeps neither the other kind nor a few more of its own from being done.
+    /// Checks that endless work of either kind blocks neither the other kind nor a few more calls
+    /// of its own kind.
     #[test]
     fn long_work_is_not_in_the_way() {
         let workers = Workers::default();

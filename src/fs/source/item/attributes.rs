@@ -24,7 +24,7 @@ use crate::codec::{
     plain_json::{self, PlainJsonFault},
 };
 use crate::fs::{
-    open::{host::on_behalf_of, prelude::*, room::open_text, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     source::entry,
     write::{CheckState, Commit, Judged, LineCheck, Target, TextCheck},
 };
@@ -43,7 +43,7 @@ enum Members<'i> {
     Listed(&'i [AttributeValue]),
 }
 
-fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>, FsError> {
+fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>> {
     let Some(path) = of else {
         return Ok(Members::Named(&item.0));
     };
@@ -55,11 +55,7 @@ fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>,
 }
 
 /// Returns the document path of a member of the value at `of`, by its file name.
-fn member(
-    of: Option<&DocumentPath>,
-    members: &Members<'_>,
-    name: &str,
-) -> Result<DocumentPath, FsError> {
+fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Result<DocumentPath> {
     let element = match members {
         Members::Listed(_) => PathElement::Index(index(name).ok_or(FsError::NotFound)?),
         Members::Named(map) => PathElement::Name(attribute_name(map.keys(), name)?),
@@ -77,10 +73,9 @@ fn member(
 
 /// Changes the item by an update of its own.
 fn update(place: &EntryNode, host: &Host, edit: Edit) -> Result<(), FsError> {
-    let caller = host.mount.caller;
     let schema = host.mount.schema(place.table())?;
     let request = edit.request(place, &schema.key);
-    wait(on_behalf_of(host, caller.pid, caller.wait), |done| {
+    wait(host.context(), |done| {
         host.mount.db.start(Call::UpdateItem(request, done))
     })?;
     Ok(())
@@ -95,10 +90,7 @@ fn index(name: &str) -> Option<usize> {
 }
 
 /// Decodes a file's name to an attribute's name; a shortened one must be of an existing attribute.
-fn attribute_name<'n>(
-    mut known: impl Iterator<Item = &'n String>,
-    name: &str,
-) -> Result<String, FsError> {
+fn attribute_name<'n>(mut known: impl Iterator<Item = &'n String>, name: &str) -> Result<String> {
     if file_name::alias_digest(name).is_some() {
         return known
             .find(|known| file_of(known) == name)
@@ -151,15 +143,15 @@ impl Folder {
     }
 }
 
-impl Room for Folder {
+impl NodeOps for Folder {
     /// Returns the time of the item's last change.
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64, FsError> {
         let (item, stat) = entry::load(mount, &self.place)?;
         members(&item, self.of.as_ref())?;
         Ok(stat.modified_ms)
     }
 
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         if name.starts_with('.') {
             return Err(FsError::NotFound);
         }
@@ -193,7 +185,7 @@ impl Room for Folder {
         Ok(self.attribute(at, member(of, &members, name)?, None, name))
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         let (item, _) = entry::load(mount, &self.place)?;
         let of = self.of.as_ref();
         let members = members(&item, of)?;
@@ -254,14 +246,14 @@ impl Room for Folder {
     }
 }
 
-impl Room for AttributeFile {
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+impl NodeOps for AttributeFile {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr> {
         let (item, stat) = entry::load(mount, &self.place)?;
         let value = self.of.resolve_in(&item).ok_or(FsError::NotFound)?;
         Ok(Attr::file(value_text(value).len() as u64, stat.modified_ms))
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         let (item, _) = entry::load(mount, &self.place)?;
         self.of
             .resolve_in(&item)
@@ -269,12 +261,7 @@ impl Room for AttributeFile {
             .ok_or(FsError::NotFound)
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, place) = (&host.mount, self.place.clone());
         let (item, _) = entry::load(mount, &place)?;
         let value = self.of.resolve_in(&item);
@@ -290,7 +277,8 @@ impl Room for AttributeFile {
         };
         let text = value.filter(|_| !flags.truncate).map(value_text);
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -325,7 +313,7 @@ impl Target for AttributeTarget {
         &self,
         text: &[u8],
         _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateItemRequest>, FsError> {
+    ) -> Result<Commit<UpdateItemRequest>> {
         let edit = Edit::set(self.of.clone(), self.kind.parse(text)?, Must::HaveItem);
         Ok(Commit {
             request: edit.request(&self.place, &self.key_schema),
@@ -524,7 +512,7 @@ fn other_type(expected: &str) -> FsError {
     ))
 }
 
-fn set(kind: AttributeType, value: AttributeValue) -> Result<AttributeValue, FsError> {
+fn set(kind: AttributeType, value: AttributeValue) -> Result<AttributeValue> {
     let list = match value {
         AttributeValue::L(list) => list,
         value if value.attribute_type() == kind => return Ok(value),

@@ -21,7 +21,7 @@ use crate::expr::{
 };
 use crate::fs::{
     mount::calls,
-    open::{prelude::*, room::open_text, text::Execute},
+    open::{node_ops::open_text, prelude::*, text::Execute},
     source::entry,
     write::{Commit, Judged, LineCheck, Target, TextCheck},
 };
@@ -50,17 +50,12 @@ An item that is not there is made.
 
 pub struct PatchFile(pub EntryNode);
 
-impl Room for PatchFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for PatchFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         Ok(PATCH_USAGE.as_bytes().to_vec())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let (mount, place) = (&host.mount, self.0.clone());
         let key_schema = mount.schema(place.table())?.key.clone();
         let target = PatchTarget {
@@ -69,7 +64,8 @@ impl Room for PatchFile {
             strict_keys: mount.options.strict_keys,
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -88,11 +84,7 @@ struct PatchTarget {
 impl Target for PatchTarget {
     type Request = Patch;
 
-    fn request(
-        &self,
-        text: &[u8],
-        _precondition: Option<Precondition>,
-    ) -> Result<Commit<Patch>, FsError> {
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<Patch>> {
         let mut request = parse_patch(text).map_err(FsError::Json)?;
         if request.looks_like_dynamodb_json() {
             return Err(FsError::Body(
@@ -128,7 +120,7 @@ impl PatchTarget {
         patch: &mut Patch,
         name: &str,
         value: &AttributeValue,
-    ) -> Result<Option<String>, FsError> {
+    ) -> Result<Option<String>> {
         match patch.0.remove(name) {
             None => Ok(None),
             Some(MemberPatch::Set(given)) if given == *value => Ok(None),
@@ -220,26 +212,22 @@ An item that is not there is made, unless the update only removes.
 
 pub struct UpdateFile(pub EntryNode);
 
-impl Room for UpdateFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for UpdateFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         Ok(UPDATE_USAGE
             .replace("{spelling}", literals::SPELLING)
             .into_bytes())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let key_schema = host.mount.schema(self.0.table())?.key.clone();
         let target = UpdateTarget {
             place: self.0.clone(),
             key_schema,
         };
         Ok(open_text(
-            (at.ino(), at.path.clone()),
+            at.ino(),
+            at.path.clone(),
             host.mount.caller,
             flags,
             target,
@@ -261,7 +249,7 @@ impl Target for UpdateTarget {
         &self,
         text: &[u8],
         _precondition: Option<Precondition>,
-    ) -> Result<Commit<UpdateItemRequest>, FsError> {
+    ) -> Result<Commit<UpdateItemRequest>> {
         let text = std::str::from_utf8(text)
             .map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
         let request = if is_json(text) {
@@ -289,7 +277,7 @@ impl Target for UpdateTarget {
 }
 
 impl UpdateTarget {
-    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
+    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest> {
         let extracted = extract(text)?;
         let key = self.place.key().to_item(&self.key_schema);
         let update = extracted
@@ -305,7 +293,7 @@ impl UpdateTarget {
         })
     }
 
-    fn json_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
+    fn json_request(&self, text: &str) -> Result<UpdateItemRequest> {
         let mut json: Value = Document::read_value(text.as_bytes())
             .map_err(|error| FsError::Body(error.to_string()))?;
         let key = self.place.key().to_item(&self.key_schema);
@@ -368,7 +356,7 @@ fn judge(_: &(), text: &str) -> Judged {
     }
 }
 
-fn extract(text: &str) -> Result<ExtractedUpdate, FsError> {
+fn extract(text: &str) -> Result<ExtractedUpdate> {
     literals::update(text).map_err(|error| FsError::Body(error.to_string()))
 }
 

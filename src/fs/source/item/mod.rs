@@ -80,14 +80,14 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
 
 struct Replacing(EntryNode, Version);
 
-impl Room for Replacing {
+impl NodeOps for Replacing {
     /// Returns the attributes of the item, whatever its version: a write to a replaced version must
     /// fail with a reason.
-    fn attr(&self, _at: &Special, mount: &Mount) -> Result<Attr, FsError> {
+    fn attr(&self, _at: &SpecialNode, mount: &Mount) -> Result<Attr, FsError> {
         entry::attr(mount, &self.0)
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         let (text, stat) = entry::text(mount, &self.0)?;
         if stat.version == self.1 {
             Ok(text)
@@ -96,12 +96,7 @@ impl Room for Replacing {
         }
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, flags: OpenFlags) -> Result<Handle> {
         let caller = host.mount.caller;
         let target = entry::target(&host.mount, &Node::Entry(Box::new(self.0.clone())))?;
         let writer = ItemWriter::stream_replacing(
@@ -125,12 +120,12 @@ impl Room for Replacing {
 #[derive(Debug)]
 struct MetaFile(EntryNode);
 
-impl Room for MetaFile {
-    fn modified_ms(&self, _at: &Special, mount: &Mount) -> Result<u64, FsError> {
+impl NodeOps for MetaFile {
+    fn modified_ms(&self, _at: &SpecialNode, mount: &Mount) -> Result<u64> {
         Ok(entry::stat(mount, &self.0.source, &self.0.key)?.modified_ms)
     }
 
-    fn text(&self, _at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    fn text(&self, _at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(Facts::of(mount, &self.0)?.to_json().into_bytes())
     }
 }
@@ -177,7 +172,7 @@ const NAMES: [(&str, Fact); 9] = [
 ];
 
 impl Facts {
-    fn of(mount: &Mount, place: &EntryNode) -> Result<Self, FsError> {
+    fn of(mount: &Mount, place: &EntryNode) -> Result<Self> {
         let (item, stat) = entry::load(mount, place)?;
         let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
@@ -323,7 +318,7 @@ fn time_to_live(
     mount: &Mount,
     place: &EntryNode,
     item: &Item,
-) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+) -> Result<Option<(String, Option<AttributeValue>)>> {
     let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest {
         table_name: place.table().clone(),
     })?;

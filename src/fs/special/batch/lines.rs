@@ -107,12 +107,7 @@ pub enum Request {
 ///
 /// # Errors
 /// The line is no item, key or path of this table.
-pub fn parse(
-    host: &Host,
-    schema: &TableSchema,
-    kind: BatchKind,
-    line: &[u8],
-) -> Result<Request, FsError> {
+pub fn parse(host: &Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request> {
     let table = &schema.name;
     match kind {
         BatchKind::Put => Ok(Request::Put(PutItemRequest::new(
@@ -155,7 +150,7 @@ fn key(host: &Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     }
 }
 
-fn key_of(schema: &TableSchema, item: &Item) -> Result<Key, FsError> {
+fn key_of(schema: &TableSchema, item: &Item) -> Result<Key> {
     let names = || {
         std::iter::once(&schema.key.partition)
             .chain(&schema.key.sort)

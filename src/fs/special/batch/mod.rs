@@ -21,8 +21,9 @@ use crate::fs::{
     open::{
         found::Names,
         host::{noted, on_behalf_of},
+        open_text::Turns,
         prelude::*,
-        text::{Call, OpenSpecial, Turns},
+        text::{Call, OpenSpecial},
     },
     process::{has_open, same_process, session_of, was_killed},
 };
@@ -55,23 +56,23 @@ pub fn node(table: &TableName) -> Node {
     Special::directory_in_table(table, BATCH_NAME, Directory).into()
 }
 
-fn lines_file(at: &Special, kind: BatchKind) -> Result<Node, FsError> {
+fn lines_file(at: &Special, kind: BatchKind) -> Result<Node> {
     Ok(at.child(kind.name(), LinesFile(kind)).writable().into())
 }
 
 struct Directory;
 
-impl Room for Directory {
-    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for Directory {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node> {
         NAMES.resolve(mount, at, name)
     }
 
-    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>> {
         mount.schema(at.of_table()?)?;
         NAMES.list(mount, at)
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
@@ -79,8 +80,8 @@ impl Room for Directory {
 /// A file that takes lines.
 struct LinesFile(BatchKind);
 
-impl Room for LinesFile {
-    fn text(&self, _at: &Special, _mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for LinesFile {
+    fn text(&self, _at: &SpecialNode, _mount: &Mount) -> Result<Vec<u8>> {
         let (what, then) = match self.0 {
             BatchKind::Atomic => (
                 "items or actions, a line of JSON each",
@@ -106,12 +107,7 @@ impl Room for LinesFile {
         Ok(format!("write {what}{then}, more in help\n").into_bytes())
     }
 
-    fn open_writer(
-        &self,
-        at: &SpecialNode,
-        host: &Host,
-        _flags: OpenFlags,
-    ) -> Result<Handle, FsError> {
+    fn open_writer(&self, at: &SpecialNode, host: &Host, _flags: OpenFlags) -> Result<Handle> {
         let table = at.of_table()?;
         host.mount.schema(table)?;
         Ok(Handle::Special(Arc::new(OpenBatch::new(
@@ -122,21 +118,21 @@ impl Room for LinesFile {
         ))))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }
 
 struct ResultFile;
 
-impl Room for ResultFile {
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for ResultFile {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         Ok(mount
             .batches
             .text(session_of(mount.caller.pid), at.of_table()?))
     }
 
-    fn is_judged_by_request(&self) -> bool {
+    fn is_judged_by_request(&self, _at: &SpecialNode) -> bool {
         true
     }
 }

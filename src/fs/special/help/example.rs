@@ -17,12 +17,10 @@ const LOOKED_AT_MAX: usize = 32;
 
 /// Returns a help text with its placeholders filled, for the file at `path` in a directory of
 /// `source`, if it belongs to one.
-pub fn filled(
-    mount: &Mount,
-    path: &str,
-    source: Option<&Source>,
-    text: &str,
-) -> Result<Vec<u8>, FsError> {
+///
+/// # Errors
+/// Errors of the database.
+pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) -> Result<Vec<u8>> {
     let example = Example::of(mount, source)?;
     let depth = path.matches('/').count();
     let values = example.values(mount, source.map(|_| depth))?;
@@ -85,11 +83,7 @@ impl Example {
         best.map_or_else(|| Self::none(mount), Ok)
     }
 
-    fn of_table(
-        mount: &Mount,
-        table: &TableName,
-        own: Option<&IndexName>,
-    ) -> Result<Self, FsError> {
+    fn of_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self> {
         let schema = mount.schema(table)?;
         let source = base(table);
         let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
@@ -292,7 +286,7 @@ fn first_index(
     mount: &Mount,
     schema: &TableSchema,
     own: Option<&IndexName>,
-) -> Result<Option<IndexExample>, FsError> {
+) -> Result<Option<IndexExample>> {
     let described = mount.db.describe(&schema.name)?.ok_or(FsError::NotFound)?;
     for (index, about) in described.schema.indexes.iter().zip(&described.indexes) {
         if own.is_some_and(|own| *own != index.name) || about.status != TableStatus::Active {

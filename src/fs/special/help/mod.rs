@@ -54,8 +54,8 @@ fn topic(at: &Special, name: &str, text: &'static str) -> Node {
     at.child(name, HelpText { text, source: None }).into()
 }
 
-impl Room for Topics {
-    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+impl NodeOps for Topics {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node> {
         let found = TOPICS
             .iter()
             .find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
@@ -64,7 +64,7 @@ impl Room for Topics {
             .ok_or(FsError::NotFound)
     }
 
-    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>, FsError> {
+    fn list(&self, at: &SpecialNode, _mount: &Mount) -> Result<Vec<Listed>> {
         Ok(TOPICS
             .iter()
             .map(|&(name, text)| listed(&topic(at, name, text), name))
@@ -72,8 +72,8 @@ impl Room for Topics {
     }
 }
 
-impl Room for HelpText {
-    fn text(&self, at: &Special, mount: &Mount) -> Result<Vec<u8>, FsError> {
+impl NodeOps for HelpText {
+    fn text(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<u8>> {
         example::filled(
             mount,
             &at.path,

@@ -1,34 +1,37 @@
-//! Ends what the kernel keeps, when what it was told is true no more.
+//! Notifications that end the kernel's cached answers when they are no longer true.
 //!
-//! | what happens | what the kernel is told | who waits for that |
+//! | event | notification to the kernel | the call that waits for it |
 //! |---|---|---|
-//! | an item is written | its attributes end (and its name is looked up again, where somebody's look matters) | who wrote, but for the calls below |
+//! | an item is written | its attributes end (and its name is looked up again, where another process's look matters) | the write, but for the calls below |
 //! | an item is deleted | its name is dropped, and the attributes | the same |
 //! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
-//! | the mount is not alone any more | all names and attributes that it keeps are dropped | the newcomer |
-//! | more nodes are known than [`KNOWN_MAX`] | names are dropped, the oldest first | nobody |
+//! | the mount is not alone any more | all cached names and attributes are dropped | the newcomer |
+//! | more nodes are known than [`KNOWN_MAX`] | names are dropped, the oldest first | none |
 //!
-//! The order of waiting, which holds no circle: a thread that serves the kernel waits for no notification; nor does one that commits, or
-//! holds a lock. A notification about a name waits for the kernel's lock of its directory, which calls hold that are being answered, however
-//! many list it; one about attributes waits for nothing, and is all that a written item needs that the kernel knows. Calls that
-//! hold such a lock (unlink, rename, mkdir, rmdir, symlink, create) are answered at once, and what they changed elsewhere is told
-//! after. A call that holds the lock of a file (write, flush, fsync) may be waited for by one that holds a directory's (unlink of the
-//! file), so that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until it is done, or until what
-//! was kept is over by itself.
+//! The order of waiting, which holds no circle: a thread that serves the kernel waits for no
+//! notification; nor does one that commits, or holds a lock. A notification about a name waits for
+//! the kernel's lock of its directory, which calls hold that are being answered, however many list
+//! it; one about attributes waits for nothing, and is all that a written item needs that the kernel
+//! knows. Calls that hold such a lock (unlink, rename, mkdir, rmdir, symlink, create) are answered
+//! at once, and their changes elsewhere are notified after. A call that holds the lock of a file
+//! (write, flush, fsync) may be waited for by one that holds a directory's (unlink of the file), so
+//! that it waits for notifications for a moment only ([`WaitPolicy::Short`]). All others wait until
+//! it is done, or until the cached answers are over by themselves.
 
 use super::{Invalidation, KernelCache, Name, item_of, name_of_entry};
-use crate::fs::node::inode_table::Mark;
-use crate::fs::node::{ROOT_INO, item_number};
-use crate::fs::open::prelude::*;
-use crate::fs::path;
+use crate::fs::{
+    node::{ROOT_INO, inode_table::Mark, item_number},
+    open::prelude::*,
+    path,
+};
 use crate::model::api::{Committed, Then, Written};
 
-/// Nodes that the kernel may know: they take some 30 MB here, and twelve times that of the kernel's own memory, which it gives back when
-/// it needs it.
+/// The number of nodes that the kernel may know: they take some 30 MB here, and twelve times that
+/// of the kernel's own memory, which it gives back when it needs it.
 pub const KNOWN_MAX: usize = 200_000;
 
 impl KernelCache {
-    /// Runs on the thread that commits.
+    /// Notifies the kernel of a commit, on the thread that commits.
     pub(super) fn end_what_changed(&self, committed: &Committed, then: Then) {
         let (mut invalidations, mut marks) = (Vec::new(), Vec::new());
         for written in &committed.items {
@@ -48,11 +51,13 @@ impl KernelCache {
                 table_name(table),
                 Node::Table(table.clone()).ino(),
             ));
-            // Each by its name: an answer may be on its way, by which the kernel would know it when the table comes again.
+            // Each by its name: an answer may be on its way, by which the kernel would know the
+            // item when the table comes again.
             invalidations.extend(self.drop_all(&of_table));
             marks.extend(of_table);
         }
-        // A write by which somebody else's look begins to matter is not settled by the kernel.
+        // If another process's look begins to matter by this write, the kernel's own drop of the
+        // name does not settle it.
         let wait = if committed.wait == WaitPolicy::Settled {
             WaitPolicy::Short
         } else {
@@ -61,7 +66,7 @@ impl KernelCache {
         self.notify(invalidations, marks, wait, then);
     }
 
-    /// Lets the kernel drop all that is marked, and waits for it.
+    /// Lets the kernel drop all marked nodes, and waits for it.
     pub(super) fn drop_all_marked(&self) {
         let all = self.inodes.all_marked(None);
         let invalidations = self.drop_all(&all).collect();
@@ -91,7 +96,7 @@ impl KernelCache {
     ) -> Option<Invalidation> {
         let name = || name_of(&written.table, &written.key);
         match written.version {
-            // For whom a look at the item matters, that begins with its name.
+            // A process whose look at the item matters begins that look with its name.
             Some(version) if self.host.read_versions.is_to_be_seen(ino, version) => {
                 Some(Invalidation::Changed(name(), ino))
             }
@@ -101,12 +106,12 @@ impl KernelCache {
         }
     }
 
-    /// Tells the kernel, and nobody waits; no mark ends.
+    /// Notifies the kernel without waiting; no mark ends.
     pub(super) fn post(&self, invalidations: Vec<Invalidation>) {
         self.notify(invalidations, Vec::new(), WaitPolicy::None, Box::new(|| {}));
     }
 
-    /// Tells the kernel; the marks end when that is done.
+    /// Notifies the kernel; the marks end when that is done.
     fn notify(
         &self,
         mut invalidations: Vec<Invalidation>,
@@ -138,7 +143,8 @@ impl KernelCache {
         kernel(invalidations, wait, ended, then);
     }
 
-    /// Lets the kernel drop the oldest of what it knows when that is too much: on another thread, as it takes a while.
+    /// Lets the kernel drop the oldest nodes when it knows too many: on another thread, as it takes
+    /// a while.
     pub fn bound_known(&self) {
         if self.inodes.len() > KNOWN_MAX
             && !self.is_evicting.swap(true, Ordering::AcqRel)
@@ -174,7 +180,7 @@ fn table_name(table: &TableName) -> Name {
     }
 }
 
-/// The name of an item's plain text.
+/// Returns the name of an item's plain text.
 fn name_of(table: &TableName, key: &Key) -> Name {
     name_of_entry(&EntryNode {
         source: base(table),
@@ -186,7 +192,8 @@ fn name_of(table: &TableName, key: &Key) -> Name {
     })
 }
 
-/// Only files: who is in a directory would find it without a name.
+/// Returns the notification that drops a file. A directory is not dropped: a process in it would
+/// find it without a name.
 fn evicted(node: &Node) -> Option<Invalidation> {
     match node {
         Node::Entry(entry) => Some(Invalidation::Dropped(name_of_entry(entry))),

@@ -1,31 +1,32 @@
-//! What the kernel keeps of the view's answers, behind one interface: [`KernelCache`].
+//! The state of the kernel's cache of the view's answers, behind one interface: [`KernelCache`].
 //!
 //! ```text
-//! mod.rs           the lease: when anything may be kept, and what is known of it; what is about to be renamed, and who lists names only
-//! policy.rs        what may be kept of an answer, and for how long
-//! invalidate.rs    what ends when something is committed, who is told, and who waits for that
+//! mod.rs           the lease: when answers may be cached, and the state; items that are about to be renamed; programs that list only names
+//! policy.rs        which parts of an answer may be cached, and for how long
+//! invalidate.rs    the notifications of a commit, their receivers, and the calls that wait for them
 //! ```
 //!
 //! # The protocol
 //!
 //! The cache is in one of four states.
 //!
-//! | state | begins | what is promised |
+//! | state | begins | promise |
 //! |---|---|---|
 //! | off | with the mount | no answer lasts: every system call asks, and sees the last commit |
-//! | on | the lease begins: no other process has the data open ([`crate::store::Keeper`]), and the database tells of each commit ([`CommitObserver`]) | an answer lasts for [`KEEP`](crate::store::KEEP) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
-//! | ending | another process opens the data, or the mount goes | nothing new is kept; the newcomer writes when all that was kept has ended, after ten seconds at the latest |
-//! | over | the mount is gone | nothing is kept any more, nor will be |
+//! | on | the lease begins: no other process has the data open ([`crate::store::Keeper`]), and the database reports each commit ([`CommitObserver`]) | an answer lasts for [`KEEP`](crate::store::KEEP) at most, and ends before the change is acknowledged that makes it untrue; so a system call that begins after a write has returned, through whatever front end, sees the write |
+//! | ending | another process opens the data, or the mount goes | nothing new is cached; the newcomer writes when all cached answers have ended, after ten seconds at the latest |
+//! | over | the mount is gone | nothing is cached any more, nor will be |
 //!
-//! What makes that true, in the order in which it happens:
+//! This holds by the following steps, in the order in which they happen:
 //!
-//! 1. A node is *marked* before its data is read, and only what is marked may last. So a commit that comes between reading and answering finds
-//!    the mark. Whether the cache is on is asked before the mark and after it.
-//! 2. A commit is told before its writer hears of it. What it makes untrue of marked nodes is told the kernel; the writer waits for that as
-//!    its [`WaitPolicy`] says, by what the kernel holds for it meanwhile.
-//! 3. The mark ends when the kernel has been told.
-//! 4. The watchdog: once this process is killed nobody tells the kernel anything. Nothing lasts longer than `KEEP`; who opens the data
-//!    after a process that was killed writes nothing for as long; and a kernel that waits for the dead is let go by `cli::watchdog`.
+//! 1. A node is *marked* before its data is read, and only an answer about a marked node may last. So a commit that comes between reading and
+//! answering finds the mark. Whether the cache is on is asked before the mark and after it.
+//! 2. A commit is reported before its writer gets the answer. The kernel is notified of marked nodes that it makes untrue; the writer waits for
+//! that as its [`WaitPolicy`] says, by the locks that the kernel holds for it meanwhile.
+//! 3. The mark ends when the kernel has been notified.
+//! 4. The watchdog: once this process is killed nothing notifies the kernel. No answer lasts longer than `KEEP`; a process that opens the data
+//! after one that was killed writes nothing for as long; and `cli::watchdog` releases a kernel that
+//! waits for the dead process.
 
 mod invalidate;
 mod policy;
@@ -34,10 +35,11 @@ use std::path::PathBuf;
 
 use parking_lot::RwLock;
 
-use crate::fs::node::inode_table::InodeTable;
-use crate::fs::open::handle::Handles;
-use crate::fs::open::prelude::*;
-use crate::fs::recent::Seldom;
+use crate::fs::{
+    node::inode_table::InodeTable,
+    open::{handle::Handles, prelude::*},
+    recent::Seldom,
+};
 use crate::model::api::{CommitObserver, Committed, Then};
 use crate::store::Keeper;
 use std::sync::{
@@ -45,7 +47,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64},
 };
 
-/// See the module.
+/// The kernel's cache; see the module.
 pub struct KernelCache {
     me: Weak<Self>,
     host: Host,
@@ -54,16 +56,16 @@ pub struct KernelCache {
     pub name_readers: NameReaders,
     moving: Moving,
     is_on: AtomicBool,
-    /// It was at any time.
+    /// True if it was on at any time.
     was_on: AtomicBool,
-    /// The mount goes, or is gone.
+    /// True if the mount goes, or is gone.
     is_over: AtomicBool,
     is_evicting: AtomicBool,
-    /// While there is a mount.
+    /// The connection to the kernel, while there is a mount.
     kernel: RwLock<Option<TellKernel>>,
-    /// What is there as long as the kernel may keep anything.
+    /// A file that exists as long as the kernel may cache anything.
     remains: OnceLock<PathBuf>,
-    /// This as the database knows it, while it is on.
+    /// This cache as the database's observer, while it is on.
     observer: Mutex<Option<Arc<dyn CommitObserver>>>,
     pub told: Told,
 }
@@ -77,7 +79,7 @@ impl std::fmt::Debug for KernelCache {
     }
 }
 
-/// The cache as the store and the database hold it: it has the lease, and hears of commits.
+/// The cache as the store and the database hold it: it has the lease, and observes commits.
 struct Held(Weak<KernelCache>);
 
 impl Keeper for Held {
@@ -108,7 +110,7 @@ impl CommitObserver for Held {
 }
 
 impl KernelCache {
-    /// One that is off.
+    /// Makes a cache that is off.
     #[must_use]
     pub fn new(host: Host, inodes: Arc<InodeTable>, handles: Arc<Handles>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
@@ -129,14 +131,16 @@ impl KernelCache {
         })
     }
 
-    /// May the kernel keep anything now? Who answers asks twice: before the node is marked, since without a mark nothing may be kept,
-    /// and after that, since who ends the keeping looks for marks afterwards.
+    /// True if the kernel may cache anything now. A call asks twice: before the node is marked,
+    /// since without a mark nothing may be cached, and after that, since the end of the lease looks
+    /// for marks afterwards.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.is_on.load(Ordering::SeqCst)
     }
 
-    /// The view is mounted: who tells the kernel, and a file that is there as long as the kernel may keep anything.
+    /// Notes that the view is mounted: the connection to the kernel, and a file that exists as long
+    /// as the kernel may cache anything.
     pub fn mounted(&self, kernel: TellKernel, remains: Option<PathBuf>) {
         *self.kernel.write() = Some(kernel);
         if let Some(remains) = remains {
@@ -144,13 +148,14 @@ impl KernelCache {
         }
     }
 
-    /// Is on whenever nobody else has the data open.
+    /// Lets the cache be on whenever no other process has the data open.
     ///
     /// # Errors
-    /// Those of the database.
+    /// The database cannot take the lease.
     pub fn keep_while_alone(&self) -> Result<(), Error> {
         if self.host.mount.options.keep_text {
-            // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
+            // A text that is forgotten ends no version, so nothing would notify the kernel of the
+            // new size.
             return Ok(());
         }
         self.host
@@ -159,13 +164,13 @@ impl KernelCache {
             .keep_alone(Arc::new(Held(self.me.clone())))
     }
 
-    /// The mount is to go: its kernel keeps nothing any more, and will not.
+    /// Ends the cache for good: the mount is to go.
     pub fn stop(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         self.end();
     }
 
-    /// The mount is gone.
+    /// Drops the connection to the kernel: the mount is gone.
     pub fn unmounted(&self) {
         self.kernel.write().take();
     }
@@ -190,17 +195,17 @@ impl KernelCache {
     fn end(&self) {
         let observer = self.observer.lock().take();
         self.is_on.store(false, Ordering::SeqCst);
-        // Of what was marked before, answers may be on their way; nothing is marked after.
+        // Answers about nodes that were marked before may be on their way; nothing is marked after.
         self.drop_all_marked();
         if let Some(observer) = observer {
             self.host.mount.db.unobserve(&observer);
         }
     }
 
-    /// Items are about to be renamed by that thread. May they be now? Else the kernel is to look their names up, which it then keeps no
-    /// more, and to call again.
+    /// Notes that a thread is about to rename items. Returns true if it may do so now. Otherwise
+    /// the kernel must look their names up, which it then caches no more, and call again.
     pub fn begin_rename(&self, inos: &[u64], thread: u32) -> bool {
-        // Each of them begins, whatever the one before says.
+        // Each of them begins, whatever the result of the one before.
         let are_ready = inos
             .iter()
             .filter(|ino| !self.moving.begin(**ino, thread))
@@ -209,12 +214,12 @@ impl KernelCache {
         are_ready || !self.was_on.load(Ordering::SeqCst)
     }
 
-    /// They were renamed, or not.
+    /// Notes that the rename has ended, with or without success.
     pub fn end_rename(&self, inos: &[u64], thread: u32) {
         inos.iter().for_each(|ino| self.moving.end(*ino, thread));
     }
 
-    /// What the kernel knows and keeps, for `.ddb/stats.json`.
+    /// Returns the counters of the cache, for `.ddb/stats.json`.
     #[must_use]
     pub fn stats(&self) -> serde_json::Value {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
@@ -228,23 +233,23 @@ impl KernelCache {
     }
 }
 
-/// A name in a directory, by the inode number of its node.
+/// A name in a directory, which is named by its inode number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     pub parent: u64,
     pub name: String,
 }
 
-/// What the kernel is told of one node.
+/// A notification to the kernel about one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invalidation {
-    /// What it knows of the attributes is over; the name goes on.
+    /// The cached attributes end; the name goes on.
     Written(Name, u64),
-    /// The same, and the name is to be looked up again before anybody goes on.
+    /// The cached attributes end, and the name must be looked up again before a call goes on.
     Changed(Name, u64),
-    /// The name is gone, with all that is below; so are the attributes.
+    /// The name is gone, with all names below it and the attributes.
     Gone(Name, u64),
-    /// Nothing has changed; it is to forget the name, and with it the node.
+    /// Nothing has changed; the kernel is to forget the name, and with it the node.
     Dropped(Name),
 }
 
@@ -259,11 +264,11 @@ impl Invalidation {
     }
 }
 
-/// Tells the kernel all of these, then calls the first; calls the second when nothing can be seen that is over, or when the wait is. Never
-/// blocks.
+/// Sends notifications to the kernel, then calls the first callback; calls the second when no stale
+/// answer can be seen any more, or when the wait is over. Never blocks.
 pub type TellKernel = Arc<dyn Fn(Vec<Invalidation>, WaitPolicy, Then, Then) + Send + Sync>;
 
-/// What was done so far, for `.ddb/stats.json`.
+/// The counters of the cache, for `.ddb/stats.json`.
 #[derive(Debug, Default)]
 pub struct Told {
     pub invalidations: AtomicU64,
@@ -272,7 +277,8 @@ pub struct Told {
     pub asked: AtomicU64,
 }
 
-/// The item whose plain text a node is: of nothing else are names and attributes kept.
+/// Returns the item of a node that is an item's plain text: the kernel caches names and attributes
+/// of no other file.
 pub fn item_of(node: &Node) -> Option<&EntryNode> {
     match node {
         Node::Entry(entry) if entry.source.index.is_none() && entry.form == TextForm::PlainJson => {
@@ -282,7 +288,7 @@ pub fn item_of(node: &Node) -> Option<&EntryNode> {
     }
 }
 
-/// The name of an entry of a table or an index.
+/// Returns the name of an entry of a table or an index.
 pub fn name_of_entry(entry: &EntryNode) -> Name {
     Name {
         parent: entry.directory().ino(),
@@ -290,7 +296,8 @@ pub fn name_of_entry(entry: &EntryNode) -> Name {
     }
 }
 
-/// Is this how the node is listed in that directory? The name that ends when the node does; others for the same key are not kept.
+/// True if this is how the directory lists the node. That name ends when the node does; other names
+/// of the same key are not cached.
 pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
     match (parent, item_of(node)) {
         (Node::Items(_) | Node::Collection(..), Some(entry)) => {
@@ -305,20 +312,21 @@ const UNUSED_MAX: u8 = 4;
 const THREADS_MAX: usize = 1_000;
 const READER_MS: u64 = 60_000;
 
-/// Who looks at what it lists: to a program that reads names only, as `find -name`, attributes are told for nothing, and each costs the
-/// kernel a node.
+/// The programs that do not look at the nodes that they list: to a program that reads names only,
+/// as `find -name`, attributes are useless, and each costs the kernel a node.
 ///
-/// The kernel asks for attributes at the beginning of every listing, and then again as long as names are looked up. A thread that goes
-/// on by names [`UNUSED_MAX`] times, and has looked at no item meanwhile, is told no attributes at the beginning any more, until it
-/// looks at one. Threads are named as the kernel does.
+/// The kernel asks for attributes at the beginning of every listing, and then again as long as
+/// names are looked up. A thread that goes on by names [`UNUSED_MAX`] times, and has looked at no
+/// item meanwhile, gets no attributes at the beginning any more, until it looks at one. Threads
+/// have the kernel's numbers.
 #[derive(Debug, Default)]
 pub struct NameReaders {
-    /// How often a thread was told attributes in vain.
+    /// The number of times that a thread got attributes in vain.
     unused: Seldom<Recent<u32, u8, THREADS_MAX, READER_MS>>,
 }
 
 impl NameReaders {
-    /// The thread was told attributes, and goes on by names.
+    /// Notes that a thread got attributes and goes on by names.
     pub fn reads_names(&self, thread: u32) {
         let now_ms = now_ms();
         self.unused.change(|unused| {
@@ -327,14 +335,14 @@ impl NameReaders {
         });
     }
 
-    /// The thread looks at an item.
+    /// Notes that a thread looks at an item.
     pub fn looks(&self, thread: u32) {
         if !self.unused.is_empty() {
             self.unused.change(|unused| unused.remove(&thread));
         }
     }
 
-    /// Are attributes told it in vain?
+    /// True if attributes are useless to this thread.
     pub fn is_reader_of_names(&self, thread: u32) -> bool {
         self.unused.is_any(|unused| {
             unused
@@ -344,21 +352,24 @@ impl NameReaders {
     }
 }
 
-/// How long a rename may take to come again.
+/// The time after which a rename that was put off is forgotten.
 const MOVING_MS: u64 = 10_000;
 const MOVING_MAX: usize = 1_000;
 
-/// Inode numbers of items that are about to be renamed: the kernel moves what it knows of the old name to the new one, whose inode number is
-/// another. So it is not to keep their names until they are.
+/// The inode numbers of items that are about to be renamed: the kernel moves its answers about the
+/// old name to the new one, which has another inode number. So it must not cache these names until
+/// they are renamed.
 #[derive(Debug, Default)]
 pub struct Moving {
-    /// With the thread that renames, and whether it has looked the name up since, by which the kernel keeps it no more. Not by another
-    /// thread's look: the kernel takes the answer to that when it likes.
+    /// The item and the thread that renames it, with true if that thread has looked the name up
+    /// since, so that the kernel caches it no more. Another thread's look does not count: the
+    /// kernel takes the answer to that when it likes.
     inos: Seldom<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
 }
 
 impl Moving {
-    /// It is about to be renamed by that thread. Does the kernel keep its name no more?
+    /// Notes that a thread is about to rename an item. Returns true if the kernel caches its name
+    /// no more.
     pub fn begin(&self, ino: u64, thread: u32) -> bool {
         let now_ms = now_ms();
         self.inos.change(|inos| {
@@ -368,18 +379,19 @@ impl Moving {
         })
     }
 
-    /// It was renamed, or not.
+    /// Notes that the rename has ended, with or without success.
     pub fn end(&self, ino: u64, thread: u32) {
         self.inos.change(|inos| inos.remove(&(ino, thread)));
     }
 
-    /// Is it about to be renamed?
+    /// True if the item is about to be renamed.
     pub fn holds(&self, ino: u64) -> bool {
         self.inos
             .is_any(|inos| inos.any(|(of, _)| *of == ino, now_ms()))
     }
 
-    /// The same; that thread looks it up, and is answered so that it is not kept.
+    /// True if the item is about to be renamed. Notes that the thread looks it up, and gets an
+    /// answer that is not cached.
     pub fn is_looked_up(&self, ino: u64, thread: u32) -> bool {
         if !self.holds(ino) {
             return false;

@@ -1,29 +1,31 @@
-//! What the kernel may keep of what it is told, and what ends that: by kind of node (docs/filesystem.md 13 has the table).
+//! The policy of the kernel's cache: which answers it may cache, and what ends that, by kind of
+//! node (docs/filesystem.md 13 has the table).
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | what is kept must end before a change is acknowledged | the database tells of each commit before its writer hears ([`super::invalidate`]) |
+//! | a cached answer must end before a change is acknowledged | the database reports each commit before its writer gets the answer ([`super::invalidate`]) |
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
-//! | nobody ends anything once this process is killed | nothing is kept longer than [`KEEP`] at a time |
-//! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`KernelCache::item_lasting`] |
-//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`KernelCache::lasting_name`]) |
-//! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::Moving`]) |
+//! | nothing ends an answer once this process is killed | nothing is cached longer than [`KEEP`] at a time |
+//! | the rights of a process can depend on its having looked | only answers that are the same for all processes are cached, see [`KernelCache::item_lasting`] |
+//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer has no lasting part about the name of an item ([`KernelCache::lasting_name`]) |
+//! | a rename moves the kernel's answers about an item's old name to the new one, which has another inode number | an item that is about to be renamed is not cached ([`super::Moving`]) |
 
 use super::{Invalidation, KernelCache, item_of, name_of_entry};
-use crate::fs::node::attr::Lasting;
-use crate::fs::node::inode_table::Counted;
-use crate::fs::node::is_structure;
-use crate::fs::open::prelude::*;
+use crate::fs::{
+    node::{attr::Lasting, inode_table::Counted, is_structure},
+    open::prelude::*,
+};
 use crate::store::KEEP;
 
-/// How long the name of a directory may be used without a LOOKUP. It may name one that is gone: whatever is asked of the directory
-/// then, be it the attributes, a listing or a name in it, is answered by whether it exists. Only a call that asks nothing at all
-/// (readlink or O_PATH) finds it a moment longer.
+/// The time for which the name of a directory may be used without a LOOKUP. It may name a directory
+/// that is gone: a call that asks the directory for attributes, a listing or a name in it is
+/// answered by whether it exists. Only a call that asks nothing at all (readlink or O_PATH) finds
+/// it a moment longer.
 const DIRECTORY_NAME: Duration = Duration::from_secs(1);
 
 impl KernelCache {
-    /// What the kernel may keep of the name of a node and of its attributes, which were read after it was `marked`, by a LOOKUP by
-    /// `caller`.
+    /// Returns the time for which the kernel may cache the name of a node and its attributes, which
+    /// were read after it was `marked`, by a LOOKUP by `caller`.
     pub fn lasting_name(
         &self,
         caller: Caller,
@@ -31,7 +33,8 @@ impl KernelCache {
         attr: &Attr,
         marked: Option<Counted>,
     ) -> Lasting {
-        // First whether anything is kept: a rename says that it is about to be before it looks whether anything was.
+        // First whether anything is cached: a rename says that it is about to happen before it
+        // looks whether anything was.
         let keeps = self.is_on();
         if item_of(node).is_some() {
             let is_moving = self.moving.is_looked_up(attr.ino, caller.pid);
@@ -56,9 +59,11 @@ impl KernelCache {
         }
     }
 
-    /// Only the first name of a node is kept, which the kernel takes under the lock of the directory, as a listing: what would end it, or
-    /// move it, waits for that. Of a name that it has already it may take the answer at any time later. So a name that is asked about
-    /// again and again is dropped: then it is the first again.
+    /// Returns the time for an item. Only the first name of a node is cached, which the kernel
+    /// takes under the lock of the directory, as a listing: a call that would end or move the name
+    /// waits for that lock. The kernel may take the answer about a name that it already has at any
+    /// later time. So a name that is asked about again and again is dropped: then it is the first
+    /// again.
     fn lasting_name_of_item(
         &self,
         caller: Caller,
@@ -81,7 +86,7 @@ impl KernelCache {
         }
     }
 
-    /// How long an item's answer may last: not at all while it is about to be renamed.
+    /// Returns the time for which an item's answer may last: none while it is about to be renamed.
     pub fn unmoved_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
         if self.moving.holds(attr.ino) {
             Lasting::NOT
@@ -90,9 +95,10 @@ impl KernelCache {
         }
     }
 
-    /// What the kernel may keep of an item whose attributes were read after it was marked, and which is not about to be renamed, as long
-    /// as nothing makes it another for one process than for the rest: no handle of it is open, whose text may be of another version; no
-    /// process that read it has yet to see its present version (`optimistic_lock.rs`); it is not being created, which has no version.
+    /// Returns the time for an item whose attributes were read after it was marked, and which is
+    /// not about to be renamed. It may be cached as long as it is the same for all processes: no
+    /// handle of it is open, with a text of another version; no process that read it has yet to see
+    /// its present version (`optimistic_lock.rs`); it is not being created, without a version.
     fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
         let ino = attr.ino;
         let is_kept = self.is_on()
@@ -113,8 +119,9 @@ impl KernelCache {
         }
     }
 
-    /// Marks a node of which an answer may be kept, before it is read; counts a lookup, which [`KernelCache::unmark`] takes back. `None` when
-    /// nothing may be kept: then the lookup is counted when the node has been read.
+    /// Marks a node before it is read, so that an answer about it may be cached; counts a lookup,
+    /// which [`KernelCache::unmark`] takes back. Returns `None` if nothing may be cached: then the
+    /// lookup is counted when the node has been read.
     pub fn mark(&self, node: &Node) -> Option<Counted> {
         if !self.is_on() || item_of(node).is_none() {
             return None;
@@ -123,7 +130,7 @@ impl KernelCache {
         self.inodes.mark(node.clone(), true)
     }
 
-    /// The kernel will not be told of the node.
+    /// Takes back a mark: the kernel gets no answer about the node.
     pub fn unmark(&self, ino: u64) {
         self.inodes.unmark(ino);
     }

@@ -1,0 +1,72 @@
+//! Shortened names without a stored item: an item that can only be created, and the folder of a
+//! collection whose first item will give its key.
+
+use super::{
+    collection::{CREATE_REFUSED, MKDIR_REFUSED},
+    entry, items, scratch,
+};
+use crate::fs::{
+    node::{AliasFolder, AliasNode},
+    open::prelude::*,
+};
+
+impl NodeOps<Node> for AliasNode {
+    /// Returns the attributes of the item, once it is stored. They are the item's, but the file
+    /// keeps its inode number while it is open.
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        match items::find(mount, &base(&self.table), &self.path)? {
+            Node::Entry(found) => entry::attr(mount, &found),
+            _ => Err(FsError::NotFound),
+        }
+    }
+
+    fn text(&self, _at: &Node, _mount: &Mount) -> Result<Vec<u8>> {
+        Err(FsError::NotFound)
+    }
+
+    fn open_writer(&self, at: &Node, host: &Host, flags: OpenFlags) -> Result<Handle> {
+        entry::create(host, at, flags)
+    }
+}
+
+impl NodeOps<Node> for AliasFolder {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        if let Some(Node::Collection(source, partition)) = items::known_folder(mount, self)? {
+            return items::collection_attr(mount, &source, &partition);
+        }
+        mount.schema(&self.table)?;
+        let since_ms = mount.folders.lock().alias_since(&self.table, &self.digest);
+        since_ms.map(Attr::directory).ok_or(FsError::NotFound)
+    }
+
+    fn successor(&self, _at: &Node, mount: &Mount) -> Result<Option<Node>> {
+        items::known_folder(mount, self)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        items::resolve_in_alias(mount, self, name)
+    }
+
+    fn list(&self, _at: &Node, _mount: &Mount) -> Result<Vec<Listed>> {
+        Ok(Vec::new())
+    }
+
+    fn check_create(&self, _at: &Node) -> Result<()> {
+        Err(CREATE_REFUSED)
+    }
+
+    fn check_scratch(&self, at: &Node, _mount: &Mount, name: &str) -> Result<()> {
+        scratch::check(at, name)
+    }
+
+    fn mkdir(&self, _at: &Node, _host: &Host, _name: &str) -> Result<Node> {
+        Err(MKDIR_REFUSED)
+    }
+
+    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+        let mount = &host.mount;
+        let removed = mount.folders.lock().remove_alias(&self.table, &self.digest);
+        mount.scratch.lock().remove_directory(at);
+        removed.map(drop).ok_or(FsError::NotFound)
+    }
+}

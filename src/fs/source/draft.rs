@@ -1,0 +1,58 @@
+//! Folders in a draft (made by mkdir, not yet by CreateTable).
+
+use super::schema;
+use crate::fs::{open::prelude::*, write::draft::Draft};
+
+/// A folder of a draft, and its path relative to the draft.
+#[derive(Debug)]
+pub struct DraftFolder<'n>(pub &'n TableName, pub &'n str);
+
+impl NodeOps<Node> for DraftFolder<'_> {
+    fn attr(&self, _at: &Node, mount: &Mount) -> Result<Attr> {
+        schema::draft_attr(mount, self.0, self.1)
+    }
+
+    fn resolve(&self, _at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        schema::resolve_in_draft(mount, self.0, self.1, name)
+    }
+
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
+        schema::list_draft(mount, self.0, self.1)
+    }
+
+    fn check_scratch(&self, _at: &Node, _mount: &Mount, _name: &str) -> Result<()> {
+        Err(Draft::file_refused())
+    }
+
+    fn mkdir(&self, at: &Node, host: &Host, name: &str) -> Result<Node> {
+        make_folder(host, at, self.0, format!("{}/{name}", self.1), name)
+    }
+
+    fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
+        host.mount.drafts.lock().remove_folder(self.0, self.1)
+    }
+}
+
+/// Makes the folder `path` of a draft, which is `name` in the directory `at`.
+///
+/// # Errors
+/// `Exists`, or the table is no draft.
+pub fn make_folder(
+    host: &Host,
+    at: &Node,
+    table: &TableName,
+    path: String,
+    name: &str,
+) -> Result<Node> {
+    if !host.mount.is_draft(table)? {
+        return Err(FsError::NotPermitted("a table has its own folders only"));
+    }
+    if host
+        .resolve(at, name.as_bytes())
+        .is_ok_and(|node| host.exists(&node))
+    {
+        return Err(FsError::Exists);
+    }
+    host.mount.drafts.lock().make_folder(table, &path)?;
+    Ok(Node::DraftFolder(table.clone(), path))
+}

@@ -1,0 +1,64 @@
+//! `gsi/` and `lsi/` of a table.
+
+use crate::fs::{
+    open::prelude::*,
+    special::{help, index_draft},
+};
+
+pub struct Indexes<'n>(pub &'n TableName, pub IndexKind);
+
+impl NodeOps<Node> for Indexes<'_> {
+    fn resolve(&self, at: &Node, mount: &Mount, name: &str) -> Result<Node> {
+        let Self(table, kind) = *self;
+        let schema = mount.schema(table)?;
+        if let Some(index) = schema
+            .indexes_of(kind)
+            .find(|index| index.name.as_str() == name)
+        {
+            return Ok(Node::Index(Source {
+                table: table.clone(),
+                index: Some(index.name.clone()),
+            }));
+        }
+        let draft = if kind == IndexKind::Global {
+            index_draft::find(mount, table, name)
+        } else {
+            None
+        };
+        match draft {
+            Some(draft) => Ok(draft),
+            None if name == HELP_NAME => {
+                let directory = mount.path(at);
+                Ok(help::node(&directory, help::INDEXES, Some(base(table))))
+            }
+            None => Err(FsError::NotFound),
+        }
+    }
+
+    fn list(&self, _at: &Node, mount: &Mount) -> Result<Vec<Listed>> {
+        let Self(table, kind) = *self;
+        let schema = mount.schema(table)?;
+        let names = schema.indexes_of(kind).map(|index| {
+            let node = Node::Index(Source {
+                table: table.clone(),
+                index: Some(index.name.clone()),
+            });
+            listed(&node, index.name.as_str())
+        });
+        let drafts = if kind == IndexKind::Global {
+            index_draft::list(mount, table)
+        } else {
+            Vec::new()
+        };
+        let is_draft = |listed: &Listed| schema.index(&listed.name).is_none();
+        Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
+    }
+
+    fn mkdir(&self, _at: &Node, host: &Host, name: &str) -> Result<Node> {
+        index_draft::make(&host.mount, self.0, self.1, name)
+    }
+
+    fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
+        Err(host.refuse_part(at))
+    }
+}
