@@ -111,7 +111,11 @@ impl Mount {
             ),
             Node::Query(path) => return above_query(path),
             Node::Special(special) => return special.above,
-            _ => Node::Root,
+            Node::Root | Node::Table(_) => Node::Root,
+            file => {
+                debug_assert!(false, "{file:?} is no directory");
+                Node::Root
+            }
         };
         above.ino()
     }
@@ -129,12 +133,14 @@ impl Mount {
 fn above_query(path: &QueryPath) -> u64 {
     let above = path.names().split_last().and_then(|(_, names)| {
         let start = path.start_of_clauses();
-        names
+        let above = names
             .iter()
             .try_fold(start, |path, name| match path.child(name.as_bytes()) {
                 Ok(Child::Dir(path)) => Some(path),
                 _ => None,
-            })
+            });
+        debug_assert!(above.is_some(), "fewer clauses of a path are one too");
+        above
     });
     let source = path.source();
     match above {

@@ -89,9 +89,7 @@ impl Report {
     pub fn fail(&mut self, line: u64, text: &[u8], error: FsError) {
         self.failed += 1;
         if self.errors.len() < ERRORS_MAX {
-            let text = text
-                .get(..LINE_TEXT_MAX.min(text.len()))
-                .unwrap_or_default();
+            let text = &text[..LINE_TEXT_MAX.min(text.len())];
             self.errors.push(LineError {
                 line,
                 error,
@@ -137,6 +135,7 @@ impl Report {
                 .items
                 .split(|&byte| byte == b'\n')
                 .filter(|line| !line.is_empty());
+            // A line of which a reader took a part is null.
             out["items"] = items
                 .map(|line| serde_json::from_slice::<Value>(line).unwrap_or_default())
                 .collect();

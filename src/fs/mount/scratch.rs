@@ -151,6 +151,7 @@ pub fn folder_name(directory: &Node) -> Option<String> {
 
 /// Returns the name in `.ddb/scratch/` of a file in that directory.
 pub fn listed_name(directory: &Node, name: &str) -> String {
+    debug_assert!(directory.table().is_some(), "{directory:?} has no table");
     let table = directory
         .table()
         .map(ToString::to_string)

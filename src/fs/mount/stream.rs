@@ -19,7 +19,7 @@ use crate::model::{
         DescribeStreamRequest, GetRecordsRequest, GetShardIteratorRequest, Origin, SequenceNumber,
         ShardPosition, StreamEvent, StreamName, StreamRecord,
     },
-    error::StreamError,
+    error::{StoreError, StreamError},
 };
 
 /// Appends a change as a line of JSON, with its newline:
@@ -144,13 +144,15 @@ impl Log {
         if self.is_sealed {
             return Ok(());
         }
-        let mut records = match self.records.take() {
+        // The position stays in place when a page fails: from the day's start the same records would
+        // be counted twice.
+        let records = match &mut self.records {
             Some(records) => records,
-            None => Records::at(
+            none => none.insert(Records::at(
                 db,
                 self.name.stream.clone(),
                 ShardPosition::AtTimestamp(self.name.day * DAY_MS),
-            )?,
+            )?),
         };
         let end_ms = (self.name.day + 1) * DAY_MS;
         let mut text = Vec::new();
@@ -158,7 +160,7 @@ impl Log {
             let page = records.next(db, PAGE_RECORDS)?;
             for record in &page {
                 if record.created_ms >= end_ms {
-                    self.is_sealed = true;
+                    (self.is_sealed, self.records) = (true, None);
                     return Ok(());
                 }
                 if self.count.is_multiple_of(MARK_RECORDS.into()) {
@@ -171,7 +173,6 @@ impl Log {
                 self.modified_ms = record.created_ms;
             }
             if page.is_empty() {
-                self.records = Some(records);
                 return Ok(());
             }
         }
@@ -201,17 +202,20 @@ impl Log {
         let (mut out, mut text) = (Vec::new(), Vec::new());
         while at < end {
             let page = records.next(db, MARK_RECORDS)?;
+            // A short read would be the end of the file.
             if page.is_empty() {
-                break;
+                return Err(FsError::Database(
+                    StoreError::Corrupt("a stream lacks records that it had").into(),
+                ));
             }
             for record in page {
                 text.clear();
                 write_line(&record, &mut text);
                 let part = |place: u64| {
-                    usize::try_from(place.clamp(at, at + text.len() as u64) - at)
-                        .unwrap_or(usize::MAX)
+                    usize::try_from(place.saturating_sub(at))
+                        .map_or(text.len(), |part| part.min(text.len()))
                 };
-                out.extend_from_slice(text.get(part(offset)..part(end)).unwrap_or_default());
+                out.extend_from_slice(&text[part(offset)..part(end)]);
                 at += text.len() as u64;
             }
         }

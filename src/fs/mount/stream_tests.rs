@@ -101,3 +101,39 @@ fn records_of_another_day_are_not_its() {
         "today's record is not yesterday's"
     );
 }
+
+#[test]
+fn a_failed_page_is_not_counted_twice() {
+    let (db, stream) = database();
+    let mut log = Log::new(LogName {
+        stream,
+        day: now_ms() / DAY_MS,
+    });
+    (0..10).for_each(|number| put(&db, number));
+    log.look(&db).unwrap();
+    let bytes = log.bytes;
+    let records = log.records.as_mut().unwrap();
+    let iterator = records.iterator.replace("no iterator".to_owned());
+    assert!(log.look(&db).is_err());
+    log.records.as_mut().unwrap().iterator = iterator;
+    log.look(&db).unwrap();
+    assert_eq!((log.count, log.bytes), (10, bytes));
+}
+
+#[test]
+fn records_that_are_gone_are_an_error_and_no_end_of_the_file() {
+    let (db, stream) = database();
+    let mut log = Log::new(LogName {
+        stream,
+        day: now_ms() / DAY_MS,
+    });
+    put(&db, 1);
+    log.look(&db).unwrap();
+    log.bytes += 1;
+    assert_eq!(
+        log.read(&db, 0, 1_000),
+        Err(FsError::Database(
+            StoreError::Corrupt("a stream lacks records that it had").into()
+        ))
+    );
+}

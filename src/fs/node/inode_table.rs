@@ -488,7 +488,11 @@ impl KnownNode {
     pub fn node(&self) -> Option<Arc<Node>> {
         match self {
             Self::Other(node) => node.clone(),
-            Self::Packed(source, packed) => packed.node(Source::clone(source)).map(Arc::new),
+            Self::Packed(source, packed) => {
+                let node = packed.node(Source::clone(source));
+                debug_assert!(node.is_some(), "a packed node does not unpack: {packed:?}");
+                node.map(Arc::new)
+            }
         }
     }
 
@@ -603,7 +607,8 @@ impl Packed {
             let attribute_type = match letter {
                 b'S' => KeyAttributeType::S,
                 b'N' => KeyAttributeType::N,
-                _ => KeyAttributeType::B,
+                b'B' => KeyAttributeType::B,
+                _ => return None,
             };
             let (value, after) = key::decode(attribute_type, bytes).ok()?;
             values.push(value);
@@ -612,7 +617,8 @@ impl Packed {
         let form = match head[0] {
             PLAIN_JSON => TextForm::PlainJson,
             DYNAMODB_JSON => TextForm::DynamoDbJson,
-            _ => return Some(Node::Collection(source, values)),
+            COLLECTION => return Some(Node::Collection(source, values)),
+            _ => return None,
         };
         let key = entry_key(values, head[1].into(), head[2].into())?;
         Some(Node::Entry(Box::new(EntryNode { source, key, form })))
@@ -620,9 +626,10 @@ impl Packed {
 }
 
 fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> Option<EntryKey> {
-    let mut base = values
-        .split_off((partition + sort).min(values.len()))
-        .into_iter();
+    if values.len() <= partition + sort {
+        return None;
+    }
+    let mut base = values.split_off(partition + sort).into_iter();
     let base = Key {
         partition: base.next()?,
         sort: base.next(),
@@ -630,7 +637,7 @@ fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> 
     if partition == 0 {
         return Some(EntryKey { index: None, base });
     }
-    let sort = values.split_off(partition.min(values.len()));
+    let sort = values.split_off(partition);
     Some(EntryKey {
         index: Some((values, sort)),
         base,

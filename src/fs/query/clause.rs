@@ -83,13 +83,14 @@ impl Row {
         word: &'static str,
         form: Form,
         place: Place,
-        help: (&'static str, &'static str),
+        clause: &'static str,
+        meaning: &'static str,
     ) -> Self {
         Self {
             word,
             form,
             place,
-            help: Some(help),
+            help: Some((clause, meaning)),
             below: &[],
             kind: None,
             works_on_global: true,
@@ -112,7 +113,8 @@ static TABLE: &[Row] = &[
                 add: add_select,
             },
             Place::Result,
-            ("select=a,b.c,d[0]", "only these attributes"),
+            "select=a,b.c,d[0]",
+            "only these attributes",
         )
     },
     Row {
@@ -126,7 +128,8 @@ static TABLE: &[Row] = &[
                 },
             },
             Place::Result,
-            ("limit=<n>", "return at most n items"),
+            "limit=<n>",
+            "return at most n items",
         )
     },
     Row {
@@ -144,7 +147,8 @@ static TABLE: &[Row] = &[
                 },
             },
             Place::Result,
-            ("eval=<n>", "read at most n items, DynamoDB's Limit"),
+            "eval=<n>",
+            "read at most n items, DynamoDB's Limit",
         )
     },
     Row::new(
@@ -154,10 +158,8 @@ static TABLE: &[Row] = &[
             add: |all, text, _| Ok(all.after.replace(Token::parse(text)?).is_none()),
         },
         Place::Result,
-        (
-            "after=<token>",
-            "start after the page whose page.json said next",
-        ),
+        "after=<token>",
+        "start after the page whose page.json said next",
     ),
     Row {
         works_on_global: false,
@@ -176,14 +178,16 @@ static TABLE: &[Row] = &[
             CONSISTENT,
             Form::Word { against: None },
             Place::Result,
-            ("consistent", "consistent read"),
+            "consistent",
+            "consistent read",
         )
     },
     Row::new(
         TYPED,
         Form::Word { against: None },
         Place::Result,
-        ("typed", "items in DynamoDB JSON"),
+        "typed",
+        "items in DynamoDB JSON",
     ),
     Row {
         filter: Some(where_clause::live),
@@ -191,7 +195,8 @@ static TABLE: &[Row] = &[
             "live",
             Form::Word { against: None },
             Place::Hidden,
-            ("live", "without items whose time to live is over"),
+            "live",
+            "without items whose time to live is over",
         )
     },
     Row {
@@ -206,10 +211,8 @@ static TABLE: &[Row] = &[
                 add: |all, text, context| Ok(all.add_filter(where_clause::literal(text, context)?)),
             },
             Place::Expression,
-            (
-                "where=<expression>",
-                "the same as DynamoDB's FilterExpression:",
-            ),
+            "where=<expression>",
+            "the same as DynamoDB's FilterExpression:",
         )
     },
     Row {
@@ -221,10 +224,8 @@ static TABLE: &[Row] = &[
                 Ok(all.add_filter(where_clause::dotted(head, value, context)?))
             }),
             Place::Condition,
-            (
-                "where.<path>.<op>[=<value>]",
-                "a filter: reads the same, shows what matches",
-            ),
+            "where.<path>.<op>[=<value>]",
+            "a filter: reads the same, shows what matches",
         )
     },
     Row {
@@ -242,7 +243,8 @@ static TABLE: &[Row] = &[
                 add: |all, text, _| Ok(all.segment.replace(segment(text)?).is_none()),
             },
             Place::Part,
-            ("segment=<i>,<n>", "the i-th of n parts, from 0"),
+            "segment=<i>,<n>",
+            "the i-th of n parts, from 0",
         )
     },
     Row {
@@ -261,7 +263,8 @@ static TABLE: &[Row] = &[
             DESC,
             Form::Word { against: Some(ASC) },
             Place::Order,
-            ("desc, asc", "order of the sort key; asc if not said"),
+            "desc, asc",
+            "order of the sort key; asc if not said",
         )
     },
     Row {
@@ -273,7 +276,8 @@ static TABLE: &[Row] = &[
                 against: Some(DESC),
             },
             Place::Order,
-            ("", ""),
+            "",
+            "",
         )
     },
 ];
@@ -326,26 +330,28 @@ impl Row {
         let value = split(name).1;
         match (self.form, value) {
             (Form::Value { example, .. }, None | Some("")) => {
-                return Err(ClauseFault::no_value(self.word, example));
+                Err(ClauseFault::no_value(self.word, example))
             }
-            (Form::Word { .. }, Some(_)) => return Err(ClauseFault::unwanted_value(self.word)),
-            _ => self.check_place(context)?,
-        }
-        match self.form {
-            Form::Word {
-                against: Some(other),
-            } if all.has(other) => Err(ClauseFault::surplus(format!(
-                "{} and {} exclude each other",
-                self.word.min(other),
-                self.word.max(other)
-            ))),
-            Form::Word { .. } => Ok(all.add_word(self.word)),
-            Form::Value { add, .. } => add(all, value.unwrap_or_default(), context),
-            Form::Prefix(add) => add(
-                all,
-                name.strip_prefix(self.word).unwrap_or_default(),
-                context,
-            ),
+            (Form::Value { add, .. }, Some(value)) => {
+                self.check_place(context)?;
+                add(all, value, context)
+            }
+            (Form::Word { .. }, Some(_)) => Err(ClauseFault::unwanted_value(self.word)),
+            (Form::Word { against }, None) => {
+                self.check_place(context)?;
+                match against {
+                    Some(other) if all.has(other) => Err(ClauseFault::surplus(format!(
+                        "{} and {} exclude each other",
+                        self.word.min(other),
+                        self.word.max(other)
+                    ))),
+                    _ => Ok(all.add_word(self.word)),
+                }
+            }
+            (Form::Prefix(add), _) => {
+                self.check_place(context)?;
+                add(all, &name[self.word.len()..], context)
+            }
         }
     }
 }

@@ -250,11 +250,16 @@ fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
             (Some(step), _, _) => pieces.push(Piece::Path(DocumentPath::top_level(step))),
             (None, TokenKind::Dot, _) => goes_on = true,
             (None, TokenKind::OpenBracket, Some(Piece::Path(path))) => {
-                path.rest
-                    .extend(tokens.advance().text.parse().ok().map(PathElement::Index));
+                let index = tokens.advance().text.parse().ok();
+                debug_assert!(index.is_some(), "an index that was parsed before: {text}");
+                path.rest.extend(index.map(PathElement::Index));
                 tokens.accept(TokenKind::CloseBracket);
             }
-            (None, TokenKind::ValueRef, _) => pieces.extend(value(token.text).map(Piece::Value)),
+            (None, TokenKind::ValueRef, _) => {
+                let value = value(token.text);
+                debug_assert!(value.is_some(), "{} is undefined", token.text);
+                pieces.extend(value.map(Piece::Value));
+            }
             (None, TokenKind::Identifier, _) if is_call && keyword.is_none() => {
                 tokens.advance();
                 pieces.push(Piece::Text(format!("{}(", token.text)));
@@ -308,14 +313,14 @@ impl Expression {
         let mut numbers = BTreeMap::new();
         paths
             .iter()
-            .map(|path| write_path(path, 'a', (&mut numbers, &mut self.names)))
+            .map(|path| write_path(path, 'a', &mut numbers, &mut self.names))
             .collect::<Vec<_>>()
             .join(", ")
     }
 
     /// Returns the text of a path in a filter.
     pub fn filter_path(&mut self, path: &DocumentPath) -> String {
-        write_path(path, 'f', (&mut self.filtered, &mut self.names))
+        write_path(path, 'f', &mut self.filtered, &mut self.names)
     }
 
     /// Returns the placeholder of a value in a filter.
@@ -329,7 +334,8 @@ impl Expression {
 fn write_path(
     path: &DocumentPath,
     mark: char,
-    (numbers, names): (&mut BTreeMap<String, usize>, &mut BTreeMap<String, String>),
+    numbers: &mut BTreeMap<String, usize>,
+    names: &mut BTreeMap<String, String>,
 ) -> String {
     path.written(|name| {
         let next = numbers.len() + 1;

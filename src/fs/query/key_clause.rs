@@ -17,10 +17,14 @@ use crate::model::IndexSchema;
 
 /// Returns the word of a range's operator. It is part of the tokens' check, so it must not change.
 pub(super) fn word(range: &SortRange) -> &'static str {
-    KEY_OPERATORS
+    let operator = KEY_OPERATORS
         .iter()
-        .find(|operator| operator.predicate == range.predicate())
-        .map_or("eq", |operator| operator.word)
+        .find(|operator| operator.predicate == range.predicate());
+    debug_assert!(
+        operator.is_some() || matches!(range, SortRange::Equal(_)),
+        "an operator without a word: {range:?}"
+    );
+    operator.map_or("eq", |operator| operator.word)
 }
 
 /// The operator of a partition key for a range of write shards.
@@ -51,7 +55,7 @@ pub(super) fn add(
     }
     let is_first = match role {
         Role::Partition(position, attributes) => {
-            add_partition(all, keys.partition, (position, attributes), operator, value)
+            add_partition(all, keys.partition, position, attributes, operator, value)
         }
         Role::Sort(position, attribute) => match all
             .sort
@@ -151,7 +155,8 @@ fn by_own_names(message: String, attributes: &[KeyAttribute]) -> ClauseFault {
 fn add_partition(
     all: &mut Clauses,
     key: &[KeyAttribute],
-    (position, attributes): (usize, &[KeyAttribute]),
+    position: usize,
+    attributes: &[KeyAttribute],
     operator: Option<&str>,
     text: &str,
 ) -> Result<bool, ClauseFault> {
@@ -452,10 +457,7 @@ impl Clauses {
         let Some(&last) = self.sort.keys().next_back() else {
             return Ok(());
         };
-        let name = |position: usize| {
-            sort.get(position)
-                .map_or_else(String::new, |attribute| attribute.name.clone())
-        };
+        let name = |position: usize| &sort[position].name;
         let equal = |position: &usize| matches!(self.sort.get(position), Some(SortRange::Equal(_)));
         match (0..last).find(|position| !equal(position)) {
             None => Ok(()),

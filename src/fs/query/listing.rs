@@ -116,11 +116,14 @@ impl QueryPath {
         loop {
             while let Some(entry) = run.ready.pop_front() {
                 run.given += 1;
-                let cursor = resolved.as_ref().map(|resolved| {
-                    let scope = self.scope(resolved);
-                    encode_cursor(&entry_cursor(&entry, scope), scope)
-                });
-                let position = encode_position(run.given, &cursor.unwrap_or_default());
+                let cursor = match &resolved {
+                    Some(resolved) => {
+                        let scope = self.scope(resolved);
+                        encode_cursor(&entry_cursor(&entry, scope), scope)?
+                    }
+                    None => Vec::new(),
+                };
+                let position = encode_position(run.given, &cursor);
                 if run.given > before
                     && visit(self.link_name(run.given, &entry), position).is_break()
                 {

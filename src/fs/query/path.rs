@@ -399,10 +399,9 @@ impl ResultKind {
     /// Returns the file's name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::TABLE
-            .iter()
-            .find(|(kind, ..)| *kind == self)
-            .map_or("", |(_, name, _)| name)
+        let (kind, name, _) = Self::TABLE[self as usize];
+        debug_assert_eq!(kind, self, "the table is in the order of the kinds");
+        name
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {

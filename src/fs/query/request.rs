@@ -247,6 +247,7 @@ impl QueryPath {
     /// Returns the conditions on the key, partition key first.
     pub(super) fn key_clauses<'a>(&'a self, partition: &[AttributeValue]) -> Vec<KeyClause<'a>> {
         let keys = self.context().keys();
+        debug_assert_eq!(keys.partition.len(), partition.len());
         let of_partition = keys.partition.iter().zip(partition).enumerate().map(
             |(position, (attribute, value))| KeyClause {
                 attribute,
@@ -254,14 +255,15 @@ impl QueryPath {
                 range: SortRange::Equal(value.clone()),
             },
         );
-        let of_sort = self.clauses.sort.iter().filter_map(|(&position, range)| {
-            let tag = tag("sk", position, keys.sort.len());
-            Some(KeyClause {
-                attribute: keys.sort.get(position)?,
-                tag,
+        let of_sort = self
+            .clauses
+            .sort
+            .iter()
+            .map(|(&position, range)| KeyClause {
+                attribute: &keys.sort[position],
+                tag: tag("sk", position, keys.sort.len()),
                 range: range.clone(),
-            })
-        });
+            });
         of_partition.chain(of_sort).collect()
     }
 

@@ -122,7 +122,7 @@ impl ResultReader {
                 let mut before = sum.count;
                 let mut take = |row: &Row<'_>| {
                     before += 1;
-                    write_row(path, kind, columns.as_ref(), (before == 1, row), out)
+                    write_row(path, kind, columns.as_ref(), before == 1, row, out)
                 };
                 match read_rows(&mut take, |rows| stream.next(db, bills, rows))? {
                     Some(step) => sum.add(&step),
@@ -230,7 +230,8 @@ fn write_row(
     path: &QueryPath,
     kind: ResultKind,
     columns: Option<&Columns>,
-    (is_first, row): (bool, &Row<'_>),
+    is_first: bool,
+    row: &Row<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), FsError> {
     let typed = kind == ResultKind::ItemsDdbJson || path.clauses.has(TYPED);
@@ -244,6 +245,7 @@ fn write_row(
             source::write_item(row, path.context(), typed, out)?;
         }
         ResultKind::ItemsCsv => {
+            debug_assert!(columns.is_some(), "a CSV file has columns");
             if let Some(columns) = columns {
                 columns.write_row(row, out)?;
             }
@@ -269,15 +271,16 @@ fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
         }
         source::write_item(row, path.context(), path.clauses.has(TYPED), &mut out)
     };
-    let page = request::read_rows(&mut take, |rows| read((path, &resolved), db, bills, rows))?;
+    let page = request::read_rows(&mut take, |rows| read(path, &resolved, db, bills, rows))?;
     let end = json!({
         "Count": page.count,
         "ScannedCount": page.scanned_count,
-        "next": next_token(path, &resolved, &page),
+        "next": next_token(path, &resolved, &page)?,
         "ConsumedCapacity": capacity_json(path, &page.consumed_capacity),
     });
     out.extend_from_slice(b"],");
-    out.extend_from_slice(end.to_string().get(1..).unwrap_or_default().as_bytes());
+    // Without its opening brace.
+    out.extend_from_slice(&end.to_string().as_bytes()[1..]);
     out.push(b'\n');
     Ok(out)
 }
@@ -285,15 +288,16 @@ fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result
 /// Renders `next`: the token after that page and a newline, or nothing after the last page.
 fn next_text(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "next")?;
-    let page = read((path, &resolved), db, bills, &mut |_| {})?;
-    Ok(next_token(path, &resolved, &page)
+    let page = read(path, &resolved, db, bills, &mut |_| {})?;
+    Ok(next_token(path, &resolved, &page)?
         .map(|token| token + "\n")
         .unwrap_or_default()
         .into_bytes())
 }
 
 fn read(
-    (path, resolved): (&QueryPath, &Resolved),
+    path: &QueryPath,
+    resolved: &Resolved,
     db: &dyn Browse,
     bills: &mut Vec<Bill>,
     rows: &mut Rows<'_>,
@@ -302,10 +306,15 @@ fn read(
     request::run(&request, db, bills, rows)
 }
 
-fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {
+fn next_token(
+    path: &QueryPath,
+    resolved: &Resolved,
+    page: &Page,
+) -> Result<Option<String>, FsError> {
     page.last_evaluated_key
         .as_ref()
-        .map(|last| Token::new(resolved.check, last, path.scope(resolved)).text())
+        .map(|last| Ok(Token::new(resolved.check, last, path.scope(resolved))?.text()))
+        .transpose()
 }
 
 /// Appends `capacity.json`: the consumption of the whole run.

@@ -14,7 +14,10 @@ use crate::model::PathElement;
 pub(super) fn decode_text(text: &str) -> Result<String, String> {
     match key_value(text, KeyAttributeType::S)? {
         AttributeValue::S(text) => Ok(text),
-        _ => Ok(String::new()),
+        other => {
+            debug_assert!(false, "{other:?} is no text");
+            Err("this is no text".to_owned())
+        }
     }
 }
 

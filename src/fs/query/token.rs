@@ -18,6 +18,7 @@ use super::{fault::ClauseFault, source::Context};
 use crate::codec::{digest::Digest, key};
 use crate::database::Entries;
 use crate::fs::prelude::*;
+use crate::model::error::StoreError;
 
 const VERSION: u8 = 1;
 const CHECK_BYTES: usize = 4;
@@ -76,14 +77,17 @@ impl Token {
     }
 
     /// Returns the token for the position right after `last`, a `LastEvaluatedKey`.
-    pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Self {
-        let whole = encode_cursor(last, scope);
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for a position without one of its key attributes.
+    pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Result<Self, FsError> {
+        let whole = encode_cursor(last, scope)?;
         let body = if whole.len() <= BODY_BYTES_MAX {
             Body::Whole(whole)
         } else {
             Body::Digest(shorten(&whole, last, scope))
         };
-        Self { check, body }
+        Ok(Self { check, body })
     }
 
     /// Returns the text after `after=`.
@@ -146,14 +150,18 @@ fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
 }
 
 /// Encodes a `LastEvaluatedKey`, without the attributes that the query fixes.
-pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Vec<u8> {
+///
+/// # Errors
+/// [`StoreError::Corrupt`] for a position without one of its key attributes.
+pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Result<Vec<u8>, FsError> {
     let mut out = Vec::new();
     for attribute in open_attributes(scope) {
-        if let Some(value) = last.get(&attribute.name) {
-            key::encode(value, &mut out);
-        }
+        let value = last.get(&attribute.name).ok_or_else(|| {
+            FsError::Database(StoreError::Corrupt("a position lacks a key attribute").into())
+        })?;
+        key::encode(value, &mut out);
     }
-    out
+    Ok(out)
 }
 
 /// Decodes the bytes of [`encode_cursor`]; returns `None` for any other bytes.
@@ -239,14 +247,15 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
         None,
         &mut |entry, _, _| {
             let cursor = entry_cursor(entry, scope);
-            if digest(&encode_cursor(&cursor, scope)) == *wanted {
-                found = Some(cursor);
-                return ControlFlow::Break(());
+            match encode_cursor(&cursor, scope) {
+                Ok(bytes) if digest(&bytes) != *wanted => return ControlFlow::Continue(()),
+                Ok(_) => found = Some(Ok(cursor)),
+                Err(error) => found = Some(Err(error)),
             }
-            ControlFlow::Continue(())
+            ControlFlow::Break(())
         },
     )?;
-    found.ok_or(FsError::TokenExpired)
+    found.unwrap_or(Err(FsError::TokenExpired))
 }
 
 /// Returns an entry's key as a `LastEvaluatedKey`.

@@ -363,7 +363,7 @@ pub fn resolve_entry(
             let prefix = alias
                 .prefix
                 .filter(|_| sort.is_none_or(|sort| !sort.is_empty()));
-            match find_alias(mount, (source, partition), alias.digest, prefix)? {
+            match find_alias(mount, source, partition, alias.digest, prefix)? {
                 Some(key) => key,
                 None => {
                     let (None, Some(value)) = (&source.index, partition.first()) else {
@@ -390,7 +390,8 @@ pub fn resolve_entry(
 /// links of query folders show less of it than listings; the digest is the same.
 fn find_alias(
     mount: &Mount,
-    (source, partition): (&Source, &PartitionKey),
+    source: &Source,
+    partition: &PartitionKey,
     digest: Digest,
     sort_prefix: Option<Vec<u8>>,
 ) -> Result<Option<EntryKey>, FsError> {

@@ -180,7 +180,10 @@ impl Merge {
                 (self.place.key().to_item(&self.schema), Precondition::Absent)
             }
             Err(FsError::Database(error)) => return done.tell(Err(error)),
-            Err(_) => return done.tell(Err(Error::ResourceNotFound)),
+            Err(error) => {
+                debug_assert!(false, "not an error of the database: {error}");
+                return done.tell(Err(Error::ResourceNotFound));
+            }
         };
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
@@ -310,7 +313,9 @@ impl UpdateTarget {
             members
                 .entry("TableName")
                 .or_insert_with(|| Value::String(self.place.table().to_string()));
-            members.entry("Key").or_insert_with(|| typed(&key));
+            if !members.contains_key("Key") {
+                members.insert("Key".to_owned(), typed(&key)?);
+            }
         }
         let request = wire::request::<UpdateItemRequest>(Document::of(&json).root())?;
         if request.table_name != *self.place.table() || request.key != key {
@@ -323,10 +328,10 @@ impl UpdateTarget {
 }
 
 /// Returns the item as a DynamoDB JSON value.
-fn typed(item: &crate::model::Item) -> Value {
+fn typed(item: &crate::model::Item) -> Result<Value, FsError> {
     let mut text = Vec::new();
     dynamodb_json::write_item(item, &mut text);
-    serde_json::from_slice(&text).unwrap_or_default()
+    serde_json::from_slice(&text).map_err(|_| FsError::Internal)
 }
 
 fn is_json(text: &str) -> bool {

@@ -43,6 +43,7 @@ pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsEr
         };
     }
     let path = names::entry_path(&key, TextForm::PlainJson);
+    debug_assert!(path.ends_with(".json"), "{path}");
     let stem = format!(
         "{}/{ITEMS_NAME}/{}",
         source.table,
@@ -260,11 +261,7 @@ impl Facts {
             "ttl": ttl,
         })
         .to_string();
-        format!(
-            "{{\"key\":{},{}\n",
-            self.key,
-            rest.strip_prefix('{').unwrap_or_default()
-        )
+        format!("{{\"key\":{},{}\n", self.key, &rest[1..])
     }
 }
 
