@@ -42,7 +42,7 @@ impl Control {
         }
     }
 
-    /// One whose answers a client of another engine gives too.
+    /// Creates one that also compares each response with that of a client of another engine.
     pub fn twice() -> Self {
         let control = Self::new();
         #[cfg(feature = "remote")]
@@ -60,7 +60,7 @@ impl Control {
         control
     }
 
-    /// The answer's body, or why there is none.
+    /// Returns the response's body, or the failure.
     pub fn answer(&self, operation: &str, body: Value) -> Result<Vec<u8>, Failure> {
         let answer = protocol::call(operation, body.clone(), &self.database, "host:1");
         #[cfg(feature = "remote")]
@@ -71,7 +71,7 @@ impl Control {
         answer
     }
 
-    /// The answer's body, or the error's text.
+    /// Returns the response's body, or the error's text.
     pub fn call(&self, operation: &str, body: Value) -> Result<Value, String> {
         let bytes = self
             .answer(operation, body)
@@ -87,13 +87,13 @@ impl Control {
         })
     }
 
-    /// The answer's body; the operation must succeed.
+    /// Returns the response's body; the operation must succeed.
     pub fn ok(&self, operation: &str, body: Value) -> Value {
         self.call(operation, body.clone())
             .unwrap_or_else(|error| panic!("{operation} {body}: {error}"))
     }
 
-    /// The operation must fail with that text, `IV: ` standing for the usual prefix.
+    /// Checks that the operation fails with that text; `IV: ` stands for the usual prefix.
     pub fn fails(&self, operation: &str, body: Value, expected: &str) {
         let expected = expected
             .strip_prefix("IV: ")
@@ -110,7 +110,7 @@ impl Control {
         self.ok("PutItem", json!({ "TableName": table, "Item": item }));
     }
 
-    /// A table with the key `pk`, on demand.
+    /// Creates an on-demand table with the key `pk`.
     pub fn simple(&self, table: &str) {
         self.ok(
             "CreateTable",
@@ -123,7 +123,7 @@ impl Control {
         );
     }
 
-    /// Values of one attribute over a table or `table/index`, sorted.
+    /// Returns the values of one attribute over a table or `table/index`, sorted.
     pub fn column(&self, source: &str, attribute: &str) -> Vec<String> {
         let (table, index) = source
             .split_once('/')

@@ -16,7 +16,7 @@ pub struct Mount {
     pub dir: tempfile::TempDir,
     data: PathBuf,
     child: Option<Child>,
-    /// What it is a mount of, unless of the data directory.
+    /// The server that is mounted, if it is not the data directory.
     server: Option<Server>,
 }
 
@@ -135,19 +135,19 @@ impl Mount {
         self.data.clone()
     }
 
-    /// The daemon's process id.
+    /// Returns the daemon's process id.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
 
-    /// kill -9 of the daemon; the mount point is left dead.
+    /// Kills the daemon with `kill -9`; the mount point is left dead.
     pub fn kill(&mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
-    /// How the daemon ended, which has been told to.
+    /// Returns the exit status of the daemon, which was told to end.
     pub fn wait(&mut self) -> std::process::ExitStatus {
         self.child.take().unwrap().wait().unwrap()
     }
@@ -164,13 +164,14 @@ impl Mount {
         );
     }
 
-    /// SIGTERM, and how the daemon ended.
+    /// Sends SIGTERM, and returns the daemon's exit status.
     pub fn terminate(&mut self) -> std::process::ExitStatus {
         self.signal("-TERM");
         self.wait()
     }
 
-    /// KiB of memory of the daemon's own; mapped files, as the database, are not among it.
+    /// Returns the anonymous memory of the daemon, in KiB; mapped files, such as the database, do
+    /// not count.
     pub fn anonymous_kib(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid())).unwrap();
         let line = text
@@ -180,7 +181,7 @@ impl Mount {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// `ddbfs umount`, and the daemon's end.
+    /// Runs `ddbfs umount`, and waits for the daemon's end.
     pub fn unmount(&mut self) {
         let Some(mut child) = self.child.take() else {
             return;
@@ -197,7 +198,8 @@ impl Mount {
         let _ = child.wait();
     }
 
-    /// Waits for the daemon whose mount is gone here: a test beside, in a mount namespace of its own, has a copy for a moment.
+    /// Waits for the daemon after its mount is gone here: a concurrent test, in a mount namespace
+    /// of its own, has a copy of the mount for a moment.
     fn ends_with_a_copy(&self, child: &mut Child) -> bool {
         let point = self.point();
         let is_mounted = || {
@@ -218,7 +220,7 @@ impl Mount {
         bash_in(&self.point(), script)
     }
 
-    /// Runs a script that must end with status 0 and nothing on standard error; its output.
+    /// Runs a script that must end with status 0 and nothing on standard error; returns its output.
     pub fn ok(&self, script: &str) -> String {
         let output = self.bash(script);
         let (out, err) = texts(&output);
@@ -230,7 +232,7 @@ impl Mount {
         out
     }
 
-    /// Runs a script that must fail; its standard error.
+    /// Runs a script that must fail; returns its standard error.
     pub fn fails(&self, script: &str) -> String {
         let output = self.bash(script);
         let (out, err) = texts(&output);
@@ -267,13 +269,14 @@ pub fn bash_in(dir: &Path, script: &str) -> Output {
         .unwrap()
 }
 
-/// A free loopback address for `--http`.
+/// Returns a free loopback address for `--http`.
 pub fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
 
-/// One call of the API on a connection of its own; the whole answer, head and body. Fails when the daemon is gone.
+/// Makes one call of the API on a connection of its own; returns the whole response, head and body.
+/// Fails when the daemon is gone.
 pub fn post(address: &str, operation: &str, body: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     let request = format!(
@@ -288,7 +291,7 @@ pub fn post(address: &str, operation: &str, body: &str) -> std::io::Result<Strin
     Ok(answer)
 }
 
-/// Standard output and standard error as text.
+/// Returns standard output and standard error as text.
 pub fn texts(output: &Output) -> (String, String) {
     (
         String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -296,7 +299,7 @@ pub fn texts(output: &Output) -> (String, String) {
     )
 }
 
-/// `ddbfs check` of a data directory: whether it is clean, and its report.
+/// Runs `ddbfs check` on a data directory; returns true if it is clean, and its report.
 pub fn check(data: &Path) -> (bool, String) {
     let output = Command::new(DDBFS)
         .arg("check")

@@ -1,4 +1,4 @@
-//! The tests of mounts over services elsewhere: which do not pass over which server, and why.
+//! The tests of mounts over remote services: the tests that fail over a server, with the reason.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::elsewhere::{Kind, VARIABLE};
 use super::own_process::bound;
 
-/// A test, or all of a module; the servers over which it fails, and why.
+/// A test, or all of a module; the servers over which it fails, and the reason.
 type Difference = (&'static str, &'static [Kind], &'static str);
 
 const ALL: &[Kind] = &Kind::ALL;
@@ -19,7 +19,7 @@ const MOTO: &[Kind] = &[Kind::Moto];
 const NOT_DYNALITE: &[Kind] = &[Kind::Ddbfs, Kind::Moto];
 const EMULATORS: &[Kind] = &[Kind::Dynalite, Kind::Moto];
 
-/// docs/remote.md says what each means for who works with it.
+/// The meaning of each for users is in docs/remote.md.
 #[rustfmt::skip]
 const DIFFERENCES: &[Difference] = &[
     ("mount::batch::atomic_does_all_or_nothing", DYNALITE, "dynalite has no transactions"),
@@ -58,7 +58,7 @@ const DIFFERENCES: &[Difference] = &[
     ("mount::tables::what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing", MOTO, "moto takes changes that DynamoDB refuses"),
 ];
 
-/// Those that are not even run: they would take minutes, or pass or fail by chance.
+/// Tests that are not run at all: they would take minutes, or pass or fail by chance.
 #[rustfmt::skip]
 const NOT_RUN: &[Difference] = &[
     ("mount::programs::an_exclusive_file_is_a_lock", MOTO, "moto looks at a condition and writes in two steps: of two puts at once both may win"),
@@ -73,10 +73,10 @@ const MOTO_BREAKS: &str =
 /// Tests of this binary that run at a time: most of them wait for the server.
 const THREADS: &str = "3";
 
-/// That none of these tests ends for this long is a hang.
+/// Time after which a run without a finished test counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// What the command prints, and which tests hang, if it had to be ended.
+/// Runs the command; returns its output, and the hanging tests if it had to be killed.
 fn output_of(command: &Command, dir: &Path) -> (String, Option<String>) {
     let (mut child, input) = bound(command, dir);
     let (sender, lines) = channel();
@@ -97,7 +97,7 @@ fn output_of(command: &Command, dir: &Path) -> (String, Option<String>) {
             Ok(line) => text += &format!("{line}\n"),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                // The harness says of each that takes more than a minute that it does.
+                // The harness reports each test that takes more than a minute.
                 let late = text
                     .lines()
                     .filter_map(|line| line.strip_suffix(" has been running for over 60 seconds"));
@@ -118,7 +118,8 @@ fn output_of(command: &Command, dir: &Path) -> (String, Option<String>) {
     (text, hang)
 }
 
-/// Runs the tests whose names have one of `tests` and none of `left_out` over servers of that kind: each passes, or has a difference here and fails.
+/// Runs the tests with names that contain one of `tests` and none of `left_out`, over servers of
+/// that kind: each passes, or has a difference here and fails.
 pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
     let binary = module_path!().split_once("::").unwrap().0;
     let not_run = NOT_RUN.iter().filter(|(_, kinds, _)| kinds.contains(&kind));

@@ -1,4 +1,5 @@
-//! Services that the mounts of tests are over when the environment says so: the same tests then run over `ddbfs mount --remote`.
+//! Remote services that tests mount when the environment says so: the same tests then run over
+//! `ddbfs mount --remote`.
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
@@ -25,17 +26,18 @@ use super::http::{python, script};
 pub const VARIABLE: &str = "DDBFS_TEST_SERVER";
 const KEYS: (&str, &str) = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG");
 const REGION: &str = "us-east-1";
-/// Of a request: longer than a busy machine takes.
+/// The timeout of a request: longer than a busy machine takes.
 const PATIENT: Duration = Duration::from_secs(60);
 
 /// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `ddbfs serve`, which checks signatures, throttles, and takes its time for tables and indexes.
+    /// `ddbfs serve`, which checks signatures, throttles, and takes time to create tables and
+    /// indexes.
     Ddbfs,
-    /// From npm.
+    /// The emulator dynalite, from npm.
     Dynalite,
-    /// From PyPI.
+    /// The emulator moto, from PyPI.
     Moto,
 }
 
@@ -50,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// `ddbfs serve`, which prints where it listens in its first line.
+    /// Returns the command `ddbfs serve`, which prints its address in its first line.
     fn serve(data: &Path) -> Command {
         let mut command = Command::new(DDBFS);
         command
@@ -67,7 +69,8 @@ impl Kind {
         command
     }
 
-    /// The emulators' host: for each line `start` it starts a server and prints where that listens, and `end URL` ends that.
+    /// Returns the command of the emulators' host: for each line `start` it starts a server and
+    /// prints its address, and `end URL` ends that.
     fn host(self) -> Command {
         if self == Self::Moto {
             let mut command = Command::new(python());
@@ -83,16 +86,18 @@ impl Kind {
     }
 }
 
-/// A process that runs servers of an emulator, since it takes long to begin; it ends with this one, whose end of its input closes.
+/// A process that runs servers of an emulator, since an emulator starts slowly. It ends with this
+/// process, which closes its input.
 struct Host {
     _child: Child,
     input: ChildStdin,
     lines: BufReader<ChildStdout>,
 }
 
-/// Of the one kind that this process is over; several, as dynalite has one thread for all of its servers.
+/// Hosts of the one kind that this process uses; several, as dynalite has one thread for all of its
+/// servers.
 static HOSTS: [Mutex<Option<Host>>; 3] = [const { Mutex::new(None) }; 3];
-/// Where the next server is, modulo the number of hosts.
+/// Index of the host of the next server, modulo the number of hosts.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 impl Host {
@@ -140,20 +145,20 @@ fn read_url(lines: &mut impl BufRead) -> String {
     )
 }
 
-/// A server of its own for one mount, ended when dropped.
+/// A server for one mount, ended when dropped.
 pub struct Server {
     url: String,
     runs: Runs,
 }
 
-/// What a server runs in.
+/// The process that a server runs in.
 enum Runs {
     Itself { child: Child, _data: TempDir },
     Hosted(usize, Kind),
 }
 
 impl Server {
-    /// What a mount is over; `None` is the usual: a database of its own.
+    /// Starts the server that the environment asks for; `None` is the default: a local database.
     pub fn wanted() -> Option<Self> {
         let name = std::env::var(VARIABLE).ok()?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
@@ -173,7 +178,7 @@ impl Server {
         }
     }
 
-    /// One of ours with further arguments.
+    /// Starts `ddbfs serve` with further arguments.
     pub fn serve(args: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
         let mut child = Kind::serve(data.path())
@@ -188,7 +193,7 @@ impl Server {
         }
     }
 
-    /// As `ddbfs mount --remote` opens it.
+    /// Opens the server as `ddbfs mount --remote` does.
     pub fn database(&self) -> Arc<dyn Browse> {
         let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
         let (endpoint, region) = (Some(self.url.clone()), Some(REGION.to_owned()));
@@ -216,7 +221,7 @@ impl Server {
         Arc::new(RemoteDatabase::new(client, options).with_layout(layout))
     }
 
-    /// Arguments and variables of a mount of it, before those that are given.
+    /// Adds the arguments and variables of a mount of it, before the given ones.
     pub fn apply(&self, command: &mut Command) {
         command
             .env("AWS_ACCESS_KEY_ID", KEYS.0)
@@ -233,7 +238,7 @@ impl Server {
         ]);
     }
 
-    /// Takes over all tables of a database.
+    /// Copies all tables of a database.
     pub fn fill(&self, from: &Arc<dyn Database>) {
         let to: Arc<dyn Database> = self.database();
         let tables = from
@@ -268,7 +273,7 @@ impl Server {
                 }
             }
             if let Some(attribute) = definition::expiry(&from).unwrap() {
-                // Not every service has it; the tests that need it say so.
+                // Not every service has it; the tests that need it check for it.
                 let _ = definition::set_expiry(&to, &attribute);
             }
         }

@@ -1,4 +1,4 @@
-//! The files below `tests/golden`, read; `tests/golden/README.md` says how they are written.
+//! Parser of the files below `tests/golden`; their syntax is in `tests/golden/README.md`.
 
 use std::fmt;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::vector_file::{files_of, repeated};
 
-/// A line of a file, with its answer.
+/// A line of a file, with its response.
 #[derive(Debug)]
 pub enum Line {
     /// A comment or a blank line.
@@ -32,7 +32,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// What is asked, its first word apart, and the answer.
+/// A command, with its first word apart, and the response.
 pub struct Asked {
     pub word: String,
     pub rest: String,
@@ -44,7 +44,7 @@ pub struct File {
 }
 
 impl File {
-    /// The files of a subject, by name.
+    /// Returns the files of a subject, by name.
     pub fn all(subject: &str) -> Vec<PathBuf> {
         files_of(&format!("tests/golden/{subject}"), "golden")
     }
@@ -85,7 +85,7 @@ impl File {
         Self { lines }
     }
 
-    /// What is asked before each section: all before the first title.
+    /// Returns the commands to run before each section: all before the first title.
     pub fn preparation(&self) -> impl Iterator<Item = String> {
         self.lines
             .iter()
@@ -96,7 +96,7 @@ impl File {
             })
     }
 
-    /// The sections by their titles; what is asked before the first has none.
+    /// Returns the sections by their titles; commands before the first have none.
     pub fn sections(&self) -> Vec<(&str, Vec<Asked>)> {
         let mut sections = vec![("", Vec::new())];
         for line in &self.lines {
@@ -118,13 +118,13 @@ impl File {
         sections
     }
 
-    /// `${text*count}` is `text` so many times.
+    /// Expands `${text*count}` to `text` repeated.
     pub fn expanded(text: &str) -> String {
         repeated(text)
     }
 }
 
-/// The parts of what is asked behind its word, between ` |`; the last ones may be missing.
+/// Splits the arguments of a command at ` |`; the last ones may be missing.
 pub fn parts<const N: usize>(text: &str) -> [String; N] {
     let mut given = text.split(" |").map(|part| part.trim().to_owned());
     let parts = std::array::from_fn(|_| given.next().unwrap_or_default());

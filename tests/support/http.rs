@@ -16,7 +16,8 @@ use serde_json::Value;
 
 pub const SIGNATURE: &str = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
 
-/// The Python that has the packages of `tests/clients/requirements.txt`: `DDBFS_TEST_PYTHON`, or what `scripts/test` installed.
+/// Returns the Python that has the packages of `tests/clients/requirements.txt`:
+/// `DDBFS_TEST_PYTHON`, or the one that `scripts/test` installed.
 pub fn python() -> PathBuf {
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
     let named = std::env::var_os("DDBFS_TEST_PYTHON").map(PathBuf::from);
@@ -29,16 +30,16 @@ pub fn python() -> PathBuf {
     })
 }
 
-/// A script of `tests/clients`.
+/// Returns a script of `tests/clients`.
 pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/clients")
         .join(name)
 }
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any operation takes on a busy machine.
 const PATIENT: Duration = Duration::from_secs(600);
-/// For what a test waits to end.
+/// A short timeout, for tests that wait for it to expire.
 pub const SOON: Duration = Duration::from_millis(300);
 
 pub fn options() -> HttpOptions {
@@ -54,7 +55,7 @@ pub fn options() -> HttpOptions {
     }
 }
 
-/// A server with other timeouts.
+/// Starts a server with other timeouts.
 pub fn start_with(change: impl FnOnce(&mut Timeouts)) -> RunningServer {
     let mut options = options();
     change(&mut options.timeouts);
@@ -87,7 +88,7 @@ impl Answer {
     }
 }
 
-/// Reads one answer; `head_only` for HEAD.
+/// Reads one response; `head_only` for HEAD.
 pub fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut head = Vec::new();
     let mut byte = [0];

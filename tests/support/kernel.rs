@@ -1,4 +1,4 @@
-//! The calls that the kernel would make for a process, on a database in memory and without a mount.
+//! The calls that the kernel makes for a process, on a database in memory and without a mount.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -36,7 +36,7 @@ pub const EXCLUSIVE: OpenFlags = OpenFlags {
     append: false,
 };
 
-/// A process and its paths: what a kernel does.
+/// A process and its paths: the kernel's part.
 pub struct Process {
     pub view: View,
     pub db: Arc<dyn Browse>,
@@ -73,7 +73,7 @@ impl Process {
         }
     }
 
-    /// The same mount as that process sees it.
+    /// Returns the same mount as another process sees it.
     pub fn of_process(&self, pid: u32) -> Self {
         Self {
             view: self.view.called_by(Caller {
@@ -92,7 +92,7 @@ impl Process {
         Ok(attr)
     }
 
-    /// The parent's inode number and the last name.
+    /// Returns the parent's inode number and the last name.
     pub fn parent<'a>(&self, path: &'a str) -> Ended<(u64, &'a [u8])> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         Ok((self.stat(parent)?.ino, name.as_bytes()))

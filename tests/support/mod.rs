@@ -1,4 +1,4 @@
-//! What tests share; each binary uses its part.
+//! Shared parts of the tests; each binary uses some of them.
 
 #![allow(dead_code)]
 

@@ -1,4 +1,5 @@
-//! What filesystem tests share: a database in memory or on disk, a real mount of it, and shell scripts in it.
+//! Shared parts of filesystem tests: a database in memory or on disk, a real mount of it, and shell
+//! scripts in it.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -22,12 +23,12 @@ use tempfile::TempDir;
 
 use super::elsewhere::Server;
 
-/// A database in memory.
+/// Creates a database in memory.
 pub fn memory() -> Arc<LocalDatabase> {
     database(Arc::new(MemoryStore::new().unwrap()))
 }
 
-/// A database in a directory.
+/// Opens a database in a directory.
 pub fn on_disk(directory: &Path) -> Arc<LocalDatabase> {
     database(Arc::new(
         LmdbStore::open(directory, LmdbOptions::default()).unwrap(),
@@ -77,19 +78,19 @@ pub fn put(db: &dyn Browse, table: &str, json: &str) {
         .unwrap();
 }
 
-/// The item under a key written as plain JSON.
+/// Returns the item under a key written as plain JSON.
 pub fn get(db: &dyn Browse, table: &str, key: &str) -> Option<Item> {
     let key = ddbfs::codec::plain_json::parse(key.as_bytes()).unwrap();
     let request = ddbfs::model::api::GetItemRequest::new(TableName::new(table).unwrap(), key);
     db.get_item(request).unwrap().item
 }
 
-/// A string value.
+/// Returns a string value.
 pub fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
-/// The example tables with their data.
+/// Loads the example tables with their data.
 pub fn load_samples(db: &dyn Browse) {
     for (request, items) in sample_tables() {
         let table = request.table_name.clone();
@@ -101,14 +102,15 @@ pub fn load_samples(db: &dyn Browse) {
     }
 }
 
-/// Longer than it takes on any machine to tell the kernel.
+/// Longer than an invalidation of the kernel's cache takes on any machine.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A real mount in a temporary directory, ended when dropped: of a database here, or of a service elsewhere with the same tables.
+/// A real mount in a temporary directory, ended when dropped: of a local database, or of a remote
+/// service with the same tables.
 pub struct Mount {
-    /// What is mounted.
+    /// The mounted database.
     pub db: Arc<dyn Browse>,
-    /// The database here.
+    /// The local database.
     pub local: Arc<LocalDatabase>,
     mounted: Option<Mounted>,
     directory: TempDir,
@@ -146,7 +148,7 @@ impl Mount {
         }
     }
 
-    /// Mounts what stands before a database.
+    /// Mounts a wrapper of a database.
     pub fn over(
         local: Arc<LocalDatabase>,
         front: Arc<dyn Browse>,
@@ -202,7 +204,7 @@ impl Mount {
     }
 
     pub fn run_in(&self, directory: &Path, script: &str) -> Ran {
-        // Against hangs: a walk over a service takes minutes on a busy machine.
+        // A limit against hangs: a walk over a service takes minutes on a busy machine.
         let output = Command::new("timeout")
             .args(["600", "bash", "-c", script])
             .current_dir(directory)
@@ -240,7 +242,7 @@ impl Mount {
     }
 }
 
-/// How a script ended.
+/// The result of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     pub status: i32,
@@ -249,14 +251,14 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Its output, of a script that succeeded without a word on stderr.
+    /// Returns the output of a script that succeeded with an empty stderr.
     #[track_caller]
     pub fn ok(&self) -> &str {
         assert!(self.status == 0 && self.err.is_empty(), "{self:#?}");
         &self.out
     }
 
-    /// Its stderr, of a script that failed.
+    /// Returns the stderr of a script that failed.
     #[track_caller]
     pub fn failed(&self) -> &str {
         assert!(self.status != 0, "{self:#?}");

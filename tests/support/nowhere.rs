@@ -1,4 +1,4 @@
-//! Without the feature `remote` every mount of the tests is one of a database here.
+//! Stubs for builds without the feature `remote`: every mount of the tests is of a local database.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -4,13 +4,14 @@ use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-/// A test's name as its binary knows it: `module` is `module_path!()`, which begins with the binary's own name.
+/// Returns a test's name as its binary knows it: `module` is `module_path!()`, which begins with
+/// the binary's own name.
 pub fn test_name(module: &str, test: &str) -> String {
     let (_, inside) = module.split_once("::").unwrap();
     format!("{inside}::{test}")
 }
 
-/// The command that runs an ignored test of this binary with `dir` in the variable `key`.
+/// Returns the command that runs an ignored test of this binary with `dir` in the variable `key`.
 pub fn own_process(module: &str, test: &str, (key, dir): (&str, &Path)) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -24,8 +25,8 @@ pub fn own_process(module: &str, test: &str, (key, dir): (&str, &Path)) -> Comma
     command
 }
 
-/// What such a command ends with and prints under strace with these options; `None`, and it is said, where there is no strace or it may not
-/// trace.
+/// Runs such a command under strace with these options; returns its status and output. Prints a
+/// notice and returns `None` where there is no strace or it may not trace.
 pub fn straced(
     module: &str,
     test: &str,
@@ -52,7 +53,7 @@ pub fn straced(
     Some((output.status, text))
 }
 
-/// Such a command with what it prints, to be read while it runs.
+/// Starts such a command; returns it with its output, to be read while it runs.
 pub fn start(module: &str, test: &str, given: (&str, &Path)) -> (Child, BufReader<ChildStdout>) {
     let mut child = own_process(module, test, given)
         .stdout(Stdio::piped())
@@ -62,9 +63,11 @@ pub fn start(module: &str, test: &str, given: (&str, &Path)) -> (Child, BufReade
     (child, output)
 }
 
-/// Runs a command in a process group of its own until it ends or standard input does. Then the group is killed, since a program that it left
-/// behind would hold its output open, and its mounts are ended, since a killed process that waits for its own mount would serve nobody and
-/// hold up whoever looks there. `set -m` gives the group, and leaves SIGINT as it is: otherwise a shell ignores it for what runs beside it.
+/// Runs a command in a process group of its own until it ends or standard input does. Then the
+/// group is killed, since a program that it left behind would hold its output open. Its mounts are
+/// ended, since a killed process that waits for its own mount would serve no calls and block every
+/// process that accesses the mount. `set -m` makes the group, and leaves SIGINT as it is: otherwise
+/// a shell ignores it for background commands.
 const BOUND: &str = r#"
 set -m
 exec 3<&0
@@ -79,8 +82,8 @@ end > /dev/null 2>&1
 kill -KILL -$watch
 exit $status"#;
 
-/// Starts a command that does not outlive this process, however that ends, nor the input that comes with it; its temporary files, and mounts
-/// with them, are in `dir`.
+/// Starts a command that does not outlive this process, however that ends, nor the input that comes
+/// with it; its temporary files, and mounts with them, are in `dir`.
 pub fn bound(command: &Command, dir: &Path) -> (Child, ChildStdin) {
     let mut bound = Command::new("setsid");
     bound
@@ -104,7 +107,8 @@ pub fn bound(command: &Command, dir: &Path) -> (Child, ChildStdin) {
     (child, input)
 }
 
-/// Files of this process may not grow over this; writes there fail with EFBIG, which the store treats as it does ENOSPC.
+/// Limits the size of files that this process writes; writes beyond it fail with EFBIG, which the
+/// store treats as ENOSPC.
 #[allow(unsafe_code)]
 pub fn limit_file_size(bytes: libc::rlim_t) {
     let limit = libc::rlimit {

@@ -1,4 +1,4 @@
-//! A proxy of HTTP/1.1 before a server, which makes the trouble that networks and services make.
+//! A proxy of HTTP/1.1 before a server, which injects failures of networks and services.
 
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
@@ -8,48 +8,48 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What happens to a request.
+/// A failure injected into a request.
 #[derive(Debug, Clone)]
 pub enum Trouble {
-    /// It is answered so much later.
+    /// The response comes this much later.
     Late(Duration),
-    /// The connection ends before the server sees it.
+    /// The connection ends before the server sees the request.
     CutBefore,
-    /// The server does it; the connection ends before the answer.
+    /// The server executes the request; the connection ends before the response.
     CutAfter,
-    /// The connection ends in the middle of the answer.
+    /// The connection ends in the middle of the response.
     CutInside,
-    /// The server does it; another answer is given.
+    /// The server executes the request; this is the response instead.
     Instead(u16, &'static str),
-    /// The server does not see it; this is the answer.
+    /// The server does not see the request; this is the response.
     Answer(u16, &'static str),
-    /// The same by a service whose clock says this.
+    /// The same, by a service with this time on its clock.
     AnswerAt(&'static str, u16, &'static str),
-    /// Nothing more is ever heard.
+    /// No further byte is ever sent.
     Silence,
-    /// Ten bytes of an answer that is said to have so many; then nothing more.
+    /// Ten bytes of a response with this declared length; then no further byte is sent.
     Stall(u64),
-    /// A byte of the answer is another one.
+    /// One byte of the response is changed.
     Garbled,
 }
 
 #[derive(Default)]
 struct State {
-    /// What happens to the next requests.
+    /// Failures of the next requests.
     next: VecDeque<Option<Trouble>>,
-    /// What happens to all others.
+    /// The failure of all others.
     always: Option<Trouble>,
     operations: Vec<String>,
-    /// What the answers said was consumed.
+    /// Capacity units in the responses.
     units: f64,
-    /// Requests for a page after another.
+    /// Number of requests for a further page.
     continued: u64,
-    /// Counters of tables are 0 in what passes, as of a table that is hours old at most.
+    /// True if counters of tables are replaced by 0, as in a table younger than some hours.
     counts_nothing: bool,
     connections: Vec<TcpStream>,
 }
 
-/// See the module. Ends when it is dropped.
+/// A running proxy; ends when it is dropped.
 pub struct Proxy {
     pub address: SocketAddr,
     shared: Arc<Shared>,
@@ -81,7 +81,7 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// What happens to the next requests, one after the other; the proxy behaves from then on.
+    /// Sets the failures of the next requests, one after the other; the proxy behaves from then on.
     pub fn next(&self, troubles: &[Trouble]) {
         self.shared
             .state
@@ -91,7 +91,7 @@ impl Proxy {
             .extend(troubles.iter().cloned().map(Some));
     }
 
-    /// Requests that nothing happens to, before what is to happen next.
+    /// Lets requests pass before the next failures.
     pub fn pass(&self, count: usize) {
         self.shared
             .state
@@ -101,37 +101,37 @@ impl Proxy {
             .extend(std::iter::repeat_n(None, count));
     }
 
-    /// Nothing is to happen next any more.
+    /// Drops the failures of the next requests.
     pub fn forget_next(&self) {
         self.shared.state.lock().unwrap().next.clear();
     }
 
-    /// What happens to every request that nothing else is said of.
+    /// Sets the failure of every request without another one.
     pub fn always(&self, trouble: Option<Trouble>) {
         self.shared.state.lock().unwrap().always = trouble;
     }
 
-    /// The operations that were asked for since this was asked last, each as often as it was.
+    /// Returns the operations requested since the last call, each as often as it was.
     pub fn take_operations(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.state.lock().unwrap().operations)
     }
 
-    /// Capacity units that the answers told of so far.
+    /// Returns the capacity units in the responses so far.
     pub fn units(&self) -> f64 {
         self.shared.state.lock().unwrap().units
     }
 
-    /// Requests so far that went on with a listing or scan.
+    /// Returns the number of requests so far that continued a listing or scan.
     pub fn continued(&self) -> u64 {
         self.shared.state.lock().unwrap().continued
     }
 
-    /// From now on the service says that every table is empty.
+    /// Makes the service report every table as empty from now on.
     pub fn count_nothing(&self) {
         self.shared.state.lock().unwrap().counts_nothing = true;
     }
 
-    /// Every connection ends, and new ones do at once; or no more.
+    /// Makes every connection end, and new ones at once; or no more.
     pub fn be_gone(&self, is_gone: bool) {
         self.shared.is_gone.store(is_gone, Ordering::SeqCst);
         for stream in self.shared.state.lock().unwrap().connections.drain(..) {
@@ -144,7 +144,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.shared.is_ended.store(true, Ordering::SeqCst);
         self.be_gone(true);
-        // So that it looks whether it is to end.
+        // Wakes the thread, which then checks for the end.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -164,12 +164,12 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             .connections
             .push(client.try_clone().unwrap());
         let shared = Arc::clone(shared);
-        // It ends when either side does.
+        // Ends when either side does.
         thread::spawn(move || drop(serve(client, &shared)));
     }
 }
 
-/// Head and body of the next message; `None` at the end of the connection.
+/// Reads head and body of the next message; returns `None` at the end of the connection.
 fn read_message(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Vec<u8>>> {
     let (mut message, mut byte) = (Vec::new(), [0]);
     while !message.ends_with(b"\r\n\r\n") {
@@ -238,7 +238,7 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
                             .as_bytes(),
                     )?;
                 }
-                // Until the client has had enough.
+                // Until the client closes the connection.
                 while client.read(&mut [0; 64])? > 0 {}
                 return Ok(());
             }
@@ -271,7 +271,7 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `CapacityUnits` of an answer, of one table or several.
+/// Returns `CapacityUnits` of a response, of one table or several.
 fn consumed(answer: &[u8]) -> f64 {
     let body = answer
         .windows(4)
@@ -284,7 +284,7 @@ fn consumed(answer: &[u8]) -> f64 {
         .map_or_else(|| of(told), |tables| tables.iter().map(of).sum())
 }
 
-/// The answer, its counters 0 and as long as before, and no checksum.
+/// Returns the response with its counters 0 and as long as before, and no checksum.
 fn uncounted(answer: &[u8]) -> Vec<u8> {
     let mut text = answer.to_vec();
     for name in [

@@ -1,4 +1,5 @@
-//! Query paths asked without a filesystem: tables by a few words, and what `cat` and `ls` would show.
+//! Query paths without a filesystem: tables defined by a few words, and the output of `cat` and
+//! `ls`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub fn open() -> LocalDatabase {
     LocalDatabase::open(store, EngineOptions::default()).expect("an engine")
 }
 
-/// `H pk:S` and `R sk:N` as definitions and key schema.
+/// Parses `H pk:S` and `R sk:N` to definitions and key schema.
 fn keys(text: &str) -> (Vec<KeyAttribute>, Vec<KeySchemaElement>) {
     let parse = |text: &str| {
         let (role, attribute) = text.split_once(' ').expect("H name:type");
@@ -52,7 +53,7 @@ fn keys(text: &str) -> (Vec<KeyAttribute>, Vec<KeySchemaElement>) {
     text.split(", ").map(parse).unzip()
 }
 
-/// `indexes`: kind, name, key, projection (`all`, `keys`, or attributes).
+/// Creates a table. `indexes`: kind, name, key, projection (`all`, `keys`, or attributes).
 pub fn create(db: &dyn Browse, name: &str, key: &str, indexes: &[(IndexKind, &str, &str, &str)]) {
     let (mut definitions, key_schema) = keys(key);
     let mut global = Vec::new();
@@ -112,7 +113,7 @@ pub fn put(db: &dyn Browse, table: &str, lines: &[&str]) {
     }
 }
 
-/// What `Table/query/…` or `Table/gsi/index/scan/…` is.
+/// Resolves `Table/query/…` or `Table/gsi/index/scan/…`.
 pub fn walk(db: &dyn Browse, path: &str) -> Result<Child, FsError> {
     let mut names: Vec<&str> = path.split('/').collect();
     let table = TableName::new(names.remove(0)).expect("a table name");
@@ -144,7 +145,7 @@ pub fn directory(db: &dyn Browse, path: &str) -> QueryPath {
     }
 }
 
-/// `cat path`, or the error's text.
+/// Returns the output of `cat path`, or the error's text.
 pub fn cat(db: &dyn Browse, path: &str) -> String {
     let file = match walk(db, path) {
         Ok(Child::Result(path, kind)) => path.render(db, kind),
@@ -157,7 +158,8 @@ pub fn cat(db: &dyn Browse, path: &str) -> String {
     )
 }
 
-/// `ls path`, in batches of `batch` names, each begun from the position where the one before ended.
+/// Returns the output of `ls path`, in batches of `batch` names, each begun from the position where
+/// the one before ended.
 pub fn ls(db: &dyn Browse, path: &str, batch: usize) -> Vec<String> {
     let path = directory(db, path);
     let mut names = Vec::new();

@@ -1,4 +1,5 @@
-//! A service elsewhere that is in this process: a local database, its requests counted, and answers held back where a test says so.
+//! A remote service in this process: a local database with counted requests, and responses held
+//! back where a test wants it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +11,14 @@ use ddbfs::model::Error;
 use ddbfs::model::api::*;
 use parking_lot::{Condvar, Mutex};
 
-/// See the module.
+/// The service; see the module.
 pub struct Service {
     pub inner: Arc<LocalDatabase>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
-    /// The operation whose answers are held back, and how many are.
+    /// The operation with held-back responses, and the number of them.
     held: Mutex<(Option<&'static str>, usize)>,
     changed: Condvar,
-    /// It says of every table that it is empty, as a service does for hours of a new one.
+    /// True if it reports every table as empty, as a service does for hours of a new one.
     pub counts_nothing: AtomicBool,
     /// Read units of pages.
     units: Mutex<f64>,
@@ -35,7 +36,7 @@ impl Service {
         })
     }
 
-    /// Data requests since the last call, as `GetItem 2, Query 1`.
+    /// Returns the data requests since the last call, as `GetItem 2, Query 1`.
     pub fn requests(&self) -> String {
         let counts = std::mem::take(&mut *self.counts.lock());
         counts
@@ -45,7 +46,7 @@ impl Service {
             .join(", ")
     }
 
-    /// Read units of pages since the last call.
+    /// Returns the read units of pages since the last call.
     pub fn page_units(&self) -> f64 {
         std::mem::take(&mut self.units.lock())
     }
@@ -54,12 +55,12 @@ impl Service {
         page.inspect(|page| *self.units.lock() += page.consumed_capacity.total())
     }
 
-    /// Holds back the answers of an operation from now on.
+    /// Holds back the responses of an operation from now on.
     pub fn hold(&self, operation: &'static str) {
         self.held.lock().0 = Some(operation);
     }
 
-    /// Waits until that many answers are held back.
+    /// Waits until that many responses are held back.
     pub fn wait_for_held(&self, count: usize) {
         let mut held = self.held.lock();
         self.changed.wait_while(&mut held, |held| held.1 < count);

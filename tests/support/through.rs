@@ -1,4 +1,5 @@
-//! A client and the service that it speaks to, both in this process, and whether it answers as the service does.
+//! A client and the service that it calls, both in this process, and a comparison of their
+//! responses.
 
 use super::wait::until_ok;
 use std::sync::Arc;
@@ -37,15 +38,15 @@ impl Service for InProcess {
     }
 }
 
-/// A client of that engine.
+/// Creates a client of that engine.
 pub fn client(database: &LocalDatabase) -> Client {
     Client::new(Arc::new(InProcess(database.clone())))
 }
 
-/// A change of an answer, by its operation and the request.
+/// A change of a response, by its operation and the request.
 pub type Alter = dyn Fn(&str, &Value, Value) -> Value + Send + Sync;
 
-/// The same, of which some answers are others.
+/// The same, with changes of some responses.
 pub struct Altered(InProcess, Box<Alter>);
 
 impl Altered {
@@ -70,14 +71,14 @@ impl Service for Altered {
     }
 }
 
-/// How the client refuses what it does not make of its own.
+/// Part of the text with which the client refuses operations that it does not support.
 const NOT_MADE: &str = "through a remote mount";
 
 /// Members that differ from one engine to another.
 const OWN: [&str; 11] = [
     // A client shows all shards as one.
     "ShardId",
-    // The client's clock is another.
+    // The client has a clock of its own.
     "NumberOfDecreasesToday",
     "TableId",
     "LatestStreamLabel",
@@ -90,7 +91,7 @@ const OWN: [&str; 11] = [
     "eventID",
 ];
 
-/// What tells how far a table is, which two engines need not be at the same time.
+/// States of a table's progress, which may differ between two engines at the same time.
 const STATES: [&str; 6] = [
     "CreateTable",
     "UpdateTable",
@@ -99,7 +100,8 @@ const STATES: [&str; 6] = [
     "UpdateTimeToLive",
     "DescribeTimeToLive",
 ];
-/// A client tells of a bad value or segment before the service looks at the parts of a transaction that stand before it, or at a filter.
+/// True if a client reports a bad value or segment before the service checks the earlier parts of a
+/// transaction, or a filter.
 fn is_early(operation: &str, body: &str) -> bool {
     operation.starts_with("Transact")
         || body.contains("ExclusiveStartKey")
@@ -112,11 +114,11 @@ fn is_invalid(body: &Value) -> bool {
         .is_some_and(|name| name.ends_with("#ValidationException"))
 }
 
-/// A second engine that is asked the same through a client.
+/// A second engine that gets the same requests through a client.
 pub struct Through {
     database: LocalDatabase,
     client: Client,
-    /// Do both do what they do later at the same time?
+    /// True if both run their background work at the same time.
     is_steady: bool,
 }
 
@@ -131,14 +133,14 @@ impl Through {
         }
     }
 
-    /// Makes the same request without a look at the answer.
+    /// Makes the same request without a check of the response.
     pub fn prepare(&self, operation: &str, body: &Value) {
         self.ask(&self.client, operation, &body.to_string())
             .unwrap();
     }
 
-    /// Asks the same; the answer must be that one but for what each engine has of its own. What the client does not make the engine
-    /// is asked itself, to stay in step.
+    /// Makes the same request; the response must be equal but for each engine's own members.
+    /// Requests that the client does not support go to the engine itself, to stay in step.
     #[track_caller]
     pub fn check(&self, operation: &str, body: &str, (status, expected): (u16, &Value)) {
         until_ok("through a client", || {
@@ -159,7 +161,8 @@ impl Through {
             if is_alike {
                 return Ok(());
             }
-            // The other engine may be behind with a table or an index that is being made; what was refused or read may be asked again.
+            // The other engine may be behind with a table or an index that is being created; a
+            // refused request or a read may be repeated.
             let is_again = found_status != 200
                 || ["Describe", "Get", "Query", "Scan"]
                     .iter()
@@ -174,8 +177,8 @@ impl Through {
         });
     }
 
-    /// Status and body; nothing for what is no JSON, which never reaches a database. A client is asked what it makes itself of a request:
-    /// `protocol::call` would have it pass on the text.
+    /// Returns status and body; nothing for a text that is no JSON, which never reaches a database.
+    /// A client gets its own parsed request: `protocol::call` would pass on the text.
     fn ask(&self, database: &dyn Database, operation: &str, body: &str) -> Option<(u16, Value)> {
         let body = Document::parse(body.as_bytes().to_vec()).ok()?;
         let answer = match protocol::find(operation) {
@@ -194,7 +197,7 @@ impl Through {
     }
 }
 
-/// Status and body of an answer.
+/// Returns status and body of a response.
 pub fn told(operation: &str, answer: &Result<Vec<u8>, Failure>) -> (u16, Value) {
     match answer {
         Ok(bytes) if bytes.is_empty() => (200, Value::Null),

@@ -1,9 +1,9 @@
-//! The files of `tests/vectors`, read; `tests/vectors/README.md` says how they are written.
+//! Parser of the files of `tests/vectors`; their syntax is in `tests/vectors/README.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A request and what it must come to.
+/// A request and its expected result.
 #[derive(Debug)]
 pub struct Vector {
     pub line: usize,
@@ -19,7 +19,7 @@ pub struct Section {
     pub vectors: Vec<Vector>,
 }
 
-/// A file: what is done before each section, and the sections.
+/// A file: the commands before each section, and the sections.
 #[derive(Debug, Default)]
 pub struct Script {
     names: Vec<(String, String)>,
@@ -84,7 +84,7 @@ impl Script {
         }
     }
 
-    /// Names and repetitions replaced, the longest name first.
+    /// Replaces names and repetitions, the longest name first.
     pub fn expand(&self, text: &str) -> String {
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
@@ -94,7 +94,7 @@ impl Script {
     }
 }
 
-/// `${text*count}` is `text` so many times.
+/// Expands `${text*count}` to `text` repeated.
 pub fn repeated(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -112,18 +112,18 @@ pub fn repeated(text: &str) -> String {
     out
 }
 
-/// `*count}` at the start: the count, and its length.
+/// Parses `*count}` at the start; returns the count, and its length.
 fn count_at(text: &str) -> Option<(usize, usize)> {
     let (digits, _) = text.strip_prefix('*')?.split_once('}')?;
     Some((digits.parse().ok()?, digits.len() + 2))
 }
 
-/// The files, by name.
+/// Returns the files, by name.
 pub fn files() -> Vec<PathBuf> {
     files_of("tests/vectors", "vectors")
 }
 
-/// The files of a folder of the package that end so, by name.
+/// Returns the files of a folder of the package with this ending, by name.
 pub fn files_of(folder: &str, ending: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(folder)

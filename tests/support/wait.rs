@@ -1,22 +1,24 @@
-//! How tests wait: for a fact, however long it takes. No test sleeps but by this file, which `tests/tidy` holds.
+//! Waiting in tests: for a condition, however long it takes. No test sleeps except through this
+//! file, which `tests/tidy` checks.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Against a hang alone: no fact takes so long on any machine.
+/// A timeout against hangs only: no condition takes so long on any machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two looks at a fact.
+/// The pause between two checks of a condition.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Asks until the answer is the one that is waited for; a panic tells of the last that was not.
+/// Calls until the result is the awaited one; a panic shows the last other result.
 #[track_caller]
 pub fn until_ok<T>(what: &str, ask: impl FnMut() -> Result<T, String>) -> T {
     until_ok_with(what, PATIENCE, LOOK, ask)
 }
 
-/// The same for at most `limit`, with `pause` between two looks: none where the fact lasts for a moment, or asking waits itself.
+/// Calls as [`until_ok`] for at most `limit`, with `pause` between two checks: none where the
+/// condition lasts for a moment, or the call waits itself.
 #[track_caller]
 pub fn until_ok_with<T>(
     what: &str,
@@ -38,25 +40,25 @@ pub fn until_ok_with<T>(
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     until_ok(what, || if is_so() { Ok(()) } else { Err(String::new()) });
 }
 
-/// Waits until something is found.
+/// Waits until a value is found.
 #[track_caller]
 pub fn until_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     until_ok(what, || find().ok_or_else(String::new))
 }
 
-/// Lets time pass where time is what the test is about: a client that is slow, a kill at any moment, load that comes and goes. What is
-/// asserted afterwards may not rest on it. `tests/tidy` lists the files.
+/// Lets time pass where time is the subject of the test: a slow client, a kill at any moment, load
+/// that comes and goes. Later assertions may not rest on it. `tests/tidy` lists the files.
 pub fn moment(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// How often each thread of that name of a process has gone to sleep, by its id.
+/// Returns how often each thread of that name of a process has gone to sleep, by its id.
 fn sleeps(process: u32, thread: &str) -> Vec<(String, u64)> {
     let tasks = fs::read_dir(format!("/proc/{process}/task"))
         .unwrap()
@@ -77,11 +79,11 @@ fn sleeps(process: u32, thread: &str) -> Vec<(String, u64)> {
     tasks.filter_map(|task| of(&task.path())).collect()
 }
 
-/// Waits until every thread of that name of a process has looked so often for what it waits for, and gone to sleep again. One that has
-/// ended looks no more.
+/// Waits until every thread of that name of a process has checked its condition so often, and gone
+/// to sleep again. A thread that has ended checks no more.
 #[track_caller]
 pub fn until_looked(process: u32, thread: &str, times: u64) {
-    // It may begin only when there is something to look for.
+    // The thread may start only when there is work for it.
     let before = until_some(&format!("process {process} has a thread {thread}"), || {
         Some(sleeps(process, thread)).filter(|threads| !threads.is_empty())
     });
@@ -95,7 +97,7 @@ pub fn until_looked(process: u32, thread: &str, times: u64) {
     });
 }
 
-/// Whether every thread of a process is in this state: `S` sleeps, and has nothing to do; `T` is stopped.
+/// True if every thread of a process is in this state: `S` sleeps, and has no work; `T` is stopped.
 pub fn is_all(process: u32, state: char) -> bool {
     let tasks = fs::read_dir(format!("/proc/{process}/task"))
         .unwrap()

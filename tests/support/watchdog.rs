@@ -1,5 +1,6 @@
-//! Who watches threads that call a mount: when one of them gets no answer for too long it says where everybody waits, and aborts the
-//! mount's connection, since a call that waits in the kernel cannot be killed.
+//! A watchdog of threads that call a mount: when one of them gets no reply for too long it reports
+//! where all threads wait, and aborts the mount's connection, since a call that waits in the kernel
+//! cannot be killed.
 
 use super::wait::moment;
 use std::collections::HashMap;
@@ -14,14 +15,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// No call takes longer, however busy the machine.
+/// The maximum time of a call, however busy the machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PERIOD: Duration = Duration::from_millis(200);
-/// How long it looks at processes.
+/// Time limit for the inspection of processes.
 const LOOKING: Duration = Duration::from_secs(5);
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
-/// A thread that is watched: it beats at each call, and rests while it waits for something else.
+/// A watched thread: it beats at each call, and rests while it waits for other events.
 #[derive(Debug)]
 pub struct Pulse {
     name: String,
@@ -36,13 +37,13 @@ impl Pulse {
         self.rests.store(false, Ordering::Relaxed);
     }
 
-    /// Not watched until the next beat.
+    /// Stops the watch until the next beat.
     pub fn rest(&self) {
         self.rests.store(true, Ordering::Relaxed);
     }
 }
 
-/// What is watched.
+/// The watched threads and processes.
 #[derive(Debug, Default)]
 struct Watched {
     next: AtomicU64,
@@ -53,7 +54,7 @@ struct Watched {
     ends: AtomicBool,
 }
 
-/// Watches until it is dropped.
+/// A running watchdog; it watches until it is dropped.
 #[derive(Debug)]
 pub struct Watchdog {
     watched: Arc<Watched>,
@@ -61,9 +62,10 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Of the mount at `point`.
+    /// Starts a watchdog of the mount at `point`.
     pub fn new(point: &Path) -> Self {
-        // Now, since a process that has files of the mount open may not be able to start another when it hangs.
+        // Done now, since a process that has files of the mount open may not be able to start
+        // another when it hangs.
         if let Err(error) = mount_connections() {
             eprintln!("no connection can be aborted: {error}");
         }
@@ -88,7 +90,7 @@ impl Watchdog {
         pulse
     }
 
-    /// Threads that have ended.
+    /// Removes threads that have ended.
     pub fn forget_those_at_rest(&self) {
         self.watched
             .pulses
@@ -96,12 +98,12 @@ impl Watchdog {
             .retain(|pulse| !pulse.rests.load(Ordering::Relaxed));
     }
 
-    /// The daemons of now.
+    /// Sets the current daemons.
     pub fn processes(&self, ids: &[u32]) {
         *self.watched.processes.lock() = ids.to_vec();
     }
 
-    /// What it found, if anything.
+    /// Returns its report, if it found a hang.
     pub fn found(&self) -> Option<String> {
         self.watched.found.lock().clone()
     }
@@ -138,7 +140,7 @@ impl Watched {
         let begin = format!("{name}: no answer for {} s\n", PATIENCE.as_secs());
         eprint!("{begin}");
         let processes = [vec![std::process::id()], self.processes.lock().clone()].concat();
-        // To look at a process may hang as well.
+        // The inspection of a process may hang as well.
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             for process in processes {
@@ -163,7 +165,7 @@ impl Watched {
     }
 }
 
-/// Where each thread of a process waits.
+/// Returns where each thread of a process waits.
 fn threads(process: u32) -> String {
     let mut text = format!("process {process}:\n");
     for task in fs::read_dir(format!("/proc/{process}/task"))
@@ -191,7 +193,7 @@ fn threads(process: u32) -> String {
     text
 }
 
-/// Ends every call that waits in the mount.
+/// Aborts every call that waits in the mount.
 fn abort(point: &Path) -> std::io::Result<()> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let wanted = point.to_string_lossy();
@@ -209,7 +211,7 @@ fn abort(point: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The kernel's directory of connections, where it is not.
+/// Mounts the kernel's directory of connections, where it is absent.
 pub fn mount_connections() -> std::io::Result<()> {
     if fs::read_dir(CONNECTIONS)?.next().is_none() {
         let status = Command::new("mount")

@@ -1,4 +1,4 @@
-//! A database with a clock to turn, and what is told of its layout.
+//! A database with a settable clock, and reports of its layout.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use ddbfs::model::{IndexName, Item};
 
 use super::*;
 
-/// A database with a clock to turn and the table `Tab`.
+/// A database with a settable clock and the table `Tab`.
 pub struct Bed {
     pub database: LocalDatabase,
     pub clock: Arc<ManualClock>,
@@ -53,7 +53,7 @@ impl Bed {
         self.metrics().tables.remove(0)
     }
 
-    /// Consumed read and write units of the table's base (`""`) or an index.
+    /// Returns the consumed read and write units of the table's base (`""`) or an index.
     pub fn consumed(&self, index: &str) -> (f64, f64) {
         let metrics = self.table_metrics();
         let name = |source: &&ddbfs::model::layout::SourceMetrics| {
@@ -100,7 +100,7 @@ impl Bed {
             .unwrap()
     }
 
-    /// Numbers of the partitions, and why they are there.
+    /// Returns the numbers of the partitions, and the reason for each.
     pub fn origins(&self, index: &str) -> Vec<(u32, &'static str)> {
         self.partitions(index)
             .iter()
@@ -112,7 +112,8 @@ impl Bed {
         self.database.engine().run_background_work().unwrap();
     }
 
-    /// What lies in all partitions together, each item once, and no partition above `bytes_max`.
+    /// Returns the contents of all partitions together; each item must be there once, and no
+    /// partition above `bytes_max`.
     pub fn contents(&self, index: &str) -> Vec<PartitionContent> {
         let partitions = self.partitions(index);
         partitions

@@ -1,4 +1,4 @@
-//! What the engine's tests share.
+//! Shared parts of the engine's tests.
 pub mod bed;
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub fn database_with(options: EngineOptions) -> LocalDatabase {
     LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap()
 }
 
-/// Every example table with its data.
+/// Creates every example table with its data.
 pub fn samples() -> LocalDatabase {
     let database = database();
     for (request, items) in sample_tables() {
@@ -50,7 +50,8 @@ pub fn samples() -> LocalDatabase {
     database
 }
 
-/// The table `Tab`: pk S, sk N; the global index `glob` on a (S) and the local one `loc` on b (S), both of keys only.
+/// Creates the table `Tab`: pk S, sk N; the global index `glob` on a (S) and the local one `loc` on
+/// b (S), both of keys only.
 pub fn tab() -> LocalDatabase {
     let key = |hash: &str, range: Option<&str>| {
         let hash = KeySchemaElement {
@@ -99,7 +100,7 @@ pub fn tab() -> LocalDatabase {
     database
 }
 
-/// An item of plain JSON; brackets may be left out.
+/// Parses an item of plain JSON; brackets may be left out.
 pub fn json(text: &str) -> Item {
     let whole = if text.starts_with('{') {
         text.to_owned()
@@ -109,7 +110,7 @@ pub fn json(text: &str) -> Item {
     plain_json::parse(whole.as_bytes()).unwrap()
 }
 
-/// Placeholders from plain JSON: the members with `:` are values, those with `#` names.
+/// Parses placeholders from plain JSON: the members with `:` are values, those with `#` names.
 pub fn placeholders_of(text: &str) -> Placeholders {
     let (values, names): (Vec<_>, Vec<_>) = json(text)
         .0
@@ -125,7 +126,7 @@ pub fn placeholders_of(text: &str) -> Placeholders {
     }
 }
 
-/// An item as a line of plain JSON without its newline, keys of `Tab` first.
+/// Returns an item as a line of plain JSON without its newline, keys of `Tab` first.
 pub fn line(item: &Item) -> String {
     let mut out = Vec::new();
     plain_json::write_line(item, &["pk", "sk"], &mut out);
@@ -174,7 +175,7 @@ pub fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -
     }
 }
 
-/// A query as `name[/index]`, key condition, values.
+/// Returns a query from `name[/index]`, key condition, values.
 pub fn query_request(
     source: &str,
     condition: &str,
@@ -201,7 +202,7 @@ pub fn scan_request(source: &str) -> ScanRequest {
     }
 }
 
-/// One attribute of each item, as text.
+/// Returns one attribute of each item, as text.
 pub fn column(items: &[Item], name: &str) -> Vec<String> {
     items
         .iter()
@@ -217,7 +218,8 @@ pub fn text(value: &AttributeValue) -> String {
     }
 }
 
-/// A table from words: `"pk:S sk:N"`, and indexes as `"G byA a:S b:N ALL"` (or `L byB b:N …`, whose HASH is the table's), the projection last: `ALL`, `KEYS_ONLY`,
+/// Returns a table definition from words: `"pk:S sk:N"`, and indexes as `"G byA a:S b:N ALL"` (or
+/// `L byB b:N …`, which has the table's HASH), the projection last: `ALL`, `KEYS_ONLY`,
 /// `INCLUDE=x,y`. On demand, all key attributes defined.
 pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest {
     let mut request = CreateTableRequest {
@@ -279,7 +281,7 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
     request
 }
 
-/// `a:S b:N`, the first HASH.
+/// Parses `a:S b:N`, the first HASH.
 fn key_elements(words: &str) -> Vec<KeySchemaElement> {
     let element = |(at, word): (usize, &str)| KeySchemaElement {
         attribute_name: word.split_once(':').unwrap().0.to_owned(),
@@ -307,7 +309,7 @@ fn projection_of(text: &str) -> ProjectionDefinition {
     }
 }
 
-/// A database with one table `Tab`, see [`definition`].
+/// Creates a database with one table `Tab`, see [`definition`].
 pub fn with_table(key: &str, indexes: &[&str]) -> LocalDatabase {
     let database = database();
     database
@@ -316,13 +318,13 @@ pub fn with_table(key: &str, indexes: &[&str]) -> LocalDatabase {
     database
 }
 
-/// Items, and the whole page.
+/// Returns the items of a query, and the whole page.
 pub fn query(database: &LocalDatabase, request: &QueryRequest) -> (Vec<Item>, Page) {
     let response = database.query(request).unwrap();
     (response.items.unwrap_or_default(), response.page)
 }
 
-/// Every page of a query, each from the LastEvaluatedKey of the one before.
+/// Returns every page of a query, each from the LastEvaluatedKey of the one before.
 pub fn query_pages(database: &LocalDatabase, mut request: QueryRequest) -> Vec<Vec<Item>> {
     let mut pages = Vec::new();
     loop {
@@ -335,7 +337,7 @@ pub fn query_pages(database: &LocalDatabase, mut request: QueryRequest) -> Vec<V
     }
 }
 
-/// Every page of a scan.
+/// Returns every page of a scan.
 pub fn scan_pages(database: &LocalDatabase, mut request: ScanRequest) -> Vec<Vec<Item>> {
     let mut pages = Vec::new();
     loop {
@@ -348,7 +350,7 @@ pub fn scan_pages(database: &LocalDatabase, mut request: ScanRequest) -> Vec<Vec
     }
 }
 
-/// Everything derived is as it should be.
+/// Checks that all derived data is consistent.
 #[track_caller]
 pub fn assert_clean(database: &LocalDatabase) {
     let report = ddbfs::engine::check::check(database.engine()).unwrap();
