@@ -303,7 +303,7 @@ fn tables_of_the_api_with_the_names_of_our_own_files_are_shown_by_other_names() 
                 .ok()
                 .contains(&format!("\"{name}\""))
         );
-        // What has the name itself is ours still.
+        // The help with the name itself is still served.
         mount.sh("grep -q ddbfs README.md; ls .ddb/help").ok();
         mount
             .sh(&format!("rm {file}/items/a.json; rmdir {file}"))

@@ -1,4 +1,5 @@
-//! `batch/` on a real mount: lines of JSON in, from shells and programs; which of them fail, and how that shows.
+//! `batch/` on a real mount: lines of JSON from shells and programs; the lines that fail, and the
+//! reports of them.
 
 use crate::support::mounted::{Mount, get, put};
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ fn result(mount: &Mount, table: &str) -> Value {
     serde_json::from_str(mount.sh(&format!("cat {table}/batch/result.json")).ok()).unwrap()
 }
 
-/// (lines, committed or found, lines that failed) of the last batch.
+/// Returns the lines, committed or found, and the lines that failed, of the last batch.
 fn summary(mount: &Mount, table: &str) -> (u64, u64, Vec<u64>) {
     let result = result(mount, table);
     let number = |value: &Value| value.as_u64().unwrap();
@@ -115,7 +116,7 @@ fn a_shells_own_echo_sees_the_failure() {
             "{shell}: {ran:#?}"
         );
         let (lines, committed, failed) = summary(&mount, "Flat");
-        // A shell that writes line by line gives up at the one that fails.
+        // A shell that writes line by line stops at the line that fails.
         assert!(
             lines >= 2 && committed == lines - 1 && failed == [2],
             "{shell}: {lines} {committed}"
@@ -124,7 +125,7 @@ fn a_shells_own_echo_sees_the_failure() {
             "{shell}: printf with a bad second line fails; {committed} of its {lines} lines are stored"
         );
     }
-    // In a loop each echo is told of its own line.
+    // In a loop each echo gets the result of its own line.
     let ran = mount
         .sh("for i in 1 x 3; do echo \"{\\\"id\\\":\\\"$i\\\",\\\"n\\\":$i}\" || echo \"$i failed\" >&2; done > Flat/batch/put");
     assert!(
@@ -255,7 +256,7 @@ fn atomic_does_all_or_nothing() {
     );
     println!("atomic: put, delete, insert and a condition in one transaction");
 
-    // By a line that says so, in the write.
+    // By a line that fails the batch, in the write.
     let failing = lines(&[r#"{"id":"c"}"#, r#"{"$insert":{"id":"a"}}"#, "commit"]);
     let ran = mount.sh(&format!(
         "printf '%s\\n' {failing} > Flat/batch/atomic || cat .ddb/errors/last"
@@ -295,11 +296,11 @@ fn atomic_does_all_or_nothing() {
         mount.sh("exec 3>Flat/batch/atomic; echo '{\"id\":\"c\"}' >&3; ls Flat/items/c.json; echo '{\"id\":\"d\"}' >&3; exec 3>&-");
     assert!(ran.err.contains("No such file"), "{ran:#?}");
     assert_eq!(names(), "a.json b.json c.json d.json ");
-    // Killed, it had more to say.
+    // A killed program had more lines to write.
     mount.sh("bash -c 'exec 3>Flat/batch/atomic; echo \"{\\\"id\\\":\\\"e\\\"}\" >&3; kill -9 $$'");
     mount.sh("bash -c 'echo \"{\\\"id\\\":\\\"f\\\"}\"; kill -9 $$' > Flat/batch/atomic");
     assert_eq!(names(), "a.json b.json c.json d.json ");
-    // Ended without a close, it had not.
+    // A program that ended without a close had not.
     mount.sh("python3 -c 'import os; os.write(1, b\"{\\\"id\\\":\\\"g\\\"}\\n\"); os._exit(0)' > Flat/batch/atomic").ok();
     assert_eq!(names(), "a.json b.json c.json d.json g.json ");
     println!(

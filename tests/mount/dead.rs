@@ -1,5 +1,6 @@
-//! Mounts whose process is gone or stopped while something waits for them. Whatever happens here, an independent process ends the mount's
-//! connection: a call that waits in the kernel cannot be killed.
+//! Mounts with a process that is gone or stopped while calls wait for it. In any case an
+//! independent process ends the mount's connection: a call that waits in the kernel cannot be
+//! killed.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,10 +12,11 @@ use crate::support::daemon::{DDBFS, Mount, free_address, post, texts};
 use crate::support::wait::until;
 use crate::support::watchdog::mount_connections;
 
-/// What a watchdog is called among processes, once it watches.
+/// The process name of a watchdog, once it watches.
 const NAME: &str = "mount-watchdog";
 
-/// Ends the connection of a mount when this has not ended in time; ends with its input.
+/// A process that ends the connection of a mount when this test has not ended in time; it ends with
+/// its input.
 struct Rescue(Child);
 
 impl Rescue {
@@ -40,7 +42,8 @@ impl Drop for Rescue {
     }
 }
 
-/// Stops two threads of the mount, those that answer the kernel, until the end of its input.
+/// A script that stops the two threads of the mount that answer the kernel, until the end of its
+/// input.
 const STOPPER: &str = "
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -53,7 +56,8 @@ print(len(names), flush=True)
 sys.stdin.read()
 ";
 
-/// Holds a descriptor of the mount's connection, as a thread does that waits in the kernel; gives it back at the end of its input.
+/// A script that holds a descriptor of the mount's connection, like a thread that waits in the
+/// kernel; it closes it at the end of its input.
 const HOLDER: &str = "
 import ctypes, os, sys
 libc, pid = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
@@ -65,7 +69,7 @@ print(len(held) if min(held) >= 0 else os.strerror(ctypes.get_errno()), flush=Tr
 sys.stdin.read()
 ";
 
-/// Python with an end of its input, and the first line it said.
+/// Starts Python; returns it with its input, and the first line of its output.
 fn python(script: &str, argument: &str) -> (Child, Option<ChildStdin>, String) {
     let mut command = Command::new("python3");
     let mut child = command
@@ -81,7 +85,7 @@ fn python(script: &str, argument: &str) -> (Child, Option<ChildStdin>, String) {
     (child, input, line.trim().to_owned())
 }
 
-/// Runs ddbfs, which has to end by itself.
+/// Runs ddbfs, which must end by itself.
 fn bounded(arguments: &[&str], path: &Path) -> Output {
     Command::new("timeout")
         .args(["-s", "KILL", "60", DDBFS])
@@ -91,7 +95,7 @@ fn bounded(arguments: &[&str], path: &Path) -> Output {
         .unwrap()
 }
 
-/// The watchdog of a mount: its process, name and group of processes.
+/// Returns the watchdog of a mount: its process, name and process group.
 fn watchdog(daemon: u32) -> Option<(u32, String, String)> {
     let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).ok()?;
     children.split_whitespace().find_map(|child| {
@@ -106,7 +110,8 @@ fn watchdog(daemon: u32) -> Option<(u32, String, String)> {
     })
 }
 
-/// A mount that was killed together with its watchdog while a notification waits for a directory, which waits for an answer; with who waits.
+/// Kills a mount together with its watchdog while a notification waits for a directory, which waits
+/// for a reply; returns the waiting process.
 fn stuck(mount: &mut Mount, address: &str) -> Child {
     mount.ok("mkdir Orders@id:S");
     let (item, pid) = (mount.point().join("Orders/items/i.json"), mount.pid());
@@ -147,7 +152,7 @@ fn stuck(mount: &mut Mount, address: &str) -> Child {
             .any(|task| task.is_ok_and(is_stuck))
     });
     let (watchdog, ..) = watchdog(pid).unwrap();
-    // One by one, as there is no other way, but so that neither does anything between.
+    // One by one, as there is no other way, but so that neither acts in between.
     mount.signal("-STOP");
     for (signal, process) in [("-STOP", watchdog), ("-9", watchdog), ("-9", pid)] {
         assert!(
@@ -180,7 +185,7 @@ fn nobody_waits_for_a_mount_that_was_killed_while_a_thread_of_it_is_in_the_kerne
         .arg(mount.point())
         .output()
         .unwrap();
-    // ENOTCONN, or ECONNABORTED of who asked a moment before the end.
+    // ENOTCONN, or ECONNABORTED for a call that came a moment before the end.
     assert!(
         ["not connected", "connection abort"]
             .iter()

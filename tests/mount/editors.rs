@@ -1,7 +1,8 @@
-//! Editors and filters on a real mount of a table with a stream: each save is one change of the item, never a removal, and leaves no
-//! name behind. Then descriptors that are shared, inherited and cut off, and several programs on one item.
+//! Editors and filters on a real mount of a table with a stream: each save is one change of the
+//! item, never a removal, and leaves no name behind. Then descriptors that are shared, inherited
+//! and closed early, and several programs on one item.
 //!
-//! Programs that this machine lacks are named on standard error and left out.
+//! Programs that are not installed are named on standard error and left out.
 
 use crate::support::mounted::{Mount, create_table, memory};
 use serde_json::Value;
@@ -21,9 +22,9 @@ fn mounted() -> Mount {
     Mount::of(db)
 }
 
-/// What happened to each item, in order, after everything that waited was done.
+/// Returns the changes of each item, in order, after all deferred work.
 fn history(mount: Mount) -> Vec<(String, String)> {
-    // Deletes that wait are carried out at the end of a mount.
+    // Deferred deletes are executed at the end of a mount.
     let mount = mount.again();
     let records = mount.sh("cat Log/stream/since/0.ndjson").ok().to_owned();
     let record = |line: &str| {
@@ -36,7 +37,7 @@ fn history(mount: Mount) -> Vec<(String, String)> {
     records.lines().map(record).collect()
 }
 
-/// Types into nano on a terminal: each key when the program has asked for it.
+/// A script that types into nano on a terminal: each key when the program has asked for it.
 const NANO: &str = r#"
 import os, pty, sys
 pid, terminal = pty.fork()
@@ -56,7 +57,8 @@ except OSError: pass
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
 
-/// Name, and the script that changes `"n":1` to `"n":2` in `$f`. `$t` is a directory outside the mount.
+/// Name, and the script that changes `"n":1` to `"n":2` in `$f`. `$t` is a directory outside the
+/// mount.
 const EDITORS: &[(&str, &str)] = &[
     (
         "vim without a backup",
@@ -215,7 +217,7 @@ fn each_save_is_one_change_and_no_removal() {
     assert!(saved.len() > 10, "too few programs are there");
 }
 
-/// Scripts that write `$f`, and the item afterwards.
+/// Runs scripts that write `$f`, and checks the item afterwards.
 fn run(cases: &[(&str, &str, &str)]) {
     let mount = mounted();
     let mut failures = Vec::new();
@@ -305,7 +307,8 @@ fn descriptors_are_shared_inherited_and_cut_off() {
     ]);
 }
 
-/// What comes before a Python script: a process that has read `f`, and what it or others may do then.
+/// The prefix of a Python script: a process that has read `f`, with helpers for it and other
+/// processes.
 const READER: &str = r#"
 import json, os, subprocess, sys, threading, time
 f = sys.argv[1]
@@ -335,7 +338,8 @@ def api(operation, **members): line('.ddb/api/' + operation, json.dumps(members)
 open(f).read()
 "#;
 
-/// Runs a bash script on an item `$f` of its own; what it must say, and what is stored then: the attribute `n`, or nothing.
+/// Runs a bash script on an item `$f` of its own; checks its output and the stored item: the
+/// attribute `n`, or nothing.
 fn check(name: &str, script: &str, told: &str, stored: &str) {
     let mount = mounted();
     mount.sh("echo '{\"n\":1}' > Log/items/i.json").ok();
@@ -353,7 +357,7 @@ fn check(name: &str, script: &str, told: &str, stored: &str) {
     println!("checked: {name}");
 }
 
-/// The same in Python, after the process has read the item.
+/// Checks a Python script after the process has read the item.
 fn check_reader(name: &str, script: &str, told: &str, stored: &str) {
     check(
         name,
@@ -427,7 +431,8 @@ fn a_note_of_a_read_belongs_to_the_process_not_to_its_threads() {
         STALE,
         "5",
     );
-    // The age of a thread is known to a hundredth of a second: these are younger than the read by several.
+    // The age of a thread is known to a hundredth of a second: these are younger than the read by
+    // several.
     let younger = "other(); grown(); in_thread(lambda: told(write))";
     check_reader("a younger thread is told too", younger, STALE, "5");
     let wrote = "grown(); in_thread(lambda: write('{\"n\":3}'))";
@@ -542,7 +547,7 @@ fn what_a_process_writes_by_statements_it_has_read() {
     check_routes(ROUTES, REMOVALS);
 }
 
-/// Each way to write or remove the item, and whether the process may go on: alone, and after somebody else.
+/// Checks each way to write or remove the item: alone, and after another process changed it.
 fn check_routes(routes: &[(&str, &str)], removals: &[(&str, &str)]) {
     for (name, route) in routes {
         check_reader(name, &format!("{route}; told(write)"), "no error", "2");
@@ -738,7 +743,8 @@ fn who_is_refused_hears_what_changed_and_what_to_do() {
     );
 }
 
-/// Opens an item in vim on a terminal, changes it there and then elsewhere, and types on: each key when the program has asked for it.
+/// A script that opens an item in vim on a terminal, changes it there and then elsewhere, and types
+/// on: each key when the program has asked for it.
 const VIM: &str = r#"
 import os, pty, subprocess, sys
 f, write = sys.argv[1:]
@@ -795,7 +801,7 @@ fn an_open_file_outlives_its_name() {
     );
 }
 
-/// docs/filesystem.md 4: what of a created file the table's stream shows.
+/// Checks which changes of a created file the table's stream shows: docs/filesystem.md 4.
 #[test]
 fn a_created_file_is_one_change_and_an_exclusive_one_two() {
     let cases: [(&str, &[&str]); 8] = [

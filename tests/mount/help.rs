@@ -1,11 +1,12 @@
-//! The help texts of a mount speak of the tables that are there: every example of every one is pasted as it stands, and works.
+//! Tests of the help texts, which use the tables of the mount: every example of every text is
+//! pasted verbatim, and works.
 
 use std::sync::Arc;
 
 use crate::support::mounted::{FLAT, Mount, create_table, load_samples, memory, put};
 use ddbfs::database::local::LocalDatabase;
 
-/// A global index whose partition key and sort key have two attributes each.
+/// A global index with a partition key and a sort key of two attributes each.
 const SEVERAL: &str = r#"{
     "TableName": "Several", "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [
@@ -21,7 +22,7 @@ const SEVERAL: &str = r#"{
         "Projection": {"ProjectionType": "ALL"}}]
 }"#;
 
-/// The help files of a mount, each with the directory where its examples are pasted.
+/// Returns the help files of a mount, each with the directory where its examples are pasted.
 fn helps(mount: &Mount) -> Vec<(String, String)> {
     let at_root = mount
         .sh("ls -d README.md help .ddb/help/*.md")
@@ -44,7 +45,7 @@ fn helps(mount: &Mount) -> Vec<(String, String)> {
     out
 }
 
-/// The blocks of `sh` in a text.
+/// Returns the blocks of `sh` in a text.
 fn blocks(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut block: Option<String> = None;
@@ -60,7 +61,7 @@ fn blocks(text: &str) -> Vec<String> {
     out
 }
 
-/// Pastes every example of every help; how many lines.
+/// Pastes every example of every help; returns the number of lines.
 #[track_caller]
 fn paste_all(mount: &Mount) -> usize {
     let (mut pasted, mut wrong) = (0, String::new());
@@ -89,7 +90,7 @@ fn paste_all(mount: &Mount) -> usize {
     pasted
 }
 
-/// The tables with their items, as `ls` shows them.
+/// Returns the tables with their items, as `ls` shows them.
 fn content(mount: &Mount) -> String {
     mount
         .sh("ls; for t in ./*/; do echo $t; find $t/items | sort; ls $t/gsi $t/queries; done")
@@ -151,7 +152,7 @@ fn every_example_works_on_tables_of_other_shapes() {
             r#"{"id":"a","the region":"north west","tier":2,"when":"2024,1","n":5}"#,
         );
     });
-    // A name that begins with a dash is named with its directory.
+    // A name that begins with a dash is written with its directory.
     let text = mount.sh("cat .ddb/help/queries.md").ok().to_owned();
     assert!(
         text.contains("cat ./-Numbers/query/@pk=%2D3.5/@sk.ge=12/desc"),
@@ -230,7 +231,8 @@ fn texts_name_each_other_and_follow_what_is_there() {
             "{file}: {text}"
         );
     }
-    // Whoever has the text open reads it to its end, whatever happens to the item that it speaks of.
+    // A process with the text open reads it to its end, whatever happens to the item of its
+    // examples.
     let script = "exec 3< GameScores/help; rm -r GameScores/items/*; test $(stat -L -c %s /dev/fd/3) = $(wc -c <&3); \
         grep -q 'the first' GameScores/help";
     mount.sh(script).ok();

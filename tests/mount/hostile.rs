@@ -1,5 +1,5 @@
-//! Text for people has nothing of others in it that a terminal obeys, nor markup in Markdown, whatever tables are called by, hold and are
-//! asked for.
+//! Text for people never contains foreign bytes that a terminal obeys, nor foreign markup in
+//! Markdown, whatever the names and contents of tables and requests.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use crate::support::daemon::{DDBFS, Mount};
 
-/// What a terminal obeys, what turns a line, what a browser runs, what ends a line or a cell.
+/// Sequences that a terminal obeys, that turn a line, that a browser runs, that end a line or a
+/// cell.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\u{7f}\u{202e}<img src=x onerror=run()>\n## forged | `x` [a](javascript:run())";
 
-/// A table whose attributes are named so, and hold it.
+/// Creates a table with attributes of such names and values.
 fn hostile_table(mount: &Mount) {
     let (key, sort, other) = (
         format!("k{HOSTILE}"),
@@ -41,7 +42,7 @@ fn hostile_table(mount: &Mount) {
                 format!("{HOSTILE}{}", number % 2),
                 format!("{HOSTILE}{number}"),
             );
-            // One is of a kind that no index holds.
+            // One value is of a type that no index holds.
             let value = if number == 7 {
                 json!({ "N": "7" })
             } else {
@@ -69,7 +70,7 @@ fn is_harmless(what: &str, text: &[u8]) {
     assert!(text.chars().all(is_shown), "{what}: {text:?}");
     assert!(!text.is_empty(), "{what} is empty");
     if what.ends_with(".md") || what.ends_with(".svg") {
-        // In code of Markdown all is as it is.
+        // Code in Markdown is verbatim.
         let plain: String = text.replace("\\`", "").split('`').step_by(2).collect();
         assert!(
             !plain.contains("<img") && !text.lines().any(|line| line.starts_with("## forged")),
@@ -116,13 +117,14 @@ fn no_text_for_people_has_what_a_terminal_obeys() {
                 .unwrap_or_else(|error| panic!("{file}: {error}")),
         );
     }
-    // What is advised and shown is there all the same, and says which attribute it is.
+    // Advice and samples are still shown, and name the attribute.
     let advice = fs::read_to_string(mount.point().join("Hostile/advice.md")).unwrap();
     assert!(
         advice.contains(r"k\u{1b}\]0;owned\u{7}") && advice.contains("&lt;img"),
         "{advice}"
     );
-    // A name that is not there, a body that is none, as this thread's session hears of them.
+    // A name that does not exist and a body that is invalid, in the errors of this thread's
+    // session.
     let name = "Hostile/\u{1b}]0;owned\u{7}\u{9b}\u{202e}";
     assert!(fs::read(mount.point().join(name)).is_err());
     is_harmless(

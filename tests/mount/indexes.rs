@@ -1,4 +1,5 @@
-//! Indexes made, watched and dropped as directories of a real mount (docs/filesystem.md 3 and 5).
+//! Tests of indexes that are created, watched and dropped as directories of a real mount
+//! (docs/filesystem.md 3 and 5).
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ const TAB: &str = r#"{"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]}"#;
 
-/// `Tab` with four items, one of which has a status that is no string, one none.
+/// Mounts `Tab` with four items, one of which has a status that is no string, one none.
 fn tab(change: impl FnOnce(&mut EngineOptions)) -> Mount {
     let mut options = EngineOptions {
         background_period: None,
@@ -37,13 +38,13 @@ fn run(mount: &Mount) {
     mount.local.engine().run_background_work().unwrap();
 }
 
-/// The output of a script that succeeds.
+/// Returns the output of a script that succeeds.
 #[track_caller]
 fn ok(mount: &Mount, script: &str) -> String {
     mount.sh(script).ok().to_owned()
 }
 
-/// What a script that fails says.
+/// Returns the errors of a script that fails.
 #[track_caller]
 fn fails(mount: &Mount, script: &str) -> String {
     mount.sh(script).failed().to_owned()
@@ -132,7 +133,7 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
         (&found["billed_bytes"], &found["entry_overhead_bytes"]),
         (&json!(bytes + 200), &json!(100))
     );
-    // What it took is beside what writes took, and its end is seen.
+    // Its consumption is reported beside that of writes, and its end is visible.
     let capacity: Value = serde_json::from_str(&ok(&mount, "cat Tab/capacity.json")).unwrap();
     let of_index = capacity["sources"]
         .as_array()
@@ -151,7 +152,7 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
         ok(&mount, "cat Tab/gsi/by-status/query/@pk=open/count"),
         "1\n"
     );
-    // What is not in it, and why.
+    // The items that are not in it, with the reason.
     let refused =
         r#"{"path":"items/u2/o%203.json","attribute":"status","expected":"S","found":"N"}"#;
     assert_eq!(
@@ -247,7 +248,8 @@ fn commands_make_an_index_and_stop_its_propagation() {
     );
 }
 
-/// `rm -r` of a table takes no index along by accident: its first step is refused and bars the process from the rest.
+/// Checks that `rm -r` of a table drops no index by accident: its first step is refused and bars
+/// the process from the rest.
 #[test]
 fn rm_of_a_table_drops_no_index() {
     let mount = tab(|_| {});
@@ -266,7 +268,8 @@ fn rm_of_a_table_drops_no_index() {
     ok(&mount, "rmdir Tab/gsi/by-status");
 }
 
-/// The template of a provisioned table has units; what is written wrong says so and makes nothing.
+/// Checks that the template of a provisioned table has units, and that a bad definition is reported
+/// and creates nothing.
 #[test]
 fn a_bad_definition_makes_nothing() {
     let mount = tab(|_| {});

@@ -1,11 +1,12 @@
-//! What is beside an item, and what becomes of items when they are renamed and copied: shells and programs on a real mount.
+//! Tests of the files beside an item, and of renamed and copied items: shells and programs on a
+//! real mount.
 
 use crate::support::mounted;
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory, on_disk, put, s};
 use ddbfs::fs::view::ViewOptions;
 
-/// Runs scripts in one mount: each prints exactly what is expected. `e` prints the status and the errno's words of a command that fails
-/// and `last` the session's last error.
+/// Runs scripts in one mount: each prints exactly the expected text. `e` prints the status and the
+/// errno's words of a command that fails and `last` the session's last error.
 fn check(mount: &Mount, cases: &[(&str, &str)]) {
     const TOOLS: &str = r#"
         e() { local text; text=$( { "$@"; } 2>&1 ); local status=$?; [ $status = 0 ] && echo "no error: $text" || echo "${text##*: }"; }
@@ -115,7 +116,7 @@ fn an_update_is_carried_out_exactly_once() {
                 "e w $f.update 'SET pk = 1'; last",
                 "Invalid argument\n  One or more parameter values were invalid: Cannot update attribute pk. This attribute is part of the key\n  hint: The item is unchanged.",
             ),
-            // Pieces, several flushes, white space after it: once.
+            // Pieces, several flushes, white space after it: executed once.
             (
                 "exec 3> $f.update; for p in SE 'T n' ' = n' ' + 1'; do /bin/echo -n \"$p\" >&3; done; echo >&3; : >&3; /bin/true; echo >&3; exec 3>&-; jq .n $f.json",
                 "2",
@@ -133,7 +134,7 @@ fn an_update_is_carried_out_exactly_once() {
                 "cat 2>/dev/null > $f.update <<END\nSET a = 1,\n b = 2\n IF n = 6\nEND\nlast | head -n1; e cp <(printf 'SET a = 1,\\n b = 2\\n IF n = 5\\n') $f.update; jq -c '[.a,.b]' $f.json",
                 "  The conditional request failed\nno error: \n[1,2]",
             ),
-            // bash writes line by line: what follows a whole update is refused, and says so.
+            // bash writes line by line: text after a whole update is refused, with an error.
             (
                 "e w $f.update $'SET a = 3\\n IF n = 0'; last | head -n1; jq .a $f.json",
                 "Invalid argument\n  the text before this one was carried out; one open file takes one, so write it as a whole\n3",
@@ -399,7 +400,8 @@ fn cp_copies_in_the_engine_with_the_key_rewritten() {
     println!("copy_file_range calls of cp: {}", traced.out.trim());
 }
 
-/// `-o keep_text`: what was written is what is read, by every route that writes a text, until the item changes otherwise.
+/// Checks `-o keep_text`: a read returns the written text, by every route that writes a text, until
+/// the item changes otherwise.
 #[test]
 fn written_texts_are_read_back_where_they_are_kept() {
     let keep = ViewOptions {
@@ -463,7 +465,7 @@ fn written_texts_are_read_back_where_they_are_kept() {
             .ok(),
         "{\"id\":\"a\",\"n\":10}\n18\n"
     );
-    // Memory of the mount alone.
+    // The texts are in the memory of one mount only.
     let again = mount.again();
     assert_eq!(
         again.sh("cat Flat/items/e.json").ok(),
@@ -471,7 +473,8 @@ fn written_texts_are_read_back_where_they_are_kept() {
     );
 }
 
-/// fstat does not say through which descriptor it comes.
+/// Checks the size of a deleted file in each process: fstat does not say through which descriptor
+/// it comes.
 #[test]
 fn a_deleted_file_has_for_each_process_the_size_of_what_it_opened() {
     let mount = Mount::with_tables();

@@ -1,4 +1,4 @@
-//! What the kernel keeps, and what ends that: docs/filesystem.md 13.
+//! Tests of the kernel's cache and its invalidation: docs/filesystem.md 13.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use crate::support::wait::until_ok;
 
 const DOCUMENT: &str = include_str!("../../docs/filesystem.md");
 
-/// `Orders` with a stream, whose items have an index.
+/// `Orders` with a stream and an index that has its items.
 const ORDERS: &str = r#"{
     "TableName": "Orders",
     "AttributeDefinitions": [
@@ -41,19 +41,20 @@ fn orders() -> Mount {
     Mount::of(db)
 }
 
-/// Requests for a hundred looks at what is kept: now and then it is asked for, and so are the directories above.
+/// The maximum number of requests for a hundred looks at a cached file: now and then the kernel
+/// asks again, and for the directories above too.
 const KEPT_MAX: u64 = 60;
 
-/// LOOKUP and GETATTR requests to a mount so far.
+/// Returns the number of LOOKUP and GETATTR requests to a mount so far.
 fn asked(mount: &Path) -> u64 {
     let stats: Value =
         serde_json::from_slice(&fs::read(mount.join(".ddb/stats.json")).unwrap()).unwrap();
     stats["kernel"]["asked"].as_u64().unwrap()
 }
 
-/// How many a hundred looks at a file cost.
+/// Returns the number of requests of a hundred looks at a file.
 pub fn cost(mount: &Path, path: &Path) -> u64 {
-    // The first teaches the kernel, and ends what the one before was about.
+    // The first look fills the kernel's cache, and ends the earlier requests.
     let _ = path.exists();
     let before = asked(mount);
     let own = asked(mount) - before;
@@ -63,7 +64,8 @@ pub fn cost(mount: &Path, path: &Path) -> u64 {
     (asked(mount) - before).saturating_sub(2 * own)
 }
 
-/// Waits until a hundred looks cost next to nothing. What the kernel is to forget first, a thread beside the calls tells it when it can.
+/// Waits until a hundred looks cost next to nothing. Pending invalidations are sent by a thread of
+/// their own when it can.
 fn becomes_kept(mount: &Path, path: &Path) {
     until_ok("it is kept", || match cost(mount, path) {
         ..KEPT_MAX => Ok(()),
@@ -71,7 +73,7 @@ fn becomes_kept(mount: &Path, path: &Path) {
     });
 }
 
-/// What stat shows.
+/// Returns the attributes that stat shows.
 fn seen(path: &Path) -> Option<(u64, u64, i64, i64)> {
     fs::metadata(path)
         .ok()
@@ -86,7 +88,7 @@ fn delete(mount: &Mount, table: &str, key: &str) {
         .unwrap();
 }
 
-/// Kind, paths, name and attributes of each row of the table.
+/// Returns kind, paths, name and attributes of each row of the table.
 fn rows() -> Vec<[&'static str; 4]> {
     let section = DOCUMENT.split_once("\n## 13. ").unwrap().1;
     let table = section
@@ -104,7 +106,8 @@ fn rows() -> Vec<[&'static str; 4]> {
         .collect()
 }
 
-/// A change, through the engine, of what the paths of a kind show; `None` of what shows the same whatever happens.
+/// Changes, through the engine, the content of the paths of a kind; returns `None` for a kind that
+/// never changes.
 fn change(mount: &Mount, kind: &str) -> Option<()> {
     let long = r#"{"pk":"u1","sk":"o1","status":"open","rank":1,"more":"0123456789"}"#;
     match kind {
@@ -222,7 +225,8 @@ fn a_rename_takes_nothing_along_that_the_kernel_believed_of_the_old_name() {
     let items = mount.path().join("Orders/items/u1");
     let (old, new) = (items.join("o1.json"), items.join("new.json"));
     for n in 1..20 {
-        // It is kept by its name, then written through a handle, by which only its attributes end.
+        // It is cached by its name, then written through a handle, which invalidates only its
+        // attributes.
         becomes_kept(mount.path(), &old);
         let mut open = fs::OpenOptions::new()
             .read(true)

@@ -1,4 +1,4 @@
-//! The files that show capacity, metrics, partitions and heat, in a real mount.
+//! Tests of the files that show capacity, metrics, partitions and heat, in a real mount.
 
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ fn what_the_mount_reads_and_writes_is_counted() {
     mount.sh("echo x > Orders/capacity.json").failed();
 }
 
-/// Small partitions, and a clock that stands, so that what is asked stays in the last minute.
+/// Mounts a database with small partitions, and a clock that stands, so that all requests stay in
+/// the last minute.
 fn modelled() -> (Mount, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
     let partition_limits = PartitionLimits {
@@ -151,7 +152,7 @@ fn partitions_list_each_collection_once_as_a_link_to_it() {
         .parse::<u32>()
         .unwrap();
     assert!(parts > 1, "{parts}");
-    // Of those that are not there, nothing; and nothing is written here.
+    // Paths of absent partitions do not exist; and these directories are read-only.
     mount.sh("ls Orders/partitions/p0").failed();
     mount.sh("ls Orders/partitions/p99").failed();
     mount.sh("ls Orders/partitions/*/keys/u99").failed();
@@ -229,7 +230,7 @@ fn a_partition_has_the_items_that_it_has_of_a_cut_collection() {
             .lines()
             .map(str::to_owned)
             .collect();
-        // Beside each other, in their order.
+        // One after the other, in their order.
         let first = whole.iter().position(|name| *name == names[0]).unwrap();
         assert_eq!(names, whole[first..first + names.len()], "{part}");
         let counted = format!(
@@ -245,7 +246,7 @@ fn a_partition_has_the_items_that_it_has_of_a_cut_collection() {
             mount.sh(&format!("readlink '{part}{}'", names[0])).ok(),
             format!("../../../../items/sent/{}\n", names[0])
         );
-        // An item of another partition is not here.
+        // An item of another partition is absent here.
         let other = whole.iter().find(|name| !names.contains(name)).unwrap();
         mount.sh(&format!("ls '{part}{other}'")).failed();
         mount
@@ -263,7 +264,7 @@ fn a_partition_has_the_items_that_it_has_of_a_cut_collection() {
             .failed()
             .contains("Read-only file system")
     );
-    // Listings and stat agree, also of the values that are whole.
+    // Listings and stat agree, also for values that are whole.
     let kinds = "import os\nfor at, folders, files in os.walk('.'):\n for found in os.scandir(at):\n  \
                  print(found.is_symlink(), found.is_symlink() == os.path.islink(found.path), found.inode() == os.lstat(found.path).st_ino)";
     let kinds =
@@ -313,7 +314,7 @@ fn heat_is_told_in_tables_and_drawn() {
         .ok()
         .to_owned();
     assert_eq!(columns, "17\n");
-    // Nothing limits collections without local indexes.
+    // Collections without local indexes have no size limit.
     assert_eq!(
         mount
             .sh("sed -n 2p Orders/partitions/big.tsv | cut -f6")
@@ -337,7 +338,8 @@ fn heat_is_told_in_tables_and_drawn() {
     ] {
         assert!(picture.contains(part), "{part} is missing in {picture}");
     }
-    // Skew is seen while nothing is asked for: of the index's values one has 60 % of all bytes. A key without items is told to have none.
+    // Skew is found even without requests: one of the index's values has 60 % of all bytes. A key
+    // without items is reported as such.
     clock.advance_ms(120_000);
     drop(get(&*mount.db, "Flat", r#"{"id":"nobody"}"#));
     mount
@@ -465,7 +467,7 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     ] {
         assert!(refused.contains(part), "{part} is missing in {refused}");
     }
-    // Through the API too, where the answer is DynamoDB's own.
+    // Through the API too, with DynamoDB's own response.
     let delete = r#"echo '{"TableName":"Flat","Key":{"id":{"S":"k1"}}}' > .ddb/api/DeleteItem; cat .ddb/errors/last"#;
     assert!(
         mount
@@ -491,7 +493,7 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
         .ok()
         .to_owned();
     assert_eq!(warned, "[\"Flat/partitions/p00\",3]\n");
-    // Reading has its own units; `ls` and `stat` take none.
+    // Reading has its own units; `ls` and `stat` consume none.
     let refused = mount.sh(&format!(
         "for n in $(seq {}); do cat Flat/items/k1.json || exit 7; done > /dev/null",
         seconds + 1
@@ -538,7 +540,7 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     );
 }
 
-/// A table with nearly every fault; advice on it names many paths.
+/// Creates a table with nearly every fault; the advice on it names many paths.
 #[test]
 fn the_paths_that_advice_names_are_there() {
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
@@ -649,13 +651,13 @@ fn shapes_tell_what_the_items_look_like_and_cost_nothing() {
         serde_json::from_str::<Value>(text).unwrap()["sources"][0]["since_start"]["read_units"]
             .clone()
     };
-    // The example was read, as an item: nothing else was.
+    // The example was read, as an item, and no other.
     let consumed = reads(mount.sh("cat Orders/capacity.json").ok())
         .as_f64()
         .unwrap()
         - reads(&before).as_f64().unwrap();
     assert!(consumed <= 1.0, "{consumed}");
-    // What is written shows at once.
+    // A write shows at once.
     mount.sh(r#"mkdir Orders/items/SETTINGS && echo '{"theme":"dark"}' > Orders/items/SETTINGS/theme.json"#).ok();
     let shapes = json_of(&mount, "Orders/shapes.json");
     let settings = shapes["patterns"]

@@ -1,4 +1,5 @@
-//! Listings with attributes: what READDIRPLUS tells while items come, change and go, without a mount and through one.
+//! Listings with attributes: the entries of READDIRPLUS while items come, change and go, without a
+//! mount and through one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,11 +18,11 @@ use crate::support::kernel::Process;
 use crate::support::mounted::{FLAT, Mount, ORDERS, put};
 use crate::support::seeded::Numbers;
 
-/// A directory, and where its items are stored.
+/// A directory, and the place where its items are stored.
 struct Folder {
     path: &'static str,
     table: &'static str,
-    /// The members of an item's key, by its name.
+    /// Returns the members of an item's key, by its name.
     key: fn(&str) -> String,
 }
 
@@ -39,7 +40,7 @@ const FOLDERS: [Folder; 2] = [
 ];
 
 impl Folder {
-    /// The length of the item's file.
+    /// Puts an item; returns the length of its file.
     fn put(&self, db: &dyn Browse, name: &str, fill: usize) -> u64 {
         let json = format!("{{{},\"text\":\"{}\"}}", (self.key)(name), "x".repeat(fill));
         put(db, self.table, &json);
@@ -57,10 +58,10 @@ impl Folder {
     }
 }
 
-/// A name, its offset, and its size and whether it may be kept.
+/// A name, its offset, its size, and true if it may be cached.
 type Given = (String, u64, u64, bool);
 
-/// What one READDIRPLUS of room for so many entries gives.
+/// Returns the entries of one READDIRPLUS with space for so many.
 fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Given> {
     let mut given = Vec::new();
     let mut emit = |name: &str, offset: u64, attr: &Attr| {
@@ -79,7 +80,7 @@ fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Giv
     given
 }
 
-/// The names that one READDIR of room for so many gives, each with its offset.
+/// Returns the names of one READDIR with space for so many, each with its offset.
 fn names(p: &Process, handle: u64, offset: u64, room: usize) -> Vec<(String, u64)> {
     let mut given = Vec::new();
     let mut emit = |entry: Entry<'_>, offset: u64| {
@@ -118,7 +119,7 @@ fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
         // The even ones stay, and change; the odd ones come and go.
         loop {
             let room = 3 + numbers.below(120) as usize;
-            // The kernel asks for names only while nobody looks them up.
+            // The kernel asks for names only while no process looks them up.
             if numbers.percent(30) {
                 for (name, last) in names(&p, handle, offset, room) {
                     assert!(seen.insert(name));
@@ -263,17 +264,17 @@ fn where_nothing_is_kept_as_little_as_possible_is_told_with_attributes() {
     }
 }
 
-/// LOOKUP and GETATTR requests so far.
+/// Returns the number of LOOKUP and GETATTR requests so far.
 fn asked(mount: &Mount) -> u64 {
     let stats: Value =
         serde_json::from_slice(&fs::read(mount.path().join(".ddb/stats.json")).unwrap()).unwrap();
     stats["kernel"]["asked"].as_u64().unwrap()
 }
 
-/// Names and sizes, each stat following its name.
+/// Returns names and sizes, with a stat after each name.
 fn sizes(directory: &Path) -> BTreeMap<String, u64> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
-    // What is gone since it was listed is left out.
+    // Names removed since they were listed are left out.
     let sized = entries.filter_map(|entry| {
         Some((
             entry.file_name().into_string().unwrap(),
@@ -346,7 +347,7 @@ fn a_listing_is_true_while_items_change_and_go() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    // Nothing changes any more: what the kernel kept is what there is.
+    // Nothing changes any more: the kernel's cache must be the present content.
     for _ in 0..2 {
         for (name, size) in sizes(&directory) {
             let text = fs::read(directory.join(&name)).unwrap();
@@ -355,8 +356,9 @@ fn a_listing_is_true_while_items_change_and_go() {
     }
 }
 
-/// `telldir` of every name, changes, `seekdir` to each: by a directory that was open all the time, and by one that is opened later. What
-/// `rm -r` and `find -delete` do, a listing that removes as it goes, leaves nothing.
+/// Checks `telldir` of every name, changes, `seekdir` to each: by a directory that was open all the
+/// time, and by one that is opened later. A listing that removes as it goes, as `rm -r` and `find
+/// -delete` do, leaves nothing.
 #[test]
 fn remembered_offsets_lead_to_the_same_names_after_changes() {
     let mount = Mount::with_tables();

@@ -1,4 +1,5 @@
-//! What reads a whole table is in nobody's way: while such reads do not come to an end, everybody else's calls are answered.
+//! Calls that read a whole table block no others: while such reads do not end, all other calls are
+//! answered.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -18,20 +19,20 @@ use parking_lot::{Condvar, Mutex};
 /// Entries that a thread may walk over while the gate is closed.
 const STEPS_MAX: usize = 1_000;
 const ITEMS: usize = 2_000;
-/// Against hangs only.
+/// A timeout against hangs only.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Holds up every thread that reads more than a few records, as long as it is closed.
+/// A gate that holds up every thread that reads more than a few records, as long as it is closed.
 #[derive(Default)]
 struct Gate {
-    /// Whether it is closed, and how often it was.
+    /// True while it is closed, and the number of its closings.
     state: Mutex<(bool, usize)>,
     held: Mutex<usize>,
     opened: Condvar,
 }
 
 thread_local! {
-    /// Which closing of the gate the steps are of, and how many there were.
+    /// The closing of the gate that the steps are of, and the number of steps.
     static STEPS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
@@ -130,7 +131,8 @@ impl Store for GatedStore {
     }
 }
 
-/// `Flat` with one item; `Orders` with many, none of which is in its index, and a stream that tells of all of them.
+/// Mounts `Flat` with one item, and `Orders` with many, none of which is in its index, and with a
+/// stream of all of them.
 fn mounted() -> (Mount, Arc<Gate>) {
     let gate = Arc::<Gate>::default();
     let store = Arc::new(GatedStore {
@@ -166,7 +168,7 @@ fn start(mount: &Mount, script: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits for a program that must end though the gate is closed; whether it succeeded.
+/// Waits for a program that must end though the gate is closed; returns true if it succeeded.
 fn ends(gate: &Gate, mut program: Child, script: &str) -> bool {
     let deadline = Instant::now() + PATIENCE;
     until_some(script, || {
@@ -225,13 +227,14 @@ fn reads_of_whole_tables_hold_up_nobody() {
     gate.open();
     for (place, mut program) in long.into_iter().enumerate() {
         let script = LONG[place / 3];
-        // heat.svg is there for tables that were asked for.
+        // heat.svg exists for tables with requests.
         assert!(program.wait().unwrap().success(), "{script}");
     }
     mount.end();
 }
 
-/// Who asks at the same time gets the same text, which is made once; after a commit it is another.
+/// Checks that concurrent readers get the same text, which is made once; after a commit it is
+/// another.
 #[test]
 fn a_long_text_is_of_the_last_commit() {
     let (mount, _gate) = mounted();

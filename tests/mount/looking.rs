@@ -1,4 +1,5 @@
-//! Looking at a table is free: what is only told of it consumes nothing, warms nothing, is in no metrics and meets no throttling.
+//! Looking at a table is free: information about it consumes nothing, warms nothing, is in no
+//! metrics and is not throttled.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const PROVISIONED: &str = r#"{
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1000},
         "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}]}]}"#;
 
-/// A throttled table of 400 items whose read units are all used up.
+/// Mounts a throttled table of 400 items with all its read units used up.
 fn used_up() -> Mount {
     let throttle = Some(ThrottleOptions::new(true));
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
@@ -56,7 +57,7 @@ fn used_up() -> Mount {
     mount
 }
 
-/// Everything that is told of use, whose size is of use too.
+/// All files about consumption, which also decides their sizes.
 const OF_USE: &str = "cat Shop/partitions/heat.tsv Shop/partitions/hot.tsv Shop/capacity.json Shop/metrics.ndjson; grep -v '^ddbfs_fs' .ddb/stats.prom";
 
 #[test]
@@ -84,7 +85,7 @@ fn json_of(mount: &Mount, path: &str) -> Value {
     serde_json::from_str(mount.sh(&format!("cat '{path}'")).ok()).unwrap()
 }
 
-/// What is told before is what it takes.
+/// Checks that the estimate before is the consumption after.
 #[test]
 fn explain_tells_what_many_pages_take() {
     let db = memory();
@@ -120,7 +121,7 @@ fn explain_tells_what_many_pages_take() {
     }
 }
 
-/// A query too long to be followed is told between bounds.
+/// Checks the bounds for a query too long to be followed.
 #[test]
 fn explain_bounds_a_long_query() {
     let db = memory();
@@ -159,7 +160,7 @@ fn explain_bounds_a_long_query() {
     }
 }
 
-/// What comes or goes lists nothing that cannot be opened.
+/// Checks that tables that come or go list no file that cannot be opened.
 #[test]
 fn tables_that_come_and_go_are_copied_and_searched() {
     for show_all in [false, true] {
@@ -201,7 +202,7 @@ fn tables_that_come_and_go_are_copied_and_searched() {
     }
 }
 
-/// What a planned index would come to is what it then is.
+/// Checks that the size of a planned index is its size once it is built.
 #[test]
 fn a_planned_index_is_told_before_it_is_made() {
     let db = memory();
@@ -254,7 +255,7 @@ fn a_planned_index_is_told_before_it_is_made() {
         ),
         (10, &json!("N"), &json!("S"))
     );
-    // 160 entries of 2 units each, at what a new index takes on demand.
+    // 160 entries of 2 units each, at the on-demand rate of a new index.
     assert_eq!(
         (
             &index["backfill"]["write_units"],

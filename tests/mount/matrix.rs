@@ -1,8 +1,8 @@
-//! Every kind of program writing every kind of text through a real mount: status, message, what can be read back, and the stored item,
-//! which no bad text touches. And the attributes that programs copy along with a file: nothing of ours leaks, nothing of theirs
-//! makes them complain.
+//! Every kind of program writes every kind of text through a real mount: status, message, the text
+//! that can be read back, and the stored item, which no bad text touches. And the attributes that
+//! programs copy along with a file: none of the mount's own leaks, none of others is an error.
 //!
-//! Programs that this machine lacks are named on standard error and left out.
+//! Programs that are not installed are named on standard error and left out.
 
 use std::fs;
 use std::path::Path;
@@ -21,12 +21,12 @@ const NUMBERED: &str = r#"{
     "BillingMode": "PAY_PER_REQUEST"
 }"#;
 
-/// When a program hears that a text was cut off, which only the end of the file tells.
+/// The way in which a program learns that a text was cut off, which only the end of the file shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Close {
-    /// It looks at the result of close.
+    /// It checks the result of close.
     Looked,
-    /// It does not.
+    /// It ignores the result of close.
     Ignored,
     /// It writes another file and renames it onto the item.
     Renamed,
@@ -37,7 +37,7 @@ struct Program {
     name: &'static str,
     script: &'static str,
     close: Close,
-    /// Does it say the errno's words? dash always says I/O error.
+    /// True if it prints the errno's words; dash always prints I/O error.
     says: bool,
 }
 
@@ -122,13 +122,13 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
-/// A text, and what becomes of it.
+/// A text, and the expected result.
 struct Text {
     name: &'static str,
     body: String,
-    /// The errno's name, its words, and a part of the sentence; `None` of a good text.
+    /// The errno's name, its words, and a part of the sentence; `None` for a good text.
     error: Option<(&'static str, &'static str, &'static str)>,
-    /// Is it only at the end that something is missing?
+    /// True if only its end is missing.
     is_cut_off: bool,
 }
 
@@ -426,7 +426,8 @@ fn nothing_of_ours_leaks_and_nothing_of_theirs_makes_programs_complain() {
         mount.sh(script).ok();
         println!("checked: {name}: status 0, silent");
     }
-    // Those that say what is not kept, as on every file system that has no extended attributes: tar goes on, rsync counts it a failure.
+    // Programs that report lost attributes, as on every file system without extended attributes:
+    // tar continues, rsync counts it as a failure.
     let tar = "tar --xattrs --xattrs-include='*'";
     let script =
         format!("{tar} -C {t} -cf {t}/y.tar b.json && {tar} -C Numbered/items -xf {t}/y.tar");

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 const HASHES: [&str; 4] = ["h1", "h2", "h3", "h4"];
 const RANGES: [&str; 4] = ["r1", "r2", "r3", "r4"];
 
-/// `Wide` with the index `all` of four and four attributes; `h2` and `r3` are numbers, `r4` is binary.
+/// Returns `Wide` with the index `all` of four and four attributes; `h2` and `r3` are numbers, `r4`
+/// is binary.
 fn wide() -> Value {
     let kind = |name: &str| match name {
         "h2" | "r3" => "N",
@@ -64,7 +65,8 @@ fn filled() -> Control {
     control
 }
 
-/// `h1 = :h1 AND …` with the condition, the values of all HASH attributes, and those given.
+/// Returns `h1 = :h1 AND …` with the condition, the values of all HASH attributes, and the given
+/// ones.
 fn query(condition: &str, values: Value) -> Value {
     let mut all = json!({ ":h1": { "S": "a" }, ":h2": { "N": "1" }, ":h3": { "S": "c" }, ":h4": { "S": "d" } });
     all.as_object_mut()

@@ -1,9 +1,11 @@
-//! Names on a real mount: keys that look like something else, keys too long for a name, copies of whole tables.
+//! Names on a real mount: keys that look like other names, keys too long for a name, copies of
+//! whole tables.
 
 use crate::support::daemon::Mount;
 use crate::support::wait::until;
 
-/// Creates `Keys`, with indexes, by writing its schema.json; puts `count` items per key through the mount.
+/// A script that creates `Keys`, with indexes, by writing its schema.json, and puts `count` items
+/// per key through the mount.
 const KEYS: &str = r#"
 mkdir Keys
 cat > Keys/schema.json <<'END'
@@ -26,7 +28,7 @@ for key in CVS RCS 4913 Thumbs.db folder.jpg x.json "$(long 230 k)"; do
 done
 "#;
 
-/// Compares every listed name with what stat says of it, over the whole mount.
+/// A script that compares every listed name with its stat, over the whole mount.
 const WALK: &str = r#"python3 - <<'END'
 import os, stat
 def walk(directory):
@@ -49,7 +51,8 @@ fn every_listed_name_is_found_and_every_link_resolves() {
     mount.ok(KEYS);
     mount.ok(WALK);
     let links = "for link in Keys/scan/* Keys/gsi/*/scan/* Keys/query/@pk=CVS/*; do cat \"$link\"; done | jq -r .pk | sort | uniq -c | awk '{print $1}' | sort -u";
-    // Each of the 7 keys' 5 items once in the table's scan and once in each of the 2 indexes'; CVS's once more in its query.
+    // Each of the 7 keys' 5 items once in the table's scan and once in each of the 2 indexes';
+    // CVS's once more in its query.
     assert_eq!(mount.ok(links), "15\n20\n");
 }
 
@@ -122,7 +125,7 @@ fn a_rewrite_that_fails_keeps_the_item() {
     mount.ok("mkdir 'Orders@pk:S'; cd Orders/items; echo '{\"n\":22}' > x.json; echo '{\"n\":22}' > y.json; echo '{n' > ../../../bad.json");
     mount.fails("cd Orders/items; sed -i.bak s/22/2x/ x.json");
     mount.fails("cd Orders/items; cp --backup ../../../bad.json y.json");
-    // A delete is deferred, and carried out with all that were deferred before it.
+    // A delete is deferred, and executed with all earlier deferred ones.
     mount.ok("cd Orders/items; echo '{}' > last.json; mv last.json last.bak; echo flush > ../../.ddb/ctl");
     until("the last delete is carried out", || {
         let scratch = mount.ok("cat .ddb/scratch.ndjson");
@@ -133,7 +136,7 @@ fn a_rewrite_that_fails_keeps_the_item() {
     mount.ok("rm Orders/items/last.bak");
     let after = mount.ok("cat Orders/items/*");
     assert_eq!(after, "{\"pk\":\"x\",\"n\":22}\n{\"pk\":\"y\",\"n\":22}\n");
-    // What was renamed away has the form of its name.
+    // A renamed item has the form of its old name.
     mount.ok("cd Orders/items; mv x.ddbjson x.bak; grep -q '\"N\":\"22\"' x.bak; mv x.bak x.ddbjson; cat x.json");
 }
 

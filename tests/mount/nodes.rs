@@ -1,8 +1,10 @@
-//! Directories that are removed, renamed, replaced and made again, by this mount and by others, while somebody holds them: generated
-//! moves, the same on a disk beside, and what is seen afterwards by paths and by those who hold.
+//! Directories that are removed, renamed, replaced and made again, by this mount and by others,
+//! while a process holds them: generated moves, the same on a disk for comparison, and the results
+//! by paths and through the held directories.
 //!
-//! A held directory is on a disk what it was: gone for good, or renamed with those who hold it. So it is here, with one difference: a
-//! folder that goes with its last item by another front end may come again for who holds it.
+//! On a disk a held directory is gone for good, or renamed for its holders too. The mount does the
+//! same, with one difference: a folder that goes with its last item by another front end may come
+//! again for its holders.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::CString;
@@ -28,15 +30,15 @@ use crate::support::seeded::Numbers;
 const FOLDERS: [&str; 3] = ["p", "q", "r"];
 const FILES: [&str; 2] = ["a.json", "b.json"];
 const TABLES: [&str; 2] = ["Xone", "Xtwo"];
-/// The suite's share of a seed.
+/// The number of moves of a seed in the test suite.
 const MOVES: u64 = 150;
 const HELD_MAX: usize = 12;
 
-/// What somebody has of a directory.
+/// A way to hold a directory.
 enum Held {
     /// A descriptor of it.
     Directory(File),
-    /// A process that stands in it.
+    /// A process with it as its working directory.
     Standing(Child),
     /// A descriptor of a file in it.
     File(#[expect(dead_code, reason = "held")] File),
@@ -68,7 +70,7 @@ impl Drop for Held {
 
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<Mapping> {
-    // SAFETY: a new mapping of a file, which nobody reads.
+    // SAFETY: a new mapping of a file, which is never read.
     let at = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -118,7 +120,8 @@ impl Held {
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
             File::open(first?.path())
         };
-        // Two kinds ask nothing but the name, which may be that of a directory that is gone: a look finds that out.
+        // Two kinds need only the name, which may be of a directory that is gone: a stat detects
+        // that.
         fs::metadata(directory)?;
         Ok(match kind {
             0 => Self::Directory(open(libc::O_DIRECTORY)?),
@@ -137,7 +140,7 @@ impl Held {
         })
     }
 
-    /// A path that leads to the directory, whatever its name is.
+    /// Returns a path to the directory that is independent of its name.
     fn path(&self) -> Option<PathBuf> {
         match self {
             Self::Directory(file) => Some(format!("/proc/self/fd/{}", file.as_raw_fd()).into()),
@@ -146,7 +149,7 @@ impl Held {
         }
     }
 
-    /// What the holder finds in it.
+    /// Returns what the holder finds in it.
     fn seen(&self) -> Option<Seen> {
         let path = self.path()?;
         // By fstat of a link of /proc, which is never looked up anew.
@@ -164,7 +167,7 @@ impl Held {
     }
 }
 
-/// Names, and the value of each; the errors of a directory that is not there.
+/// Names, and the value of each; the errors of a directory that does not exist.
 type Seen = Result<BTreeMap<String, u64>, Vec<i32>>;
 
 fn seen(directory: &Path) -> Seen {
@@ -189,18 +192,18 @@ fn errno<T>(done: io::Result<T>) -> Result<(), i32> {
         .map_err(|error| error.raw_os_error().unwrap())
 }
 
-/// The mount, the disk beside, and what is held of both.
+/// The mount, the disk for comparison, and the held directories of both.
 struct Field<'a> {
     mount: &'a Mount,
     disk: PathBuf,
     items: PathBuf,
     numbers: Numbers,
-    /// On the disk, and of the mount.
+    /// Holders on the disk, and of the mount.
     held: Vec<(Held, Held)>,
-    /// Of the mount, compared with nothing.
+    /// Holders of the mount that are compared with nothing.
     silent: Vec<Held>,
     value: u64,
-    /// The items of the tables that are there.
+    /// The items of the tables that exist.
     tables: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
@@ -210,7 +213,7 @@ impl Field<'_> {
         assert_eq!(mount, disk, "{what}: the mount's answer, and the disk's");
     }
 
-    /// One move; what it was.
+    /// Makes one move; returns its description.
     fn step(&mut self) -> String {
         let (folder, other) = (self.numbers.one(&FOLDERS), self.numbers.one(&FOLDERS));
         let (file, to) = (self.numbers.one(&FILES), self.numbers.one(&FILES));
@@ -257,7 +260,7 @@ impl Field<'_> {
         what
     }
 
-    /// A folder keeps its inode number, as on a disk.
+    /// Renames a folder, which keeps its inode number, as on a disk.
     fn rename(&self, from: &str, to: &str) -> String {
         let before = fs::metadata(self.items.join(from)).map(|found| found.ino());
         let what = self.told(format!("mv -T {from} {to}"), |at| {
@@ -273,7 +276,7 @@ impl Field<'_> {
         what
     }
 
-    /// By another front end, which makes the folder too.
+    /// Puts an item by another front end, which makes the folder too.
     fn put(&self, folder: &str, file: &str) -> String {
         let sk = file.strip_suffix(".json").unwrap();
         mounted::put(
@@ -290,7 +293,7 @@ impl Field<'_> {
         format!("PutItem {folder}/{file}")
     }
 
-    /// By another front end: with the last item may go the folder.
+    /// Deletes an item by another front end: the folder may go with the last one.
     fn delete(&mut self, folder: &str, file: &str) -> String {
         let sk = file.strip_suffix(".json").unwrap();
         let key = ddbfs::codec::plain_json::parse(
@@ -338,7 +341,8 @@ impl Field<'_> {
         format!("hold {folder} by {kind}")
     }
 
-    // ---- tables, which no disk has -------------------------------------------------------------------------------------------------
+    // ---- tables, which no disk has
+    // -------------------------------------------------------------------------------------------------
 
     fn table(&mut self) -> String {
         let table = TABLES[self.numbers.below(2) as usize];
@@ -437,7 +441,8 @@ impl Field<'_> {
         drop(held);
     }
 
-    // ---- what is seen --------------------------------------------------------------------------------------------------------------
+    // ---- checks
+    // --------------------------------------------------------------------------------------------------------------------
 
     fn check(&self) {
         for folder in FOLDERS {
@@ -470,7 +475,7 @@ impl Field<'_> {
     }
 }
 
-/// Looks at everything by its path, so that answers are on their way while directories go and come.
+/// Reads everything by its path, so that replies are under way while directories go and come.
 fn look_on(items: &Path, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         for folder in FOLDERS {
@@ -510,7 +515,7 @@ fn moves(seed: u64, moves: u64) {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let _ending = Ending(&is_over);
-        // Every other seed in quiet.
+        // Every other seed without other readers.
         if !seed.is_multiple_of(2) {
             scope.spawn(|| look_on(&items, &is_over));
         }
@@ -545,7 +550,8 @@ fn moves(seed: u64, moves: u64) {
     mount.end();
 }
 
-/// As a shell's `ls` does that stands in it, a directory that is open already is listed under its new name when its reader begins anew.
+/// Checks that an open directory is listed under its new name when its reader begins anew, as `ls`
+/// in a shell with that working directory does.
 #[test]
 fn an_open_directory_that_is_renamed_lists_what_is_in_it() {
     let mount = Mount::with_tables();
@@ -563,7 +569,8 @@ fn directories_made_again_are_alive_for_all_and_what_is_held_is_as_on_a_disk() {
     (seed..seed + 3).for_each(|seed| moves(seed, MOVES));
 }
 
-/// Who holds a folder of the table that was keeps the kernel's name of it, which it does not move while others rename.
+/// Checks the folders of a table that is made again: a process that holds an old one keeps the
+/// kernel's name of it, which the kernel does not move while others rename.
 #[test]
 fn the_folders_of_a_table_that_is_made_again_are_others() {
     let db = mounted::memory();
@@ -610,7 +617,7 @@ fn the_folders_of_a_table_that_is_made_again_are_others() {
     mount.end();
 }
 
-/// The scene of `scripts/torture`, for `DDBFS_TORTURE_SECONDS`.
+/// Runs the scene of `scripts/torture`, for `DDBFS_TORTURE_SECONDS`.
 #[test]
 #[ignore = "scripts/torture"]
 fn for_hours() {

@@ -1,4 +1,5 @@
-//! Mount options, fstab, the systemd unit, completions and manual pages, with the programs that use them.
+//! Tests of mount options, fstab, the systemd unit, completions and manual pages, with the programs
+//! that use them.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -41,7 +42,7 @@ fn pretty_items_are_indented_and_their_sizes_exact() {
             .ok("cat Pets/items/Dog/Odd.json")
             .contains("\"n\": 12345678901234567890123456789012345678\n")
     );
-    // Index entries, both forms, and what tar makes of them.
+    // Index entries, both forms, and their copies by tar.
     let checked = mount.ok(
         "find . -path '*/items/*' -name '*.json' | while read -r f; do
            for g in \"$f\" \"${f%.json}.ddbjson\"; do [ $(stat -c %s \"$g\") = $(wc -c < \"$g\") ] && jq -e . \"$g\" > /dev/null || echo \"BAD $g\"; done; echo one; done | sort | uniq -c",
@@ -99,7 +100,8 @@ fn read_only_strict_keys_and_no_xattrs() {
     mount.ok("cp -a Pets/items/Dog/Fido.json ../copy.json && cp -a ../copy.json Pets/items/Dog/Copy.json");
 }
 
-/// `show=all` shows files that have one size and end, and nothing that depends on a parameter: a walk still ends.
+/// Checks `show=all`: it lists files that have one size and end, and none that depends on a
+/// parameter; a walk still ends.
 #[test]
 fn everything_finite_is_listed_on_demand_and_walks_end() {
     let shown = |mount: &Mount, directory: &str| mount.ok(&format!("ls -A {directory}"));
@@ -157,7 +159,7 @@ fn owners_and_permission_bits() {
     assert_eq!(bits(&mount, "Pets"), (me.uid(), me.gid(), 0o755));
 }
 
-/// Only root can be somebody else.
+/// Checks the access of other users; only root can become one.
 #[test]
 fn others_come_in_only_when_they_may_and_only_as_far() {
     if Command::new("id").arg("-u").output().unwrap().stdout != b"0\n" {
@@ -210,7 +212,7 @@ fn others_come_in_only_when_they_may_and_only_as_far() {
     );
 }
 
-/// Files that another user keeps open leave the owner room to open some.
+/// Checks that files that another user keeps open leave memory for the owner.
 #[test]
 fn another_user_does_not_open_all_files_there_is_room_for() {
     if Command::new("id").arg("-u").output().unwrap().stdout != b"0\n" {
@@ -222,7 +224,8 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
     mount.start(&["--memory", "256M", "-o", "allow_other"]);
     ok(mount.dir.path(), "chmod 755 .");
     mount.ok("python3 -c 'import json; print(json.dumps({\"Text\": \"x\" * 390000}))' > Pets/items/Dog/Long.json");
-    // Opens the item until it is refused, says how often it was not, and holds all of them until its input ends.
+    // Opens the item until it is refused, prints how often it was not, and holds all of them until
+    // its input ends.
     let greedy = "import os, sys\nheld = []\ntry:\n    while len(held) < 5000: held.append(os.open('mnt/Pets/items/Dog/Long.json', os.O_RDONLY))\n\
                   except OSError as error: print(len(held), error.strerror, flush=True)\nsys.stdin.read()";
     let open_all = |user: &str| {
@@ -261,7 +264,7 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
         assert!(greedy.wait().unwrap().success());
     };
     [nobody, root].into_iter().for_each(end);
-    // What was held is free again, once the kernel has told of each file that it is closed.
+    // The memory is free again once the kernel has released each file.
     until_ok("as many are open again", || {
         let (nobody, again) = open_all("65534");
         end(nobody);
@@ -273,7 +276,8 @@ fn another_user_does_not_open_all_files_there_is_room_for() {
     });
 }
 
-/// A shell function that unmounts `mnt`: while the prompt hook of another shell reads a mount, it is busy.
+/// A shell function that unmounts `mnt`: it is busy while the prompt hook of another shell reads
+/// it.
 const LEAVE: &str = "leave() { until umount mnt 2> busy; do grep -q 'target is busy' busy || { cat busy >&2; return 1; }; done; }";
 
 #[test]
@@ -314,7 +318,8 @@ fn fstab_lines_mount() {
         "{refused:?}"
     );
 
-    // `fuse.ddbfs` finds the program by its name, in a namespace of its own where that is installed.
+    // `fuse.ddbfs` finds the program by its name, in a namespace of its own where that is
+    // installed.
     fstab(format!("{data} {point} fuse.ddbfs ro 0 0"));
     let out = ok(
         mount.dir.path(),
@@ -446,7 +451,7 @@ fn a_directory_with_files_is_mounted_over_only_when_asked() {
 #[test]
 fn df_shows_what_the_disk_of_the_data_shows() {
     let mount = Mount::empty();
-    // What is kept for root stays the same while others write.
+    // The memory reserved for root stays the same while others write.
     let kept = |path: &str| {
         ok(
             mount.dir.path(),
@@ -480,7 +485,7 @@ fn the_systemd_unit_is_one() {
         println!("no systemd-analyze: only the command line was checked");
         return;
     }
-    // The program is where it is built, for the check that it exists.
+    // The program is at its build path, for the check that it exists.
     let dir = tempfile::tempdir().unwrap();
     let copy = dir.path().join("ddbfs.service");
     std::fs::write(&copy, text.replace("/usr/local/bin/ddbfs", DDBFS)).unwrap();

@@ -1,4 +1,4 @@
-//! These programs over mounts of services elsewhere, a server of its own for each mount.
+//! These programs over mounts of remote services, with a server for each mount.
 
 use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
@@ -13,9 +13,11 @@ use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::fs::view::ViewOptions;
 use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions};
 
-/// What is of the data directory, its processes and the kernel's cache of it is left out, and what asks for thousands of items to be slow:
-/// `kept`, `coherence`, `pairs`, `dead`, `layout`, `options`, `stress`, `structure`, `scratch_files`, `long_reads`, `looking`, `top`, most of
-/// `matrix` and `help`; `view` and `listing` have no mount; `remote` makes its own services.
+/// The tests that run over servers. Tests of the data directory, of its processes and of the
+/// kernel's cache of it are left out, and tests that need thousands of requests: `kept`,
+/// `coherence`, `pairs`, `dead`, `layout`, `options`, `stress`, `structure`, `scratch_files`,
+/// `long_reads`, `looking`, `top`, most of `matrix` and `help`; `view` and `listing` have no mount;
+/// `remote` makes its own services.
 const TESTS: &[&str] = &[
     "basics::",
     "batch::",
@@ -31,8 +33,9 @@ const TESTS: &[&str] = &[
     "streams::",
     "tables::",
 ];
-/// Thirty thousand lines; two mounts of one data directory; what `ddbfs load` puts into one; what depends on when a service counts its
-/// items; and a copy by rsync, whose one process makes a saved query before or after the service has made the table for the other.
+/// Tests left out: thirty thousand lines; two mounts of one data directory; `ddbfs load` into one;
+/// tests that depend on when a service counts its items; and a copy by rsync, where one process
+/// makes a saved query before or after the service has made the table for the other.
 const LEFT_OUT: &[&str] = &[
     "batch::a_bad_line_among_many",
     "programs::an_exclusive_file_is_a_lock_for_two_mounts_and_for_http",
@@ -58,7 +61,8 @@ fn over_moto() {
     run(Kind::Moto, TESTS, LEFT_OUT);
 }
 
-/// The tests above read global indexes at once; those of a service follow when they can.
+/// Checks a lagging index: the tests above read global indexes at once; those of a service follow
+/// when they can.
 #[test]
 fn an_index_that_lags_shows_what_was_written_a_little_later() {
     let db = memory();
@@ -86,7 +90,7 @@ fn an_index_that_lags_shows_what_was_written_a_little_later() {
     mount.end();
 }
 
-/// The variable that makes the test below do something.
+/// The variable that enables the test below.
 const HANGS: &str = "DDBFS_TEST_HANGS";
 
 /// A process that waits for its own mount, which waits for a service.
@@ -139,7 +143,7 @@ fn a_killed_test_leaves_no_mount_that_hangs() {
     assert!(is_mounted());
     // As the end of this process would.
     drop(input);
-    // Everyone who could print is gone.
+    // Every process that could print has ended.
     assert_eq!(points.next(), None);
     assert!(!child.wait().unwrap().success());
     assert!(!is_mounted());

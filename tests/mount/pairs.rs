@@ -1,4 +1,4 @@
-//! Every pair of operations at once, on the same few names: nobody waits for ever.
+//! Every pair of operations at once, on the same few names: no call may hang.
 //!
 //! `scripts/torture pairs` does the same for longer.
 
@@ -14,19 +14,19 @@ use crate::support::seeded::Numbers;
 use crate::support::watchdog::Watchdog;
 use serde_json::json;
 
-/// The suite's share of a pair; `DDBFS_TORTURE_SECONDS` is for all of them.
+/// The time of a pair in the test suite; `DDBFS_TORTURE_SECONDS` is for all of them.
 const PAIR_TIME: Duration = Duration::from_millis(40);
-/// Of each of the two operations.
+/// The number of clients of each of the two operations.
 const CLIENTS: u64 = 2;
 
-/// What an operation works on.
+/// The names that an operation works on.
 struct Place {
     mount: PathBuf,
     address: String,
 }
 
 impl Place {
-    /// One of the items that all clients use.
+    /// Returns one of the items that all clients use.
     fn item(&self, numbers: &mut Numbers) -> PathBuf {
         self.folder(numbers)
             .join(format!("{}.json", numbers.one(&["a", "b", "c"])))
@@ -182,7 +182,7 @@ const OPERATIONS: [(&str, Operation); 21] = [
     }),
 ];
 
-/// Each pair for that long, `CLIENTS` of both.
+/// Runs each pair for that long, with `CLIENTS` of both operations.
 fn all_pairs(pair_time: Duration) {
     let address = free_address();
     let mut mount = Mount::with_args(&["-olww", "--durability=kill", "--http", &address]);
@@ -261,7 +261,7 @@ fn at_once(
     watchdog.forget_those_at_rest();
 }
 
-/// What another's call explains.
+/// True if the error can be explained by another client's call.
 fn is_fair(error: &io::Error) -> bool {
     let fair = [
         libc::ENOENT,
@@ -283,7 +283,7 @@ fn every_pair_of_operations_goes_on() {
     all_pairs(PAIR_TIME);
 }
 
-/// The scene of `scripts/torture`, for about `DDBFS_TORTURE_SECONDS`.
+/// Runs the scene of `scripts/torture`, for about `DDBFS_TORTURE_SECONDS`.
 #[test]
 #[ignore = "scripts/torture"]
 fn for_hours() {
@@ -291,7 +291,7 @@ fn for_hours() {
         std::env::var("DDBFS_TORTURE_SECONDS").map_or(300, |text| text.parse().unwrap());
     let pairs = OPERATIONS.len() * (OPERATIONS.len() + 1) / 2;
     let rounds = (seconds / pairs as u64).max(1);
-    // A second or so a pair, again and again.
+    // About a second a pair, again and again.
     for _ in 0..rounds {
         all_pairs(Duration::from_millis(
             seconds * 1_000 / rounds / pairs as u64,

@@ -1,7 +1,9 @@
-//! Real programs write items through a real mount: what each answers, what is stored afterwards, and what it can read back.
+//! Real programs write items through a real mount: the result of each, the stored item afterwards,
+//! and the text that it can read back.
 //!
-//! A case is a bash script. `$f` is the item's file, `$d` its directory, `$t` a directory outside the mount. The table has the
-//! partition key `pk` and no sort key. Programs that this machine lacks are named on standard error and left out.
+//! A case is a bash script. `$f` is the item's file, `$d` its directory, `$t` a directory outside
+//! the mount. The table has the partition key `pk` and no sort key. Programs that are not installed
+//! are named on standard error and left out.
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -100,7 +102,7 @@ fn check(place: &Place, number: usize, case: &Case<'_>) -> Result<(), String> {
     ))
 }
 
-/// The line that an item's file shows: its key first.
+/// Returns the line that an item's file shows: its key first.
 fn with_key(key: &str, rest: &str) -> String {
     match rest.trim_start_matches('{') {
         "}" => format!("{{\"pk\":\"{key}\"}}"),
@@ -656,7 +658,7 @@ fn tar_and_cp_clone_a_table() {
     let archive = archive.display();
     place.sh(&format!("tar -C Orders -cf {archive} schema.json items && mkdir Copy && tar -C Copy -xf {archive}")).ok();
     place.sh("diff -r Orders/items Copy/items").ok();
-    // Over what is there.
+    // Over an existing item.
     place
         .sh(&format!(
             "echo '{{}}' > Copy/items/u1/2.json && tar -C Copy -xf {archive} items"
@@ -696,7 +698,8 @@ fn a_draft_table_becomes_one_when_its_schema_is_written() {
         .ok();
 }
 
-/// A file that is created and not written is an item of nothing but its key, whoever created it and however.
+/// Checks that a created and unwritten file is an item of nothing but its key, whatever the program
+/// and the way.
 #[test]
 fn created_and_not_written() {
     let made = |name: &'static str, script: &'static str| Case {
@@ -807,7 +810,8 @@ fn created_and_not_written() {
     ]);
 }
 
-/// Of those who create one name with O_EXCL, and put one item that must not exist, exactly one succeeds.
+/// Checks that of several processes that create one name with O_EXCL, or put one item that must not
+/// exist, exactly one succeeds.
 #[test]
 fn an_exclusive_file_is_a_lock() {
     let place = Place::new();
@@ -849,7 +853,7 @@ fn an_exclusive_file_is_a_lock() {
     }
 }
 
-/// The same of two mounts of one data directory, and of who puts through HTTP.
+/// Checks the same for two mounts of one data directory, and for a put through HTTP.
 #[test]
 fn an_exclusive_file_is_a_lock_for_two_mounts_and_for_http() {
     let address = free_address();
@@ -896,7 +900,8 @@ fn an_exclusive_file_is_a_lock_for_two_mounts_and_for_http() {
     }
 }
 
-/// Whoever removes a folder removes what is created there and has no text yet; a text that is written after that is stored.
+/// Checks that a removal of a folder removes created files without text in it; a text that is
+/// written later is stored.
 #[test]
 fn a_created_file_goes_with_its_folder() {
     let place = Place::new();

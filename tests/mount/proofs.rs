@@ -1,5 +1,6 @@
-//! Proofs of the contract with real programs over a real mount: sizes under writers, names, directory readers, attributes, scratch
-//! files under random access, ends of a mount. Each says what it looked at.
+//! Proofs of the contract with real programs over a real mount: sizes under writers, names,
+//! directory readers, attributes, scratch files under random access, ends of a mount. Each prints
+//! what it checked.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -8,14 +9,14 @@ use std::process::{Command, Stdio};
 
 use crate::support::daemon::{DDBFS, Mount, bash_in, check, texts};
 
-/// Removes the writer's flag file, so that a failed test ends its writers too.
+/// A guard that removes the writers' flag file, so that a failed test ends its writers too.
 struct Writers {
     flag: std::path::PathBuf,
     children: Vec<std::process::Child>,
 }
 
 impl Writers {
-    /// Shell loops that change, add and remove items until they are dropped.
+    /// Starts shell loops that change, add and remove items until they are dropped.
     fn start(mount: &Mount) -> Self {
         let flag = mount.dir.path().join("writing");
         std::fs::write(&flag, "").unwrap();
@@ -47,12 +48,14 @@ impl Drop for Writers {
     }
 }
 
-/// Of every listed file that nobody writes to, sizes agree: stat, wc, tar, `find -printf`. While others are written.
+/// Checks that sizes of every listed file without a writer agree: stat, wc, tar, `find -printf`,
+/// while others are written.
 #[test]
 fn sizes_agree_with_writers_running() {
     let mount = Mount::with_samples();
     let writers = Writers::start(&mount);
-    // What counts what the writers write has another size for the next program; `result_files` holds that each program sees one.
+    // Files that count the writers' changes have another size for the next program; `result_files`
+    // checks that each program sees one.
     let out = mount.ok("set -e; t=$(mktemp -d)
          find . -type f ! -name stats.json ! -name 'w[01]-*' ! -path '*/w[01]-*' | sort > $t/files
          while read -r f; do echo \"$(stat -c %s \"$f\") $(wc -c < \"$f\") $(cat \"$f\" | wc -c) $f\"; done < $t/files > $t/sizes
@@ -70,7 +73,7 @@ fn sizes_agree_with_writers_running() {
     println!("{files} files have the same size for stat, wc, cat and tar while two writers ran");
 }
 
-/// Whole walks with what people walk with.
+/// Checks whole walks with the usual programs.
 #[test]
 fn walks_of_the_whole_mount_end_with_status_0() {
     let mount = Mount::with_samples();
@@ -117,7 +120,7 @@ fn walks_of_the_whole_mount_end_with_status_0() {
     println!("{} walks ended with status 0", walks.len());
 }
 
-/// `ls | xargs` gives every name to a program unharmed, whatever the keys.
+/// Checks that `ls | xargs` passes every name to a program unharmed, whatever the keys.
 #[test]
 fn names_are_safe_in_three_shells() {
     let mount = Mount::with_samples();
@@ -211,7 +214,8 @@ fn names_are_safe_in_three_shells() {
     );
 }
 
-/// Readers of directories in other languages, with buffers of one entry, rewinds and seeks, and changes meanwhile.
+/// Checks readers of directories in other languages, with buffers of one entry, rewinds and seeks,
+/// and changes meanwhile.
 #[test]
 fn directories_are_read_in_every_manner() {
     const COUNT: usize = 5_000;
@@ -233,7 +237,8 @@ fn directories_are_read_in_every_manner() {
         .unwrap();
     assert!(load.wait().unwrap().success());
 
-    // getdents64 with room for one entry; rewind; seeks back to remembered places, also after changes.
+    // getdents64 with space for one entry; rewind; seeks back to remembered positions, also after
+    // changes.
     let python = r#"
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -301,7 +306,7 @@ print(len(left))
     );
 }
 
-/// docs/filesystem.md 4: attributes and statfs.
+/// Checks attributes and statfs: docs/filesystem.md 4.
 #[test]
 fn attributes_and_statfs() {
     let mount = Mount::with_samples();
@@ -334,7 +339,7 @@ fn attributes_and_statfs() {
     };
     assert_eq!(shown(&before), shown(&after));
     assert_eq!(before.permissions().mode() & 0o7777, 0o644);
-    // A commit moves the time, and nothing else does: not another item's, not reading.
+    // Only a commit moves the time: not that of another item, and not a read.
     let other = std::fs::metadata(mount.point().join("Pets/items/Dog/Rover.json")).unwrap();
     mount
         .ok("cat Pets/items/Dog/*.json > /dev/null; echo '{\"Age\":1}' > Pets/items/Dog/Fido.json");
@@ -369,7 +374,8 @@ fn attributes_and_statfs() {
     );
 }
 
-/// 300 rounds of one to three bytes written somewhere in the text of an item; tells how many were stored.
+/// A script of 300 rounds of one to three bytes written at random positions in the text of an item;
+/// it prints how many were stored.
 const EDITS: &str = r#"
 import json, os, random
 random.seed(4)
@@ -401,8 +407,9 @@ for turn in range(300):
 print(accepted)
 "#;
 
-/// As fsx: random writes, reads, truncations and reopenings of a scratch file, held against a copy in memory; then the file becomes an
-/// item. And of an item file: whatever is written in pieces, a complete text is stored and an incomplete one is not.
+/// Checks as fsx does: random writes, reads, truncations and reopenings of a scratch file, compared
+/// with a copy in memory; then the file becomes an item. And for an item file: whatever is written
+/// in pieces, a complete text is stored and an incomplete one is not.
 #[test]
 fn random_access_to_scratch_and_item_files() {
     const STEPS: usize = 3_000;
@@ -477,8 +484,9 @@ fn random_access_to_scratch_and_item_files() {
     }
     drop(file);
     assert_eq!(std::fs::read(&path).unwrap(), model);
-    // An item is its text: an edit anywhere is stored when it is whole, at close. In a process that begins no others: what another one
-    // closes, whose copies of the descriptors end with its exec, is stored too when it is whole just then.
+    // An item is its text: an edit anywhere is stored when it is whole, at close. The process
+    // starts no others: another process has copies of the descriptors that end with its exec, and
+    // such a close stores a text that is whole at that moment too.
     let edits = format!("python3 - <<'END'\n{EDITS}END");
     let accepted: usize = mount.ok(&edits).trim().parse().unwrap();
     assert!((1..300).contains(&accepted), "{accepted}");
@@ -487,11 +495,12 @@ fn random_access_to_scratch_and_item_files() {
     );
 }
 
-/// Unmounting with open handles and deletes that wait loses nothing that was acknowledged.
+/// Checks that an unmount with open handles and pending deletes loses nothing that was
+/// acknowledged.
 #[test]
 fn an_unmount_with_open_handles_and_pending_deletes_loses_nothing() {
     let mut mount = Mount::with_samples();
-    // A delete that waits, a file that is read, one that is half written, a scratch file.
+    // A pending delete, a file that is read, one that is half written, a scratch file.
     let script = "mv Pets/items/Dog/Fido.json Pets/items/Dog/Fido.json.bak
         exec 3< Pets/items/Dog/Rover.json; exec 4> Pets/items/Dog/Half.json; printf '{\"a\":' >&4
         exec 5> Pets/items/Dog/Whole.json; printf '{\"a\":1}' >&5; echo x > Pets/items/Dog/.scratch; echo ready; exec sleep 600";
@@ -508,7 +517,7 @@ fn an_unmount_with_open_handles_and_pending_deletes_loses_nothing() {
     )
     .unwrap();
     assert_eq!(line, "ready\n");
-    // In use: umount says so; SIGTERM ends it all the same.
+    // In use: umount reports it; SIGTERM ends the mount all the same.
     let busy = Command::new(DDBFS)
         .arg("umount")
         .arg(mount.point())
@@ -540,12 +549,14 @@ fn an_unmount_with_open_handles_and_pending_deletes_loses_nothing() {
     );
 }
 
-/// Cases of public POSIX suites that apply to a tree of items, as a table: a command and the errno it must end with, `ok` for none.
+/// Checks cases of public POSIX suites that apply to a tree of items, as a table: a command and the
+/// errno it must end with, `ok` for none.
 ///
-/// What does not apply, and why: hard links, devices, FIFOs and sockets (an item is no such thing: EPERM); symlinks outside `queries/`; owners,
-/// modes and times that are set (they succeed and nothing is kept: DynamoDB has no place for them); files of any content (an item is one
-/// JSON object); sparse files and `fallocate`; times of directories, which are their table's; link counts of directories (always 1);
-/// renaming tables, and folders of more than 100 items.
+/// Cases that do not apply, with the reason: hard links, devices, FIFOs and sockets (an item is no
+/// such thing: EPERM); symlinks outside `queries/`; owners, modes and times that are set (they
+/// succeed and nothing is kept: DynamoDB has no place for them); files of any content (an item is
+/// one JSON object); sparse files and `fallocate`; times of directories, which are their table's;
+/// link counts of directories (always 1); renaming tables, and folders of more than 100 items.
 #[test]
 fn posix_cases() {
     let mount = Mount::with_samples();

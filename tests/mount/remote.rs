@@ -1,4 +1,5 @@
-//! A mount of a service elsewhere: here it is a local database behind a counter of requests, browsed by its API alone.
+//! A mount of a remote service: here it is a local database behind a counter of requests, browsed
+//! by its API alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions};
 use ddbfs::protocol::memory::ITEM_BYTES;
 use ddbfs::store::budget::Memory;
 
-/// What was read is good for so long that no test outlasts it.
+/// A cache time that no test outlasts.
 const LONG: Duration = Duration::from_secs(3600);
 
 fn mounted(change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<Service>) {
@@ -63,7 +64,7 @@ fn the_tree_is_the_same_through_the_wire() {
     compare(&|db| Arc::new(client(db)));
 }
 
-/// Holds a mount of a service against one of its database.
+/// Compares a mount of a service with one of its database.
 fn compare(service: &dyn Fn(&Arc<LocalDatabase>) -> Arc<dyn Database>) {
     let db = memory();
     load_samples(&*db);
@@ -109,7 +110,7 @@ fn a_folder_is_one_query_for_whoever_reads_all_of_it() {
             &format!(r#"{{"pk":"u1","sk":"o{number}","n":{number}}}"#),
         );
     }
-    // Is the folder there, and what is in it.
+    // A look-up of the folder, and a listing of it.
     assert_eq!(mount.sh("cat Orders/items/u1/*.json | wc -l").ok(), "600\n");
     assert_eq!(service.requests(), "Query 2");
     for script in [
@@ -154,7 +155,7 @@ fn many_files_are_asked_for_at_a_time() {
         let readers = scope.spawn(|| {
             mount.sh("for i in 0 1 2 3 4 5 6 7; do cat Flat/items/x$i.json & done; wait")
         });
-        // All are under way, and nothing else waits for them.
+        // All are under way, and no other call waits for them.
         service.wait_for_held(8);
         mount.sh("cat Orders/schema.json && ls Orders/items").ok();
         service.release();
@@ -305,7 +306,7 @@ fn an_index_is_removed_of_a_service_that_shows_it_a_while_without_its_definition
 
 #[test]
 fn who_creates_exclusively_or_writes_what_was_changed_underneath_is_told() {
-    // Nothing is held, so that what others write shows in the next call.
+    // Without a cache, so that writes of others show in the next call.
     let (mount, _) = mounted(|options| RemoteOptions {
         ttl: Duration::ZERO,
         ..options
@@ -389,7 +390,7 @@ fn what_would_cost_too_much_is_refused_and_says_what_helps() {
             "{refused:#?}"
         );
     }
-    // Whatever walks the tree spends next to nothing.
+    // Programs that walk the tree spend next to nothing.
     service.requests();
     for script in [
         "find . > /dev/null",
@@ -483,7 +484,8 @@ const INDEXED: &str = r#"{
     "BillingMode": "PAY_PER_REQUEST"
 }"#;
 
-/// Every way to write an item or a folder: `P` and `Q` are folders, `S` and `T` names of items, `V` is what is new.
+/// Every way to write an item or a folder: `P` and `Q` are folders, `S` and `T` names of items, `V`
+/// is a new value.
 const WRITES: [&str; 27] = [
     "echo '{\"v\":\"V\"}' > Tab/items/P/S.json",
     "set -C; echo '{\"v\":\"V\"}' > Tab/items/P/S.json",
@@ -514,7 +516,7 @@ const WRITES: [&str; 27] = [
     "echo '{\"TransactItems\":[{\"Update\":{\"TableName\":\"Tab\",\"Key\":{\"p\":{\"S\":\"P\"},\"s\":{\"S\":\"S\"}},\"UpdateExpression\":\"SET v = :v\",\"ExpressionAttributeValues\":{\":v\":{\"S\":\"V\"}}}}]}' > .ddb/transact",
 ];
 
-/// Every path that shows what was written.
+/// Every path that shows a write.
 const SHOWN: [&str; 12] = [
     "ls Tab/items",
     "ls Tab/items/*",
@@ -557,7 +559,8 @@ fn own_writes_by_any_route_are_seen_at_once_by_every_path() {
         for step in 0..30 {
             let [folder, other] = [(); 2].map(|()| numbers.one(&["a", "b", "c"]));
             let [name, another] = [(); 2].map(|()| numbers.one(&["x", "y", "z"]));
-            // Each route in its turn, from another one on by each seed; the first ones make something to write to.
+            // Each route in turn, from another one on by each seed; the first ones make items to
+            // write to.
             let route = if step < 4 {
                 0
             } else {
@@ -580,7 +583,7 @@ fn own_writes_by_any_route_are_seen_at_once_by_every_path() {
                 assert_eq!(found, expected, "after {}:\n{path}", done.join("\n"));
             }
         }
-        // Nothing above is shown to be right by everything failing.
+        // The check must not hold only because everything fails.
         let failed = done.iter().filter(|line| !line.ends_with("=> 0")).count();
         assert!(failed * 2 < done.len(), "{}", done.join("\n"));
         remote.end();
@@ -588,7 +591,7 @@ fn own_writes_by_any_route_are_seen_at_once_by_every_path() {
     }
 }
 
-/// A route of [`WRITES`] with names in it: its capitals that stand alone.
+/// Fills names into a route of [`WRITES`]: its capitals that stand alone.
 fn fill(route: &str, [folder, other, name, another]: [&str; 4], value: &str) -> String {
     let stands_alone = |at: usize| {
         let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-');

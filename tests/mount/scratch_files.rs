@@ -1,5 +1,6 @@
-//! What becomes of files that are no items: an item moved aside is kept for a week, in `.ddb/scratch/`; the rest goes with its folder, its
-//! table and the mount, and says so. Real programs on real mounts.
+//! Tests of files that are no items: an item moved aside is kept for a week, in `.ddb/scratch/`;
+//! other scratch files are removed with their folder, their table and the mount, with a warning.
+//! Real programs on real mounts.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use ddbfs::store::memory::MemoryStore;
 
 const TABLES: &str = "mkdir 'Flat@pk:S' 'Tab@pk:S,sk:S' && mkdir Tab/items/u1";
 
-/// The delete that waits is carried out now.
+/// Executes the pending delete now.
 fn settle(mount: &daemon::Mount) {
     mount.ok("echo flush > .ddb/ctl");
     until("the delete is carried out", || {
@@ -129,7 +130,7 @@ fn another_process_lists_restores_and_frees_what_this_one_parked() {
     );
 }
 
-/// A mount whose database has a clock that is turned.
+/// Mounts a database with a settable clock.
 fn with_clock() -> (Mount, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
     let options = EngineOptions {
@@ -198,7 +199,7 @@ fn a_parked_file_is_an_ordinary_file() {
     until("it is parked", || {
         parked(&mount.local, "Orders") == ["a.bak"]
     });
-    // Read, copied, looked at; written, which is a copy in memory; the store has the item as it was.
+    // Read, copied and listed; written, which makes a copy in memory; the store keeps the old item.
     assert_eq!(
         mount.sh("cd Orders/items/u1; stat -c %s a.bak; cp a.bak b; cmp a.bak b && rm b; grep -c n a.bak; ls").ok(),
         "27\n1\n"
@@ -221,7 +222,7 @@ fn a_parked_file_is_an_ordinary_file() {
             .ok(),
         "32 32\n"
     );
-    // Its name and folder change, and it stays parked.
+    // Its name and folder change, and it stays in the trash.
     mount.sh("mkdir Orders/items/u2; rm Orders/items/u1/a.bak; ! ls Orders/items/u1/a.bak 2> /dev/null").ok();
     assert!(
         parked(&mount.local, "Orders").is_empty(),
@@ -344,7 +345,7 @@ fn rm_of_what_an_item_was_moved_to_is_its_delete_at_once() {
     assert!(get(&*mount.db, "Flat", r#"{"id":"a"}"#).is_none());
 }
 
-/// One file of the most bytes, in a folder or table of its own, again and again.
+/// Checks one file of the maximum size, in a folder or table of its own, again and again.
 #[test]
 fn scratch_goes_with_its_folder_and_table() {
     let mount = Mount::with_tables();
@@ -367,7 +368,7 @@ fn scratch_goes_with_its_folder_and_table() {
             .ok(),
         "gone\n"
     );
-    // One that is not made yet.
+    // A draft.
     for _ in 0..9 {
         mount
             .sh(&format!(
@@ -412,7 +413,7 @@ fn a_folder_whose_item_was_moved_aside_is_removed_at_once_and_the_text_is_kept()
         mount.sh("ls .ddb/scratch; mv .ddb/scratch/* Orders/items/u1/a.json; jq .n Orders/items/u1/a.json; ls .ddb/scratch").ok(),
         "Orders,items,u1,a.bak\n1\n"
     );
-    // Its table takes it along.
+    // It goes with its table.
     mount.sh("mkdir 'Temp@pk:S'; echo '{\"n\":1}' > Temp/items/a.json; mv Temp/items/a.json Temp/items/a.bak; rmdir Temp; mkdir 'Temp@pk:S'").ok();
     assert_eq!(
         mount
@@ -510,7 +511,7 @@ fn an_attribute_that_is_not_kept_is_refused() {
     );
 }
 
-/// Both or neither, whatever the request says.
+/// Checks that delete and trash both happen or neither does, whatever the request.
 #[test]
 fn the_delete_that_parks_is_one_transaction() {
     let db = memory();

@@ -1,4 +1,4 @@
-//! `.ddb/` on a real mount: the API as files, answers, help, what the mount tells of itself.
+//! `.ddb/` on a real mount: the API as files, responses, help, and the state of the mount.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -63,7 +63,7 @@ fn every_operation_is_a_file_and_answers_as_the_protocol_does() {
         .collect();
     names.sort_unstable();
     assert_eq!(listed.ok().lines().collect::<Vec<_>>(), names);
-    // Most refuse an empty request; each says the same as the layer below HTTP.
+    // Most refuse an empty request; each reports the same as the layer below HTTP.
     for operation in protocol::operations() {
         let name = operation.name;
         let request = serde_json::json!({});
@@ -275,7 +275,7 @@ fn help_is_everywhere_and_nothing_blocks_a_walk() {
         .ok();
     let walk = mount.sh("grep -rc . .ddb > /dev/null; tar -cf /dev/null .ddb && find .ddb -type f | xargs cat > /dev/null");
     walk.ok();
-    // A slow call may be noted in a log between the two, now and then.
+    // A slow call may be recorded in a log between the two, now and then.
     let sizes = mount.sh("is_exact() { test $(stat -c %s $1) = $(cat $1 | wc -c); }
         for f in $(find .ddb -type f); do is_exact $f || is_exact $f || is_exact $f || echo $f; done");
     assert_eq!(sizes.ok(), "");
@@ -291,7 +291,7 @@ fn ttl_is_shown_and_set() {
         shown(),
         serde_json::json!({"status": "DISABLED", "attribute": null, "next": []})
     );
-    // Far away, in the order of their times; one without a time, one that is no time.
+    // Far in the future, in the order of their times; one without a time, one with an invalid time.
     mount.sh("for i in 3 1 2; do echo \"{\\\"expiresAt\\\":490000000$i}\" > Flat/items/k$i.json; done; echo '{}' > Flat/items/no.json; echo '{\"expiresAt\":\"x\"}' > Flat/items/text.json").ok();
     mount.sh("echo enable expiresAt > Flat/ttl").ok();
     until_ok("it is enabled", || match shown() {
@@ -350,7 +350,7 @@ fn the_access_log_tells_each_call_while_it_is_read() {
             .try_for_each(|line| sender.send(line))
     });
     let mut seen = String::new();
-    // Nobody knows when the log is open.
+    // The time at which the log is open is unknown.
     until_ok("both calls are told", || {
         mount
             .sh("cat Flat/items/a.json > /dev/null; cat Flat/items/none.json 2> /dev/null; true")
@@ -370,7 +370,7 @@ fn the_access_log_tells_each_call_while_it_is_read() {
         .all(is_told);
         if are_told { Ok(()) } else { Err(seen.clone()) }
     });
-    // The way out for a reader that waits; between two reads it does not.
+    // The end for a reader that waits; between two reads it does not.
     let ended = until_some("the reader ends", || {
         mount.sh("echo release > .ddb/ctl").ok();
         child.try_wait().unwrap()

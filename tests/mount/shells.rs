@@ -1,4 +1,5 @@
-//! What a person at a shell is told of failures: `.ddb/errors/last`, and what `eval "$(ddbfs shell …)"` adds.
+//! The reports of failures for a person at a shell: `.ddb/errors/last`, and the additions of `eval
+//! "$(ddbfs shell …)"`.
 
 use std::process::Command;
 
@@ -6,7 +7,8 @@ use crate::support::daemon;
 use crate::support::daemon::{DDBFS, Mount};
 use crate::support::wait::until;
 
-/// Each mistake after another failure, and what `.ddb/errors/last` then begins with and says.
+/// Checks each mistake after another failure, and the beginning and content of `.ddb/errors/last`
+/// after it.
 #[test]
 fn the_last_error_is_about_what_the_person_just_saw() {
     let mount = Mount::with_samples();
@@ -85,7 +87,8 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         ),
     ];
     for (command, first, hint) in cases {
-        // In one shell, as a person has it: an older failure, the mistake, what programs look for at every prompt.
+        // In one shell, as a person has it: an older failure, the mistake, and the probes of
+        // programs at every prompt.
         let script = format!(
             "echo '{{bad' > Pets/items/Dog/Fido.json; {command}; s=$?; ls .git HEAD Pets/.envrc; cat .ddb/errors/last; exit $s"
         );
@@ -112,7 +115,8 @@ fn the_last_error_is_about_what_the_person_just_saw() {
             .unwrap();
         assert!(parsed.status.success(), "{time}");
     }
-    // What is looked for and made, or only looked for after a failure by the program that failed, hides nothing.
+    // Probes of names that are made later, and probes after a failure by the failed program, hide
+    // nothing.
     let kept = "write Pets/items/Dog/Fido.json: EINVAL";
     for quiet in [
         "mkdir -p Pets/items/Bird && rmdir Pets/items/Bird",
@@ -144,11 +148,13 @@ fn the_last_error_is_about_what_the_person_just_saw() {
     );
 }
 
-/// Lines for an interactive shell on a terminal, in a mount of the sample tables; what the terminal shows.
+/// Types lines into an interactive shell on a terminal, in a mount of the sample tables; returns
+/// the terminal's content.
 fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
     let bin = std::path::Path::new(DDBFS).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
-    // Where it is missing, fish reads all man pages to make completions of them, for minutes, and longer than the test runs.
+    // Without it, fish reads all man pages to make completions of them, for minutes, and longer
+    // than the test runs.
     std::fs::create_dir_all(
         mount
             .dir
@@ -174,7 +180,7 @@ fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a shell takes in, and how it is started.
+/// The name of each shell, and the command that starts it.
 const SHELLS: [(&str, &[&str]); 3] = [
     (
         "eval \"$(ddbfs shell bash)\"",
@@ -193,13 +199,13 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
             shell,
             &[
                 begin,
-                // close() alone hears of it.
+                // Only close() fails.
                 "echo '{\"Age\":' > Pets/items/Dog/Fido.json",
                 // At once, or at a later prompt on a busy machine.
                 "true<UNTIL>The item is unchanged.",
                 "cat Nopets/x",
                 "false<UNTIL>there is no table Nopets",
-                // Looked for, and no failure of the command.
+                // A probe that is no failure of the command.
                 "test -e Petz; true",
                 "cd /",
                 "cd -",
@@ -230,7 +236,8 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
     }
 }
 
-/// Names of key attributes that are commands to a shell, or end a line of the help, and how they begin where they are completed.
+/// Names of key attributes that are commands to a shell, or end a line of the help, and their
+/// prefixes for completion.
 const HOSTILE: [(&str, &str); 10] = [
     ("$(touch${IFS}pwned)\nExamples", "%24%28touch"),
     ("`touch${IFS}pwned`", "%60touch"),
@@ -261,7 +268,8 @@ fn names_that_are_commands_are_completed_as_letters_and_never_run() {
                 request.to_string(),
             )
             .unwrap();
-            // The only name, were the help of the first believed to the letter; and each name itself, which is then read.
+            // The only name, if the first one's help were taken literally; and each name itself,
+            // which is then read.
             if number == 0 {
                 lines.push(format!("cat Hostile{number}/query/<TAB>\u{7}<ENTER>"));
             }
@@ -330,7 +338,7 @@ fn a_stopped_mount_holds_no_shell_up() {
         let complete = format!("cat {}/Pets/query/@pk=<TAB>\u{7}", mount.point().display());
         let lines = [
             begin,
-            // What a shell's own `cd` asks the directory that it leaves is its own matter.
+            // Requests of a shell's own `cd` to the directory that it leaves are not checked.
             "cd /",
             stop.as_str(),
             "false",
@@ -339,7 +347,7 @@ fn a_stopped_mount_holds_no_shell_up() {
             go_on.as_str(),
             "cd -",
             "echo '{\"Age\":' > Pets/items/Dog/Fido.json",
-            // At once, or once who was left with a question has its answer.
+            // At once, or once a pending question has its answer.
             "true<UNTIL>close Pets/items/Dog/Fido.json: EINVAL",
             "echo rea''dy",
         ];
@@ -355,7 +363,7 @@ fn a_stopped_mount_holds_no_shell_up() {
     }
 }
 
-/// Processes that read a mount of this data directory for others.
+/// Returns the number of processes that read a mount of this data directory for others.
 fn readers(data: &std::path::Path) -> usize {
     let ours = format!("DDBFS_DATA={}", data.display());
     let is_reader = |entry: &std::fs::DirEntry| {
@@ -392,7 +400,8 @@ fn who_waits_for_a_stopped_mount_ends_with_the_shell() {
     }
 }
 
-/// With bash-completion read before the hook or after it, both complete: words of a mount, and options.
+/// Checks that with bash-completion read before the hook or after it both complete: words of a
+/// mount, and options.
 #[test]
 fn bash_completion_and_ours_are_beside_each_other() {
     let (ours, theirs) = (SHELLS[0].0, ". /usr/share/bash-completion/bash_completion");
@@ -403,7 +412,7 @@ fn bash_completion_and_ours_are_beside_each_other() {
             ("ls --almost", "--almost-all"),
             ("cat Pets/query/AnimalType=Do", "AnimalType=Dog/"),
             ("find Pets/query/lim", "limit="),
-            // Whose completions are read when they are first asked for.
+            // A completion that is loaded at its first use.
             ("find . -maxd", "-maxdepth"),
             ("jq . Pets/query/cou", "count"),
         ];
@@ -421,7 +430,7 @@ fn bash_completion_and_ours_are_beside_each_other() {
     }
 }
 
-/// In fish, names of the working directory are no names of a query's.
+/// Checks that in fish names of the working directory are no names of a query's.
 #[test]
 fn fish_offers_nothing_else_in_a_query() {
     let mount = Mount::with_samples();

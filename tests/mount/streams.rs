@@ -1,4 +1,4 @@
-//! `stream/` on a real mount: the log that grows and is rotated, readers that wait, and how they end.
+//! `stream/` on a real mount: the log that grows and is rotated, readers that wait, and their ends.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ const STREAMED: &str = r#"{"TableName":"Log","AttributeDefinitions":[{"Attribute
     "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
     "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
 
-/// Longer than anything here takes; only a failure waits for it.
+/// Longer than any operation here takes; only a failure waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn mount() -> Mount {
@@ -30,7 +30,7 @@ fn set_stream(mount: &Mount, specification: Value) {
     protocol::call("UpdateTable", request, &*mount.db, "localhost").unwrap();
 }
 
-/// A program that reads, its lines as they come.
+/// A reading program, with its lines as they come.
 struct Reader {
     child: Child,
     lines: Receiver<String>,
@@ -40,7 +40,8 @@ struct Reader {
 impl Reader {
     fn start(mount: &Mount, script: &str) -> Self {
         let mut command = Command::new("bash");
-        // `exec`: the signal is for the program, not for a shell around it, and a program of a background job would ignore it.
+        // `exec`: the signal is for the program, not for a shell around it, and a program of a
+        // background job would ignore it.
         command
             .args(["-c", &format!("exec env --default-signal=INT {script}")])
             .current_dir(mount.path());
@@ -59,7 +60,8 @@ impl Reader {
         }
     }
 
-    /// The next line, for which `change` is made again and again: nobody knows when the program has opened its file.
+    /// Returns the next line, for which `change` is made again and again: the time at which the
+    /// program has opened its file is unknown.
     fn next(&self, mut change: impl FnMut()) -> String {
         until_some(&self.name, || {
             change();
@@ -67,7 +69,7 @@ impl Reader {
         })
     }
 
-    /// A line that says so comes, without another change.
+    /// Waits for a line with this text, without another change.
     fn wait_for(&self, text: &str) -> String {
         let found = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok())
             .find(|line| line.contains(text));
@@ -78,7 +80,7 @@ impl Reader {
         until_some(&self.name, || self.child.try_wait().unwrap())
     }
 
-    /// Ctrl-C; how long it took to end.
+    /// Sends a signal like Ctrl-C; returns the time to the end.
     fn interrupt(mut self, signal: &str) -> Duration {
         let started = Instant::now();
         assert!(
@@ -94,7 +96,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// Ctrl-C of a pipeline in a session of its own.
+    /// Sends Ctrl-C to a pipeline in a session of its own.
     fn interrupt_group(mut self) {
         let group = format!("-{}", self.child.id());
         assert!(
@@ -116,7 +118,7 @@ impl Drop for Reader {
     }
 }
 
-/// Puts another item each time.
+/// Returns a function that puts another item each time.
 fn changes(mount: &Mount) -> impl FnMut() + use<> {
     let (db, mut number) = (std::sync::Arc::clone(&mount.db), 0);
     move || {
@@ -148,7 +150,7 @@ fn follow_waits_for_changes_in_every_program_and_ctrl_c_ends_it() {
         let first: Value = serde_json::from_str(&reader.next(&mut change)).unwrap();
         assert_eq!(first["op"], "INSERT", "{first}");
     }
-    // Nothing happens for longer than any slice: the programs still wait, and hear of the next change.
+    // No change for longer than any slice: the programs still wait, and get the next change.
     until_looked(std::process::id(), "ddbfs-waiting", 6);
     put(&*mount.db, "Log", r#"{"id":"late","n":1}"#);
     for reader in readers {
@@ -216,7 +218,7 @@ fn the_log_has_its_exact_size_while_it_grows_and_nothing_blocks_a_walk() {
         });
         let mut sizes = Vec::new();
         while !writer.is_finished() {
-            // The size of an open file is what can be read of it, at least.
+            // The size of an open file is at least the number of bytes that can be read of it.
             let ran =
                 mount.sh("exec 3< Log/stream/log.ndjson; s=$(stat -L -c %s /dev/fd/3); r=$(wc -c <&3); test $s -le $r && echo $s");
             sizes.push(ran.ok().trim().parse::<u64>().unwrap());
@@ -279,7 +281,7 @@ fn tail_goes_on_across_a_rotation() {
         (&after["key"]["id"], &after["new"]),
         (&json!("after"), &Value::Null)
     );
-    // The one-liner that shows what is removed.
+    // The one-liner that shows removals.
     let pipe = "bash -c 'tail -s 0.1 -n +1 -F Log/stream/log.ndjson 2>/dev/null | jq --unbuffered -c \"select(.op==\\\"REMOVE\\\")\"'";
     let removed = Reader::start(&mount, &format!("setsid {pipe}"));
     mount.sh("rm Log/items/after.json").ok();
@@ -333,7 +335,7 @@ fn a_table_without_a_stream_says_how_to_enable_one() {
             "{ran:#?}"
         );
     }
-    // The hint is a command that does it.
+    // The hint is a command that enables it.
     mount.sh("cat Flat/stream/follow 2>/dev/null; sed -n 's/^  hint: enable one: //p' .ddb/errors/last > /dev/shm/ddbfs-$$; . /dev/shm/ddbfs-$$; s=$?; rm /dev/shm/ddbfs-$$; exit $s").ok();
     mount
         .sh("echo '{}' > Flat/items/a.json; grep -q INSERT Flat/stream/log.ndjson")
@@ -366,7 +368,7 @@ for t in threads: t.join()
         [readers.wait_for(""), readers.wait_for("")],
         ["EBUSY", "EBUSY"]
     );
-    // More than there are event threads and workers wait: other calls are answered.
+    // More wait than there are event threads and workers: other calls are answered.
     mount.sh("echo '{}' > Flat/items/a.json; cat Flat/items/a.json Flat/scan/count > /dev/null; ls -lR Flat > /dev/null").ok();
     put(&*mount.db, "Log", r#"{"id":"x"}"#);
     let lines: Vec<String> = readers.lines.iter().collect();

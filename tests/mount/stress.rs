@@ -12,7 +12,7 @@ use crate::support::mounted;
 use crate::support::mounted::{Mount, on_disk, put};
 use crate::support::wait::until_ok;
 
-/// Sets the flag when the test's writers are done or have failed.
+/// A guard that sets the flag when the test's writers are done or have failed.
 struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
@@ -28,7 +28,7 @@ fn item(writer: usize, round: usize) -> String {
     )
 }
 
-/// Replaces an item in the ways programs do.
+/// Replaces an item in the ways of programs.
 fn replace(directory: &Path, name: &str, writer: usize, round: usize) -> std::io::Result<()> {
     let (path, text) = (directory.join(name), item(writer, round));
     match round % 3 {
@@ -52,7 +52,7 @@ fn replace(directory: &Path, name: &str, writer: usize, round: usize) -> std::io
     }
 }
 
-/// A whole item, or a panic.
+/// Checks that the text is a whole item.
 fn check(text: &str, path: &Path) {
     let parsed: serde_json::Value = serde_json::from_str(text)
         .unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()));
@@ -120,7 +120,8 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
                 scope.spawn(move || {
                     for round in 0..120 {
                         let name = ["a.json", "b.json", "c.json"][(round + writer) % 3];
-                        // The readers are threads of this very process, which may have read what another writer replaced since.
+                        // The readers are threads of this very process, which may have read a
+                        // version that another writer replaced since.
                         while let Err(error) = replace(directory, name, writer, round) {
                             assert_eq!(
                                 error.kind(),
@@ -255,7 +256,7 @@ fn find_gives_its_memory_back() {
     mount.sh("find Orders -type f -size +0 > /dev/null").ok();
     assert!(mount.view().known_inodes() > 4_000);
     let view = mount.view().clone();
-    // Unmounting makes the kernel forget; drop_caches would ask the whole machine.
+    // Unmounting makes the kernel forget; drop_caches would affect the whole machine.
     let dropped = fs::write("/proc/sys/vm/drop_caches", "2");
     if dropped.is_ok() {
         until_ok("the kernel forgets", || match view.known_inodes() {

@@ -1,5 +1,5 @@
-//! The kernel keeps the names of a table's own directories for a moment. That must never show: each case walks through them, lets
-//! another process change the table, and looks again at once.
+//! The kernel caches the names of a table's own directories for a moment. That must never show:
+//! each case walks through them, lets another process change the table, and looks again at once.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use ddbfs::model::TableName;
 use ddbfs::model::api::DeleteTableRequest;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 
-/// The data directory as this process, another than the daemon, has it open.
+/// Opens the data directory in this process, which is not the daemon.
 fn other_process(mount: &Mount) -> LocalDatabase {
     let store = LmdbStore::open(&mount.data(), LmdbOptions::default()).unwrap();
     LocalDatabase::open(Arc::new(store), EngineOptions::default()).unwrap()
@@ -45,7 +45,7 @@ fn delete(db: &LocalDatabase) {
         .unwrap();
 }
 
-/// Makes the kernel know the directories on the way.
+/// Makes the kernel cache the directories on the way.
 fn walk(table: &Path) {
     for directory in ["", "items", "gsi", "lsi"] {
         assert!(fs::metadata(table.join(directory)).unwrap().is_dir());
@@ -139,7 +139,7 @@ fn what_is_made_in_the_place_of_a_table_is_there_at_once() {
     );
     walk(&table);
 
-    // A draft, whose items/ is another directory.
+    // A draft with another directory as its items/.
     delete(&db);
     fs::create_dir(&table).unwrap();
     assert_eq!(
@@ -154,7 +154,7 @@ fn what_is_made_in_the_place_of_a_table_is_there_at_once() {
         ErrorKind::NotFound
     );
 
-    // And the draft becomes a table of another process.
+    // The draft becomes a table of another process.
     create(&db, true);
     assert!(fs::metadata(table.join("stats.json")).unwrap().is_file());
     walk(&table);

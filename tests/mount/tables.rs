@@ -1,4 +1,5 @@
-//! Tables through the mount: definitions edited as files, plans, guards, clones and restores, with real programs.
+//! Tests of tables through the mount: definitions edited as files, plans, guards, clones and
+//! restores, with real programs.
 
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory};
 use crate::support::wait::until_ok;
@@ -27,12 +28,12 @@ fn tables_with(options: ViewOptions) -> Mount {
     Mount::with(db, options)
 }
 
-/// Items with index entries, and empty folders.
+/// A script that makes items with index entries, and empty folders.
 const FILL: &str = "for c in u1 u2 u3; do mkdir -p Orders/items/$c; for n in 1 2 3 4; do
     echo '{\"status\":\"s'$n'\",\"created\":\"2024-0'$n'\",\"total\":'$n'}' > Orders/items/$c/$n.json; done; done
     for n in 1 2 3; do echo '{}' > Flat/items/$n.json; done";
 
-/// Everything that is stored of a table, in one text.
+/// Returns everything that is stored of a table, in one text.
 fn contents(mount: &Mount, table: &str) -> String {
     let script = format!(
         "cd {table} && jq -S 'del(.TableName)' schema.json && find items gsi lsi -name '*.json' -path '*/items/*' | sort | xargs -d '\\n' tail -n +1"
@@ -110,7 +111,7 @@ fn a_definition_is_changed_by_editing_its_file() {
             "{program}"
         );
     }
-    // Members of which there is an operation of their own.
+    // Members with an operation of their own.
     mount.sh("jq '.Tags=[{Key:\"team\",Value:\"a\"}] | .TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}' Prov/schema.json > Prov/schema.json").ok();
     assert_eq!(
         mount
@@ -127,13 +128,13 @@ fn a_definition_is_changed_by_editing_its_file() {
             .ok(),
         "[null,null]\n"
     );
-    // Programs that look at times see that the file is another.
+    // Programs that compare times see that the file has changed.
     let times = mount
         .sh("stat -c %Y.%y Prov/schema.json Prov/items | uniq | wc -l; [ Prov/schema.json -nt Prov/items ] && echo newer")
         .ok()
         .to_owned();
     assert_eq!(times, "2\nnewer\n");
-    // Written again as it is: nothing happens.
+    // Written again without a change: nothing happens.
     let before = described(&mount, "Prov");
     mount.sh("cat Prov/schema.json > /dev/shm/s.$$; cat /dev/shm/s.$$ > Prov/schema.json; rm /dev/shm/s.$$").ok();
     assert_eq!(described(&mount, "Prov"), before);
@@ -229,7 +230,7 @@ fn an_index_added_to_the_definition_is_made() {
         .ok();
     mount.sh("until jq -e '.Table.GlobalSecondaryIndexes[0].IndexStatus==\"ACTIVE\"' Flat/describe.json > /dev/null; do sleep 0.05; done").ok();
     assert_eq!(mount.sh("ls Flat/gsi/by-who/items").ok(), "w1\nw2\nw3\n");
-    // The definition with its new index is stored as it is, as often as one likes.
+    // The definition with its new index is stored unchanged, any number of times.
     mount
         .sh("s=$(cat Flat/schema.json); echo \"$s\" > Flat/schema.json")
         .ok();
@@ -288,7 +289,7 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
         ),
         "{refused}"
     );
-    // What only the database knows.
+    // Errors that only the database finds.
     let refused = plan(".ProvisionedThroughput.ReadCapacityUnits=1000000", "Prov");
     assert!(
         refused["refusals"][0]["why"]
@@ -299,7 +300,7 @@ fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
     );
     assert_eq!(plan(".", "Prov")["would"], "change nothing");
     assert_eq!(described(&mount, "Prov"), before, "a plan does nothing");
-    // Another session has not planned anything.
+    // Another session has no plan.
     assert!(
         mount
             .sh_in_new_session("cat Prov/schema.plan")
@@ -360,12 +361,13 @@ fn a_table_with_items_survives_every_recursive_delete() {
     for deleter in deleters {
         let refused = mount.sh(deleter).failed().to_owned();
         assert_eq!(contents(&mount, "Orders"), before, "{deleter}");
-        // One line for each name in the table's directory, and none for what is below.
+        // One line for each name in the table's directory, and none for names below.
         assert!(
             !deleter.starts_with("rm -r") || refused.lines().count() <= 7,
             "{refused}"
         );
-        // rsync meets queries/ before anything that is vetoed: what it removed there comes back, a moment later.
+        // rsync meets queries/ before any vetoed file: what it removed there comes back, a moment
+        // later.
         until_ok("the saved queries are back", || {
             let out = mount
                 .sh("cd Orders/queries && for q in *; do readlink $q; done")
@@ -377,14 +379,14 @@ fn a_table_with_items_survives_every_recursive_delete() {
             }
         });
     }
-    // Saved queries by themselves may go.
+    // Saved queries by themselves may be removed.
     assert_eq!(
         mount
             .sh("rm Orders/queries/some; rm -r Orders/queries 2> /dev/null; ls Orders/queries")
             .ok(),
         ""
     );
-    // A collection and a single item go silently.
+    // A collection and a single item are removed silently.
     assert_eq!(
         mount
             .sh("rm -r Orders/items/u1; rm Orders/items/u2/1.json; ls Orders/items; ls Orders/gsi/by-status/items/*")
@@ -436,7 +438,8 @@ fn allow_drop_lets_recursive_deletes_through() {
     }
 }
 
-/// Backups of what is stored are restored into a new table and over the old one, by every program.
+/// Checks that backups of stored data are restored into a new table and over the old one, by every
+/// program.
 #[test]
 fn tables_are_cloned_and_restored() {
     let mount = tables();
@@ -500,7 +503,7 @@ fn tables_are_cloned_and_restored() {
         mount.sh(script).ok();
         assert_eq!(contents(&mount, "Orders"), expected, "{program}");
     }
-    // One by that name that only removes is held to what all are.
+    // A program of that name that only removes is treated as all others.
     mount
         .sh(&format!(
             "cp $(command -v rm) {dir}/tar && {dir}/tar -rf Orders"
@@ -514,7 +517,7 @@ fn tables_are_cloned_and_restored() {
     );
 }
 
-/// With `-o restore` whole directories are copied, derived files and all.
+/// Checks that with `-o restore` whole directories are copied, derived files and all.
 #[test]
 fn whole_directories_are_restored_on_demand() {
     let mount = tables_with(ViewOptions {
@@ -560,7 +563,7 @@ fn whole_directories_are_restored_on_demand() {
         assert_eq!(contents(&mount, "Copy"), expected, "{program}");
         mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
     }
-    // The derived files still say what is so, whoever writes to them.
+    // The derived files keep their true content, whatever is written to them.
     mount
         .sh("echo lies > Orders/stats.json; echo lies > Orders/gsi/by-status/items/s1/none.json")
         .ok();
@@ -572,22 +575,22 @@ fn whole_directories_are_restored_on_demand() {
     );
     mount.sh("rm -r Orders").failed();
     assert_eq!(contents(&mount, "Orders"), expected);
-    // In the place of a directory that was removed, and is held, other kinds are made.
+    // In place of a directory that was removed, and is held, other kinds are made.
     mount.sh("cd Orders/gsi; mkdir xyz; exec 3< xyz; rmdir xyz; ln -s y xyz; readlink xyz; rm xyz; echo z > xyz; rm xyz; mkdir xyz; rmdir xyz").ok();
-    // So they are in the place of a file or a symlink that is held.
+    // The same in place of a file or a symlink that is held.
     mount.sh("cd Orders/gsi; echo z > f; exec 4<> f; rm f; ln -s y f; readlink f; echo more >&4; cat <&4; rm f").ok();
     let held_link = "import os; os.symlink('y', 'l'); f = os.open('l', os.O_PATH | os.O_NOFOLLOW); os.unlink('l'); open('l', 'w').write('q')";
     mount
         .sh(&format!("cd Orders/gsi; python3 -c \"{held_link}\"; rm l"))
         .ok();
-    // A symlink that is renamed, over another name too, keeps where it points; two change places.
+    // A symlink that is renamed, over another name too, keeps its target; an exchange swaps them.
     mount.sh("cd Orders/gsi; ln -s y a; mv a b; test $(readlink b) = y; echo z > c; mv -T b c; test $(readlink c) = y").ok();
     let exchange =
         "import ctypes; assert ctypes.CDLL(None).renameat2(-100, b'c', -100, b'd', 2) == 0";
     mount.sh(&format!("cd Orders/gsi; echo z > d; python3 -c \"{exchange}\"; test -f c; test $(readlink d) = y; rm c d")).ok();
 }
 
-/// Without an option: into a table that the copying program itself makes.
+/// Checks a copy without an option: into a table that the copying program itself makes.
 #[test]
 fn a_whole_directory_is_copied_into_a_new_table() {
     let mount = tables();
@@ -608,7 +611,7 @@ fn a_whole_directory_is_copied_into_a_new_table() {
         assert_eq!(contents(&mount, "Copy"), expected, "{script}");
         println!("{script}");
         mount.sh("cmp Orders/queries/latest/items.ndjson Copy/queries/latest/items.ndjson; diff <(cd Orders; ls -R) <(cd Copy; ls -R)").ok();
-        // The program is gone: derived files are what they were.
+        // The program has ended: derived files have their true content.
         for lie in [
             "echo lies > Copy/stats.json",
             "touch Copy/gsi/by-status/items/none",
@@ -620,7 +623,8 @@ fn a_whole_directory_is_copied_into_a_new_table() {
     }
 }
 
-/// What is there by itself is not there for the process that makes the directory until it lists it, or makes the definition.
+/// Checks that files that exist by themselves are hidden from the process that makes the directory
+/// until it lists it, or makes the definition.
 #[test]
 fn a_program_that_makes_a_table_works_in_it_at_once() {
     let mount = tables();
@@ -651,7 +655,8 @@ except PermissionError as error: print(error)
     assert!(told.ends_with("1.json\n"), "{told}");
 }
 
-/// rsync makes directories and links in one process, and files in another, which may be behind.
+/// Checks a copy by rsync, which makes directories and links in one process, and files in another,
+/// which may be behind.
 #[test]
 fn a_link_that_is_copied_before_the_definition_is_saved_with_the_table() {
     let mount = tables();

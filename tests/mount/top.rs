@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::daemon::{self, DDBFS, Mount};
 
-/// `Hot`: seven keys of which u1 is asked for by far the most.
+/// `Hot`: seven keys, of which u1 gets by far the most requests.
 const HOT: &str = r#"
 set -e
 mkdir 'Hot@pk:S,sk:S' Cold@id:S
@@ -24,7 +24,8 @@ fn hot() -> Mount {
     mount
 }
 
-/// The lines of `ddbfs top --once` that begin with this word, by the names of their columns.
+/// Returns the lines of `ddbfs top --once` that begin with this word, by the names of their
+/// columns.
 fn lines(text: &str, what: &str) -> Vec<Value> {
     let mut columns = Vec::new();
     let mut out = Vec::new();
@@ -102,7 +103,7 @@ fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
                 .any(|one| one["path"] == "Hot" && one["partition"] == hottest["partition"]),
             "{out}"
         );
-        // Nothing was asked of it.
+        // It had no requests.
         assert!(!partitions.iter().any(|one| one["path"] == "Cold"), "{out}");
     }
     assert_eq!(daemon::texts(&mount.bash(counted)).0, before);
@@ -118,7 +119,7 @@ fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
 fn a_mount_that_is_gone_or_does_not_answer_is_told_of() {
     let mut mount = hot();
     let top = |mount: &Mount| {
-        // Bounded, as what waits for a mount that is stopped may not be killed.
+        // Bounded, as a call that waits for a stopped mount may not be killable.
         let output = Command::new("timeout")
             .args(["-s", "KILL", "60", DDBFS, "top", "--once"])
             .arg(mount.point())
@@ -148,7 +149,7 @@ fn a_mount_that_is_gone_or_does_not_answer_is_told_of() {
     assert!(err.contains("no ddbfs is mounted at /"), "{err}");
 }
 
-/// `ddbfs top` of the mount on a terminal, each step when the one before has shown.
+/// Runs `ddbfs top` of the mount on a terminal, each step when the one before has shown.
 fn live(mount: &Mount, steps: &Value) -> Value {
     let output = Command::new("python3")
         .arg(concat!(
@@ -182,7 +183,7 @@ fn the_live_screen_sorts_filters_resizes_and_gives_the_terminal_back() {
         (&json!(0), &json!(true)),
         "{ended}"
     );
-    // A window that is closed ends it, by the signal or by what is no terminal any more.
+    // A closed window ends it, by the signal or by the loss of the terminal.
     let ended = live(&mount, &json!([{ "wait": "q quit" }, { "close": true }]));
     assert!([json!(0), json!(1)].contains(&ended["code"]), "{ended}");
     for way in [json!({ "type": "\u{3}" }), json!({ "signal": 15 })] {

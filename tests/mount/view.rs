@@ -1,4 +1,4 @@
-//! The filesystem without a mount: the calls the kernel would make, on a database in memory.
+//! The filesystem without a mount: the calls of the kernel, on a database in memory.
 
 use std::process::{Child, Command};
 
@@ -10,7 +10,8 @@ use ddbfs::fs::view::{NewAttr, RenameFlags};
 use ddbfs::model::api::{DeleteItemRequest, PutItemRequest};
 use ddbfs::model::{AttributeValue, Item, TableName};
 
-/// Another process, in a session of its own. No number will do instead: in a container, 0 and 1 may be the test's own.
+/// Another process, in a session of its own. A made-up number does not do: in a container, 0 and 1
+/// may be the test's own.
 struct Elsewhere(Child);
 
 impl Elsewhere {
@@ -288,7 +289,7 @@ fn an_exclusive_creation_while_the_delete_is_under_way_finds_no_item() {
     let p = orders();
     p.rename(O1, "Orders/items/u1/backup").unwrap();
     let handle = p.open(O1, EXCLUSIVE).unwrap();
-    // The delete is queued, and this put behind it.
+    // The delete is queued, and this put after it.
     p.view.shut_down();
     p.write_to(handle, 0, r#"{"total":9}"#).unwrap();
     p.close(handle).unwrap();
@@ -452,7 +453,7 @@ fn a_member_given_twice_is_refused_by_every_reader_of_requests() {
             told.contains(&format!("the member {member:?} is there twice")),
             "{path}: {told}"
         );
-        // The same without the first of the two is taken, so that it was nothing else.
+        // The same without the first of the two is accepted, so there was no other reason.
         assert_eq!(
             p.write(path, good),
             Ok(()),

@@ -1,4 +1,4 @@
-//! What writers and readers share: the mount, the names, whoever answers HTTP, and the end.
+//! Shared state of writers and readers: the mount, the names, the processes with HTTP, and the end.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ pub struct Field {
     pub point: PathBuf,
     pub data: PathBuf,
     pub names: Vec<Name>,
-    /// Daemons are killed: calls may fail.
+    /// True if daemons are killed: calls may fail.
     pub kills: bool,
-    /// Of every process that has the data directory open.
+    /// Addresses of every process that has the data directory open.
     pub addresses: RwLock<Vec<String>>,
     pub watchdog: Watchdog,
     pub checks: AtomicU64,
-    /// Checks so quick that the kernel asked nobody.
+    /// Number of checks so quick that the kernel made no request.
     pub kept: AtomicU64,
-    /// LOOKUP and GETATTR requests, of whoever.
+    /// Number of LOOKUP and GETATTR requests of all processes.
     pub asked: AtomicU64,
-    /// Writes by way that were acknowledged.
+    /// Acknowledged writes by way.
     pub writes: Mutex<std::collections::BTreeMap<&'static str, u64>>,
-    /// Why each way was refused the last time.
+    /// The last refusal of each way.
     pub refusals: Mutex<std::collections::BTreeMap<&'static str, String>>,
-    /// Odd while the mount is not there.
+    /// Odd while the mount is away.
     lives: AtomicU64,
     violations: Mutex<Vec<String>>,
     ends: AtomicBool,
@@ -65,14 +65,15 @@ impl Field {
         }
     }
 
-    /// The item of the folder that this one's is renamed to and from.
+    /// Returns the item of the folder that this one's is renamed to and from.
     pub fn twin(&self, name: &Name) -> Option<&Name> {
         self.names
             .iter()
             .find(|other| name.moves() && other.moves() && other.path != name.path)
     }
 
-    /// Counts what the mount's kernel asked, before the mount goes: a look that it need not ask for is answered from what it keeps.
+    /// Counts the requests of the mount's kernel, before the mount goes: a look without a request
+    /// is answered from the kernel's cache.
     pub fn count_requests(&self) {
         let stats = std::fs::read_to_string(self.path(".ddb/stats.json")).unwrap_or_default();
         let stats: Value = serde_json::from_str(&stats).unwrap_or_default();
@@ -86,7 +87,7 @@ impl Field {
         self.names.iter().find(|name| name.path == path).unwrap()
     }
 
-    /// Random numbers for a thread.
+    /// Returns random numbers for a thread.
     pub fn numbers(&self, thread: u64) -> Numbers {
         Numbers(self.seed.wrapping_mul(1_000).wrapping_add(thread))
     }
@@ -103,17 +104,18 @@ impl Field {
         self.ends.store(true, Ordering::Relaxed);
     }
 
-    /// How long writers pause at most, by the seed: what may be kept for a while is looked at longer.
+    /// Returns the longest pause of writers, by the seed: longer pauses give readers more looks at
+    /// cached entries.
     pub fn pause(&self) -> Duration {
         Duration::from_millis(if self.seed & 4 == 0 { 3 } else { 30 })
     }
 
-    /// No other process comes: all the time things are kept. By the seed.
+    /// True if no other process comes, so that the kernel caches all the time. By the seed.
     pub fn is_alone(&self) -> bool {
         self.seed % 4 > 1
     }
 
-    /// The mount goes or comes.
+    /// Records that the mount goes or comes.
     pub fn turn(&self) {
         self.lives.fetch_add(1, Ordering::SeqCst);
     }
@@ -137,7 +139,7 @@ impl Field {
         }
     }
 
-    /// Something did not hold: everybody stops.
+    /// Reports a violation: all threads stop.
     pub fn violated(&self, text: String) {
         eprintln!("{text}");
         self.violations.lock().push(text);
@@ -161,7 +163,8 @@ impl Field {
         self.point.join(below)
     }
 
-    /// A call to one of the processes; an error when it was refused or nobody is there.
+    /// Makes a call to one of the processes; returns an error when it was refused or there is no
+    /// process.
     pub fn call(&self, numbers: &mut Numbers, operation: &str, body: &Value) -> io::Result<Value> {
         let address = {
             let addresses = self.addresses.read();
@@ -180,7 +183,7 @@ impl Field {
         serde_json::from_str(body).map_err(|_| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// The same until somebody says yes, or no for a reason of its own.
+    /// Makes a call until a process accepts it, or refuses it for a reason of its own.
     pub fn insist(
         &self,
         numbers: &mut Numbers,
@@ -194,13 +197,13 @@ impl Field {
                 Err(error) if !fine.is_empty() && error.to_string().contains(fine) => {
                     Ok(Value::Null)
                 }
-                // Killed in the middle, or one process has the table still in its work.
+                // Killed in the middle, or one process still works on the table.
                 Err(error) => Err(format!("{operation} {body}: {error}")),
             }
         })
     }
 
-    /// The tables, before anybody reads.
+    /// Creates the tables, before any reader starts.
     pub fn create_tables(&self) {
         let mut numbers = self.numbers(0);
         for (table, sort) in [("Flat", false), ("Orders", true)] {
@@ -220,7 +223,7 @@ impl Field {
     }
 }
 
-/// A table whose index `by-b` is by the bucket alone.
+/// Returns a table with the index `by-b`, which has the bucket as its only key.
 pub fn definition(table: &str, sort: bool) -> Value {
     let sorts = |json: Value| if sort { vec![json] } else { Vec::new() };
     let keys = [
@@ -237,7 +240,8 @@ pub fn definition(table: &str, sort: bool) -> Value {
             "Projection": {"ProjectionType": "ALL"}}]})
 }
 
-/// Items that anybody writes come first; those of one writer have a prefix of their own.
+/// Returns the names: items that any thread writes come first; those of one writer have a prefix of
+/// their own.
 fn names() -> Vec<Name> {
     // A space may be spelled in two ways.
     let flat = (0..12).map(|n| {

@@ -1,5 +1,5 @@
-//! The view is never stale: writers of all kinds against readers of all kinds, which check that nothing older is seen than the last
-//! write that was acknowledged before their call.
+//! The view is never stale: writers of all kinds against readers of all kinds, which check that
+//! they see nothing older than the last write that was acknowledged before their call.
 //!
 //! `scripts/torture coherence` does the same for hours, with kill -9 of either side.
 
@@ -19,18 +19,19 @@ use field::Field;
 pub use field::definition;
 use tempfile::TempDir;
 
-/// The suite's share; `DDBFS_TORTURE_SECONDS` is how long the torture takes.
+/// The time in the test suite; `DDBFS_TORTURE_SECONDS` is the time of the torture.
 const SECONDS: u64 = 6;
 const READERS: u64 = 3;
 const WRITERS: u64 = 3;
-/// The torture's checks at least that the kernel answers alone, and how long a round of it takes.
+/// The minimum number of the torture's checks that the kernel answers alone, and the time of a
+/// round of it.
 const CHECKS: u64 = 1_000_000;
 const ROUND: Duration = Duration::from_secs(60);
 pub fn given(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 
-/// Of a mount, by the seed; all but the first two of `serve` too.
+/// Returns the options of a mount, by the seed; all but the first two are for `serve` too.
 fn options(address: &str, seed: u64) -> [&str; 5] {
     [
         "-o",
@@ -41,7 +42,8 @@ fn options(address: &str, seed: u64) -> [&str; 5] {
     ]
 }
 
-/// Starts everybody and runs `conduct` beside them; how many checks there were that the kernel answered alone.
+/// Starts all threads and runs `conduct` beside them; returns the number of checks that the kernel
+/// answered alone.
 fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> u64 {
     let address = free_address();
     let mut mount = Mount::with_args(&options(&address, seed));
@@ -109,7 +111,7 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
     kept
 }
 
-/// Everybody stops when one of them has failed, or all is done.
+/// A guard that stops all threads when one of them has failed, or all is done.
 struct Ending<'a>(&'a Field);
 
 impl Drop for Ending<'_> {
@@ -128,7 +130,7 @@ struct Visitor<'a> {
 }
 
 impl<'a> Visitor<'a> {
-    /// Comes, and is asked from then on.
+    /// Starts a process, which gets calls from then on.
     fn come(field: &'a Field, mounts: bool) -> Self {
         let (address, point) = (free_address(), mounts.then(|| tempfile::tempdir().unwrap()));
         let mut command = Command::new(DDBFS);
@@ -182,7 +184,8 @@ impl Drop for Visitor<'_> {
     }
 }
 
-/// A process that comes and goes, so that the mount is alone and not alone in turn; now and then it is a mount too.
+/// Starts and ends processes, so that the mount is alone and not alone in turn; now and then the
+/// process is a mount too.
 fn visitors(field: &Field, thread: u64) {
     if field.is_alone() {
         return;
@@ -215,8 +218,9 @@ fn nobody_sees_less_than_what_was_acknowledged() {
     }
 }
 
-/// kill -9 of the mount, once or as long as asked: what is put through another process, or through the mount that comes next, is never
-/// acknowledged over what the dead mount's kernel still tells.
+/// Kills the mount with kill -9, once or for the given time: a put through another process, or
+/// through the next mount, is never acknowledged while the dead mount's kernel still shows the old
+/// state.
 fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
     let mut numbers = field.numbers(99);
     while !field.ended() {
@@ -226,7 +230,7 @@ fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
         field.count_requests();
         field.turn();
         mount.kill();
-        // Now and then somebody else has it first, and the dead mount stays.
+        // Now and then another process opens it first, and the dead mount stays.
         let successor = numbers.percent(50).then(|| Visitor::come(field, false));
         field.goes_on_for(Duration::from_millis(
             numbers.below(3_000) * u64::from(successor.is_some()),
@@ -250,13 +254,14 @@ fn a_killed_mount_tells_nothing_older_than_what_its_successor_acknowledged() {
     });
 }
 
-/// The scene of `scripts/torture`: for as long as `DDBFS_TORTURE_SECONDS` says, and until the kernel answered a million checks alone.
+/// Runs the scene of `scripts/torture`: for `DDBFS_TORTURE_SECONDS`, and until the kernel answered
+/// a million checks alone.
 #[test]
 #[ignore = "scripts/torture"]
 fn for_hours() {
     let (begun, seconds) = (Instant::now(), given("DDBFS_TORTURE_SECONDS", 600));
     let until = begun + Duration::from_secs(seconds);
-    // With and without kills in turn: the mount that is killed is seldom as fast.
+    // With and without kills in turn: a mount that is killed is rarely as fast.
     let (seed, mut kept, mut round) = (given("DDBFS_TORTURE_SEED", 13), 0, 0);
     while Instant::now() < until || kept < CHECKS {
         let end = Instant::now() + ROUND;

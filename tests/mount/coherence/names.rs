@@ -1,4 +1,4 @@
-//! Names of the mount, and what each was told to be, write by write.
+//! Names of the mount, with their expected states, write by write.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -6,11 +6,12 @@ use std::time::Instant;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
-/// So many writes back it is known what a name was.
+/// The number of writes for which the states of a name are kept.
 const REMEMBERED: u64 = 1 << 12;
-/// Sizes of items repeat after so many writes of a name.
+/// Sizes of items repeat after this many writes of a name.
 const SIZES: u64 = 1_500;
-/// Numbers of items begin here, and again after so many writes of a name: a multiple of both the sizes and the letters of pads.
+/// Numbers of items begin here, and again after this many writes of a name: a multiple of both the
+/// sizes and the letters of pads.
 const NUMBERS: u64 = 1_950_000;
 
 /// Folders that are renamed to each other.
@@ -19,18 +20,18 @@ pub const MOVING: [&str; 2] = ["f2", "f3"];
 /// A folder that is removed and made again.
 pub const REMADE: &str = "f4";
 
-/// What a name was made by a write.
+/// The state of a name after a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State(u64);
 
 impl State {
     pub const ABSENT: Self = Self(0);
-    /// A directory.
+    /// A directory that exists.
     pub const THERE: Self = Self(Self::PRESENT);
-    /// A creation shows before what is written to it.
+    /// An empty file: a creation shows before the text that is written to it.
     pub const EMPTY: Self = Self::THERE;
     const PRESENT: u64 = 1 << 63;
-    /// It may be gone by itself.
+    /// A flag: the name may be gone by itself.
     const ABSENT_TOO: u64 = 1 << 61;
 
     pub fn of(name: &Name, item: Option<&Item>) -> Self {
@@ -76,11 +77,12 @@ impl State {
     }
 }
 
-/// What a reader saw of a name.
+/// A reader's observation of a name.
 #[derive(Debug, Clone, Copy)]
 pub enum Seen {
     Absent,
-    /// By its name, without links: removed, or replaced by another's rename, between the lookup and the look.
+    /// Found by its name, without links: removed, or replaced by another's rename, between the
+    /// lookup and the look.
     Unlinked,
     /// ESTALE: the same, twice.
     Stale,
@@ -95,7 +97,7 @@ pub enum Seen {
 pub struct Item {
     pub counter: u64,
     pub bucket: u64,
-    /// When it expires, in seconds since the epoch.
+    /// Expiry, in seconds since the epoch.
     pub expires: Option<u64>,
 }
 
@@ -107,12 +109,12 @@ impl Item {
             .repeat(usize::try_from(self.counter * 7 % SIZES).unwrap())
     }
 
-    /// Seven digits, so that only the pad decides how long it is.
+    /// Returns a number of seven digits, so that only the pad decides the length.
     fn number(self) -> u64 {
         NUMBERS + self.counter % NUMBERS
     }
 
-    /// Whether it is one item, and no part of it is another's.
+    /// True if it is one item, without parts of another.
     pub fn is_whole(text: &str) -> bool {
         let Ok(found) = serde_json::from_str::<Value>(text) else {
             return false;
@@ -133,13 +135,13 @@ impl Item {
 #[derive(Debug)]
 pub struct Name {
     pub table: &'static str,
-    /// Below the mount point.
+    /// The path below the mount point.
     pub path: String,
     key: Vec<(&'static str, String)>,
     begun: AtomicU64,
     acknowledged: AtomicU64,
     states: Box<[AtomicU64]>,
-    /// How each write was made, and when it was acknowledged.
+    /// The way of each write, and the time of its acknowledgement.
     ways: Mutex<Vec<(u64, &'static str, Option<Instant>)>>,
     content: Mutex<Option<Item>>,
 }
@@ -160,7 +162,7 @@ impl Name {
         }
     }
 
-    /// An item of a table without a sort key.
+    /// Returns the name of an item of a table without a sort key.
     pub fn flat(table: &'static str, pk: &str) -> Self {
         Self::new(
             table,
@@ -169,7 +171,7 @@ impl Name {
         )
     }
 
-    /// An item of a collection.
+    /// Returns the name of an item of a collection.
     pub fn sorted(table: &'static str, pk: &str, sk: &str) -> Self {
         Self::new(
             table,
@@ -178,7 +180,7 @@ impl Name {
         )
     }
 
-    /// A directory.
+    /// Returns the name of a directory.
     pub fn directory(table: &'static str, path: &str) -> Self {
         Self::new(table, path.to_owned(), Vec::new())
     }
@@ -187,19 +189,19 @@ impl Name {
         !self.key.is_empty()
     }
 
-    /// Is its folder renamed?
+    /// True if its folder is renamed.
     pub fn moves(&self) -> bool {
         self.key
             .first()
             .is_some_and(|(_, pk)| MOVING.contains(&pk.as_str()))
     }
 
-    /// Is its directory another each time it comes?
+    /// True if its directory is a new one each time it comes.
     pub fn is_remade(&self) -> bool {
         self.table == "Coming" || self.key.first().is_some_and(|(_, pk)| pk == REMADE)
     }
 
-    /// The last part of its path.
+    /// Returns the last part of its path.
     pub fn file(&self) -> &str {
         self.path.rsplit('/').next().unwrap()
     }
@@ -208,7 +210,7 @@ impl Name {
         self.path.rsplit_once('/').map_or("", |(parent, _)| parent)
     }
 
-    /// Its entry in an index whose only key is the bucket.
+    /// Returns its entry in an index with the bucket as its only key.
     pub fn index_entry(&self) -> String {
         self.key
             .iter()
@@ -223,7 +225,7 @@ impl Name {
         &self.key[0].1
     }
 
-    /// As the mount shows it.
+    /// Returns the item's text as the mount shows it.
     pub fn text(&self, item: &Item) -> String {
         let mut text: String = self
             .key
@@ -242,7 +244,7 @@ impl Name {
         )
     }
 
-    /// As the API takes it.
+    /// Returns the item as the API takes it.
     pub fn api_item(&self, item: &Item) -> Value {
         let mut value = self.api_key();
         value["b"] = json!({"S": format!("b{}", item.bucket)});
@@ -262,12 +264,12 @@ impl Name {
             .into()
     }
 
-    /// Another spelling of its path, where it has one.
+    /// Returns another spelling of its path, where it has one.
     pub fn lenient_path(&self) -> String {
         self.path.replace("%20", " ")
     }
 
-    /// `pk = 'a' AND sk = 'b'`
+    /// Returns `pk = 'a' AND sk = 'b'`.
     pub fn condition(&self) -> String {
         self.key
             .iter()
@@ -287,7 +289,7 @@ impl Name {
 
     // ---- the writer ------------------------------------------------------------------------------------------------------------
 
-    /// The name for a writer alone, unless another has it.
+    /// Takes the name for one writer, unless another has it.
     pub fn take(&self) -> Option<Taken<'_>> {
         self.content.try_lock().map(|content| Taken {
             name: self,
@@ -297,7 +299,7 @@ impl Name {
 
     // ---- the readers -----------------------------------------------------------------------------------------------------------
 
-    /// The last write that was acknowledged, to be asked before a look.
+    /// Returns the last acknowledged write, to be read before a look.
     pub fn published(&self) -> u64 {
         self.acknowledged.load(Ordering::SeqCst)
     }
@@ -306,7 +308,7 @@ impl Name {
         State(self.states[usize::try_from(write % REMEMBERED).unwrap()].load(Ordering::SeqCst))
     }
 
-    /// What was seen is what `published` made of it or a later write.
+    /// Checks that the observation is of the write `published` or a later one.
     pub fn check(&self, published: u64, seen: Seen) -> Result<(), String> {
         let begun = self.begun.load(Ordering::SeqCst);
         let gone_twice = || {
@@ -321,7 +323,7 @@ impl Name {
             Seen::Stale => gone_twice(),
             seen => (published..=begun).any(|write| self.state(write).allows(seen)),
         };
-        // More writes than are remembered went by during one look.
+        // More writes than are kept went by during one look.
         if begun - published >= REMEMBERED - 1 || is_so {
             return Ok(());
         }
@@ -370,12 +372,12 @@ impl<'a> Taken<'a> {
         self.name
     }
 
-    /// What it holds.
+    /// Returns its item.
     pub fn item(&self) -> Option<Item> {
         *self.content
     }
 
-    /// The next item of this name.
+    /// Returns the next item of this name.
     pub fn next(&self, bucket: u64) -> Item {
         Item {
             counter: self.name.begun.load(Ordering::SeqCst) + 1,
@@ -384,7 +386,7 @@ impl<'a> Taken<'a> {
         }
     }
 
-    /// Before a write is made.
+    /// Records a write before it is made.
     pub fn begin(&mut self, way: &'static str, state: State) {
         let write = self.name.begun.load(Ordering::SeqCst) + 1;
         self.name.states[usize::try_from(write % REMEMBERED).unwrap()]
@@ -397,13 +399,13 @@ impl<'a> Taken<'a> {
         }
     }
 
-    /// After it was acknowledged, with what it left.
+    /// Records the acknowledgement of a write, with its result.
     pub fn acknowledge(&mut self, item: Option<Item>) {
         *self.content = item;
         self.acknowledge_up_to(self.name.begun.load(Ordering::SeqCst));
     }
 
-    /// The one before the last was acknowledged; the last may be made at any time.
+    /// Records the acknowledgement of the write before the last; the last may happen at any time.
     pub fn acknowledge_but_last(&mut self) {
         self.acknowledge_up_to(self.name.begun.load(Ordering::SeqCst) - 1);
     }

@@ -1,4 +1,5 @@
-//! Readers of all kinds, as fast as they can. Each asks what was published before its call, and checks what it saw.
+//! Readers of all kinds, as fast as they can. Each reads the published state before its call, and
+//! checks its observation.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -13,12 +14,13 @@ use super::names::{Item, Name, Seen};
 use crate::support::seeded::Numbers;
 use crate::support::wait::moment;
 
-/// So many looks of one kind at one name in a row; and of what may be kept, half of the time.
+/// The number of looks of one kind at one name in a row; for cacheable entries, half of the time.
 const BURST: u64 = 16;
 const LONG_BURST: u64 = 512;
-/// What takes less is answered by the kernel alone: a request takes several times that.
+/// The maximum time of a call that the kernel answers alone: a request takes several times that.
 const WITHOUT_REQUEST: Duration = Duration::from_micros(8);
-/// Descriptors of files that a reader holds: the name of what is held is not kept.
+/// The maximum number of descriptors that a reader holds: the kernel does not cache the names of
+/// held files.
 const HELD_MAX: usize = 2;
 const STAT: &str = "stat";
 const THROUGH_A_DIRECTORY: &str = "stat through a held directory";
@@ -33,7 +35,7 @@ pub fn read(field: &Field, thread: u64) {
     pulse.rest();
 }
 
-/// The same for a while, through another mount of the data directory.
+/// Reads for a while through another mount of the data directory.
 pub fn read_for(field: &Field, point: &Path, thread: u64, time: Duration) {
     let (mut reader, until) = (Reader::new(field, point, thread), Instant::now() + time);
     while !field.ended() && Instant::now() < until {
@@ -43,18 +45,18 @@ pub fn read_for(field: &Field, point: &Path, thread: u64, time: Duration) {
 
 struct Reader<'a> {
     field: &'a Field,
-    /// Where the mount is that it reads.
+    /// The mount point that it reads.
     point: PathBuf,
     numbers: Numbers,
-    /// Of the mount, when the looks began.
+    /// The life of the mount when the looks began.
     life: u64,
-    /// Descriptors held since some time, of names by their numbers.
+    /// Descriptors held for some time, by the numbers of their names.
     files: Vec<(usize, File)>,
-    /// Directories held since some time: their paths below the mount point, and descriptors.
+    /// Directories held for some time: their paths below the mount point, and descriptors.
     directories: Vec<(String, File)>,
 }
 
-/// Gone, or a folder that a descriptor is of.
+/// True if the error is of a name that is gone, or of a folder that a held descriptor is of.
 fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -62,7 +64,7 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// What was found, or that it is not there; other errors are no answer.
+/// Returns the observation or the absence; other errors are no answer.
 fn seen<T>(found: io::Result<T>, of: impl FnOnce(T) -> Seen) -> io::Result<Seen> {
     match found {
         Ok(found) => Ok(of(found)),
@@ -71,7 +73,7 @@ fn seen<T>(found: io::Result<T>, of: impl FnOnce(T) -> Seen) -> io::Result<Seen>
     }
 }
 
-/// What is held open and was removed has no links.
+/// Returns the size; an open file that was removed has no links.
 fn size(found: io::Result<Metadata>) -> io::Result<Seen> {
     seen(found, |found| match found.nlink() {
         0 => Seen::Absent,
@@ -80,7 +82,7 @@ fn size(found: io::Result<Metadata>) -> io::Result<Seen> {
     })
 }
 
-/// The same by a path, of which another answer is due for what is gone before the call.
+/// Returns the size by a path; for a name that was gone before the call the answer must be another.
 fn size_by_path(found: io::Result<Metadata>) -> io::Result<Seen> {
     match &found {
         Ok(found) if found.nlink() == 0 => Ok(Seen::Unlinked),
@@ -88,7 +90,7 @@ fn size_by_path(found: io::Result<Metadata>) -> io::Result<Seen> {
     }
 }
 
-/// What is gone since the name was looked up is looked up once more; the program hears of that if it is gone again then.
+/// Looks up once more a name that is gone since its lookup; a second time is an error.
 fn by_path<T>(
     found: io::Result<T>,
     of: impl FnOnce(io::Result<T>) -> io::Result<Seen>,
@@ -112,7 +114,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One kind of look at one place.
+    /// Makes one kind of look at one place.
     fn look(&mut self) {
         let looks = self.look_and_count();
         self.field.checks.fetch_add(looks, Ordering::Relaxed);
@@ -126,7 +128,7 @@ impl<'a> Reader<'a> {
         self.life = self.field.life();
         let at = self.numbers.below(self.field.names.len() as u64) as usize;
         let name = &self.field.names[at];
-        // Half of the looks are at what may be kept.
+        // Half of the looks are at cacheable entries.
         let kind = if self.numbers.percent(50) {
             0
         } else {
@@ -181,14 +183,15 @@ impl<'a> Reader<'a> {
             Ok(saw) => saw,
             Err(error) => return self.no_answer(way, &name.path, &error),
         };
-        // A mount point without its mount is an empty directory, and a folder without items is in the memory of the mount it was made in.
+        // A mount point without its mount is an empty directory, and a folder without items is in
+        // the memory of the mount it was made in.
         let absent = matches!(saw, Seen::Absent | Seen::NotInBucket(_));
         let elsewhere = self.point != self.field.point && !name.is_item();
         if absent && (elsewhere || !self.field.is_up_since(self.life)) {
             return 0;
         }
         if let Err(violation) = name.check(published, saw) {
-            // Momentary, or for good?
+            // A pause shows whether the failure is momentary.
             moment(Duration::from_millis(5));
             let again = size(fs::metadata(self.path(&name.path)));
             self.field
@@ -197,7 +200,7 @@ impl<'a> Reader<'a> {
         1
     }
 
-    /// What a killed daemon's mount says, and a table that is being made or deleted.
+    /// Handles errors of a killed daemon's mount, and of a table that is being made or deleted.
     fn no_answer(&self, way: &str, path: &str, error: &io::Error) -> u64 {
         let code = error.raw_os_error().unwrap_or_default();
         let killed = [libc::ENOTCONN, libc::ECONNABORTED, libc::EIO, libc::ENOENT].contains(&code)
@@ -224,13 +227,13 @@ impl<'a> Reader<'a> {
         let (looks, mut checks) = (1 + self.numbers.below(most), 0);
         for at in 0..looks {
             let published = name.published();
-            // A descriptor goes with a folder that is renamed, and finds what is in it then.
+            // A descriptor follows a renamed folder, and finds its new content.
             let twin = self.field.twin(name).filter(|_| way == THROUGH_A_DIRECTORY);
             let twin = twin.map(|twin| (twin, twin.published()));
             let begun = Instant::now();
             let saw = look(self, name, &point);
             let is_kept = begun.elapsed() < WITHOUT_REQUEST;
-            // That a name is not there is never kept.
+            // Absence is never cached.
             let is_enough = at >= BURST && matches!(saw, Ok(Seen::Absent));
             let checked = match (&saw, twin) {
                 (Ok(saw), Some((twin, published))) if twin.check(published, *saw).is_ok() => 1,
@@ -247,7 +250,7 @@ impl<'a> Reader<'a> {
         checks
     }
 
-    /// By its name in a directory that is held open.
+    /// Looks by its name in a directory that is held open.
     fn through_a_directory(&mut self, name: &'a Name) -> u64 {
         let at = self
             .directories
@@ -273,7 +276,7 @@ impl<'a> Reader<'a> {
             }
             return 0;
         };
-        // A directory that goes and comes again is another one, whoever holds the one before.
+        // A directory that goes and comes again is a new one, also for holders of the old one.
         if name.is_remade() {
             return self.list(name.parent());
         }
@@ -286,7 +289,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// By a descriptor of it that is held open.
+    /// Looks by a descriptor of it that is held open.
     fn held(&mut self, at: usize) -> u64 {
         let name = &self.field.names[at];
         let held = self.files.iter().position(|(of, _)| *of == at);
@@ -295,7 +298,7 @@ impl<'a> Reader<'a> {
             return 0;
         }
         let Some(held) = held else {
-            // What is open is no more kept by the kernel.
+            // The kernel does not cache an open file.
             let flags = if self.numbers.percent(80) {
                 libc::O_PATH
             } else {
@@ -318,7 +321,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A directory's names, and each one's size.
+    /// Lists a directory's names, and each one's size.
     fn list(&mut self, directory: &str) -> u64 {
         let field = self.field;
         let names: Vec<&Name> = field
@@ -366,7 +369,7 @@ impl<'a> Reader<'a> {
         looks
     }
 
-    /// Which names have an entry under a bucket.
+    /// Lists the names that have an entry under a bucket.
     fn list_index(&mut self, table: &'static str) -> u64 {
         let field = self.field;
         let bucket = self.numbers.below(BUCKETS);
@@ -405,7 +408,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many bytes are read; it must be one whole item.
+/// Reads a file, which must be one whole item; returns its length.
 fn read_whole(path: &Path) -> io::Result<u64> {
     let mut text = String::new();
     File::open(path)?.read_to_string(&mut text)?;

@@ -1,4 +1,5 @@
-//! Writers of all kinds. Each says what a name will be before it writes, and that it is when that was acknowledged.
+//! Writers of all kinds. Each records the state of a name before it writes, and after the
+//! acknowledgement.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -14,7 +15,7 @@ use crate::support::wait::moment;
 
 type Put = fn(&Field, &mut Numbers, &Name, &Item) -> io::Result<()>;
 type Delete = fn(&Field, &mut Numbers, &Name) -> io::Result<()>;
-/// Names and what they become.
+/// A function that writes names with their new items.
 type Several = fn(&Field, &mut Numbers, &[(&Name, Option<Item>)]) -> io::Result<()>;
 
 const PUTS: [(&str, Put); 10] = [
@@ -29,10 +30,11 @@ const PUTS: [(&str, Put); 10] = [
     (".ddb/api/PutItem", api_file),
     ("X.patch", patch),
 ];
-/// A creation by it shows before what is written; and the kernel believes for a moment in the emptiness that it asks for by O_TRUNC.
+/// A creation by it shows before its text; and the kernel caches for a moment the emptiness that it
+/// requests by O_TRUNC.
 const WRITE: &str = "write";
 const FSYNC: &str = "fsync";
-/// The name is away in between.
+/// The name is absent in between.
 const BACKUP: &str = "the old one moved aside";
 const DELETES: [(&str, Delete); 4] = [
     ("DeleteItem", delete_item),
@@ -53,7 +55,7 @@ const COPY: &str = "copy";
 const RENAME_FOLDER: &str = "rename of a folder";
 const REMOVE_FOLDER: &str = "rm -r of a folder";
 
-/// Every way that writes items, for whoever asks whether all were used.
+/// Returns every way to write items, for the check that all were used.
 pub fn ways() -> Vec<&'static str> {
     let puts = PUTS
         .iter()
@@ -76,7 +78,7 @@ pub fn ways() -> Vec<&'static str> {
     .collect()
 }
 
-/// Writes items, each in a way that the numbers choose.
+/// Writes items, each in a random way.
 pub fn items(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("writer"));
     let shared: Vec<&Name> = field
@@ -93,7 +95,7 @@ pub fn items(field: &Field, thread: u64) {
             1 | 2 if one < other => rename(field, &mut numbers, shared[one], shared[other]),
             _ => single(field, &mut numbers, shared[one]),
         }
-        // As often as not there is a pause in which readers find what may be kept.
+        // Every other time there is a pause in which readers find cached entries.
         if numbers.percent(50) {
             moment(field.pause().mul_f64(numbers.below(1_000) as f64 / 1e3));
         }
@@ -125,7 +127,8 @@ fn single(field: &Field, numbers: &mut Numbers, name: &Name) {
     }
 }
 
-/// It was acknowledged; what failed is in doubt until HTTP has done it.
+/// Finishes a write: it was acknowledged; after a failure it is in doubt until HTTP has repeated
+/// it.
 fn finish(
     field: &Field,
     numbers: &mut Numbers,
@@ -151,10 +154,10 @@ fn settle(field: &Field, numbers: &mut Numbers, name: &Name, item: Option<&Item>
     };
 }
 
-/// Items of one table that are not the same, some of them deleted.
+/// Writes several different items of one table, some of them deletions.
 fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
     let (way, write) = SEVERAL[numbers.below(SEVERAL.len() as u64) as usize];
-    // While it is there the mount is not alone.
+    // While it runs the mount is not alone.
     if way == LOAD && (field.is_alone() || !numbers.percent(3)) {
         return;
     }
@@ -199,7 +202,8 @@ fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
         .for_each(|(taken, item)| taken.acknowledge(item));
 }
 
-/// An item moves to another key of its table, within a collection or to another, or is copied there.
+/// Moves an item to another key of its table, within a collection or to another, or copies it
+/// there.
 fn rename(field: &Field, numbers: &mut Numbers, one: &Name, other: &Name) {
     let (Some(one), Some(other)) = (one.take(), other.take()) else {
         return;
@@ -274,7 +278,8 @@ fn statement(field: &Field, numbers: &mut Numbers, name: &Name) -> io::Result<()
         .map(drop)
 }
 
-// ---- one item through the mount -----------------------------------------------------------------------------------------------
+// ---- one item through the mount
+// -----------------------------------------------------------------------------------------------
 
 fn write(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
     fs::write(field.path(&name.path), name.text(item))
@@ -289,7 +294,7 @@ fn fsync(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result
     file.sync_all()
 }
 
-/// What was there is overwritten and cut, as editors do in place.
+/// Overwrites and truncates the old text, as editors do in place.
 fn edit(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
     let text = name.text(item);
     let mut file = OpenOptions::new()
@@ -343,7 +348,7 @@ fn unlink(field: &Field, _: &mut Numbers, name: &Name) -> io::Result<()> {
     fs::remove_file(field.path(&name.path))
 }
 
-/// By another process.
+/// Removes it by another process.
 fn rm(field: &Field, _: &mut Numbers, name: &Name) -> io::Result<()> {
     let status = std::process::Command::new("rm")
         .arg(field.path(&name.path))
@@ -434,7 +439,7 @@ fn batch_files(
     Ok(())
 }
 
-/// By a process that has the data directory open for as long as that.
+/// Writes by a process that has the data directory open meanwhile.
 fn load(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io::Result<()> {
     let lines: String = changes
         .iter()
@@ -459,10 +464,12 @@ fn load(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io
     }
 }
 
-// ---- what has a writer of its own -----------------------------------------------------------------------------------------------
+// ---- names with a writer of their own
+// -------------------------------------------------------------------------------------------
 
-/// Items whose time is over soon: the sweep deletes them when it likes. Nobody waits for that, so that the API may say so before the
-/// kernel was told; once the mount has said so, nobody sees them any more.
+/// Writes items that expire soon: the sweep deletes them at any time. No call waits for that, so
+/// that the API may show it before the kernel's cache is invalidated; once the mount has shown it,
+/// no reader may see them any more.
 pub fn expiry(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("expiry"));
     let names: Vec<&Name> = field
@@ -495,7 +502,7 @@ pub fn expiry(field: &Field, thread: u64) {
             pulse.beat();
             moment(Duration::from_millis(20));
         }
-        // Not while the mount is away, which has no files.
+        // Not while the mount is away, which then has no files.
         let shows = |taken: &Taken<'_>| {
             let life = field.life();
             fs::metadata(field.path(&taken.name().path)).is_ok() || !field.is_up_since(life)
@@ -516,7 +523,7 @@ fn is_there(field: &Field, numbers: &mut Numbers, name: &Name) -> bool {
     !field.insist(numbers, "GetItem", &key_body(name), "")["Item"].is_null()
 }
 
-/// A table that comes with two items, and goes.
+/// Makes and drops a table with two items.
 pub fn tables(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("tables"));
     let items: Vec<&Name> = field
@@ -558,7 +565,7 @@ pub fn tables(field: &Field, thread: u64) {
             .iter_mut()
             .chain([&mut table])
             .for_each(|taken| taken.begin("DeleteTable", State::ABSENT));
-        // Now and then through the mount, which takes it without items only.
+        // Now and then through the mount, which drops it only without items.
         if numbers.percent(50) {
             items
                 .iter()
@@ -586,7 +593,7 @@ pub fn tables(field: &Field, thread: u64) {
     pulse.rest();
 }
 
-/// An index that is built and dropped.
+/// Builds and drops an index.
 pub fn indexes(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("indexes"));
     let mut index = field.named("Flat/gsi/by-x").take().unwrap();
@@ -626,7 +633,8 @@ fn status(field: &Field, numbers: &mut Numbers, index: &str) -> Option<String> {
     found["IndexStatus"].as_str().map(str::to_owned)
 }
 
-/// Folders of one item: made and removed through the mount; that come and go with their item; renamed.
+/// Writes folders of one item: made and removed through the mount; that come and go with their
+/// item; renamed.
 pub fn folders(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("folders"));
     let (made, found) = (
@@ -637,7 +645,7 @@ pub fn folders(field: &Field, thread: u64) {
     while !field.ended() {
         pulse.beat();
         let mut taken = made.take().unwrap();
-        // Until its first item it is the daemon's alone.
+        // Until its first item it belongs to the daemon alone.
         taken.begin(
             "mkdir",
             if field.kills {
@@ -699,7 +707,8 @@ pub fn folders(field: &Field, thread: u64) {
     pulse.rest();
 }
 
-/// A folder is removed with its item, and made again: by the mount, or by the item that another front end puts.
+/// Removes a folder with its item, and makes it again: by the mount, or by an item that another
+/// front end puts.
 fn remake_folder(field: &Field, numbers: &mut Numbers) {
     let mut item = field
         .named(&format!("Orders/items/{REMADE}/x.json"))
@@ -725,7 +734,7 @@ fn remake_folder(field: &Field, numbers: &mut Numbers) {
     item.acknowledge(None);
 }
 
-/// The only item of a folder moves with it.
+/// Moves the only item of a folder, and the folder with it.
 fn rename_folder(field: &Field, numbers: &mut Numbers) {
     let pair = if numbers.percent(50) {
         (MOVING[0], MOVING[1])
@@ -740,7 +749,7 @@ fn rename_folder(field: &Field, numbers: &mut Numbers) {
             .unwrap()
     });
     let item = from.next(0);
-    // A folder stays that has had an item.
+    // A folder stays after its last item.
     for (taken, item) in [(&mut to, None), (&mut from, Some(item))] {
         taken.begin("PutItem", State::of(taken.name(), item.as_ref()));
         settle(field, numbers, taken.name(), item.as_ref());
