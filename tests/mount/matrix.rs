@@ -24,11 +24,11 @@ const NUMBERED: &str = r#"{
 /// The way in which a program learns that a text was cut off, which only the end of the file shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Close {
-    /// It checks the result of close.
+    /// A program that checks the result of close.
     Looked,
-    /// It ignores the result of close.
+    /// A program that ignores the result of close.
     Ignored,
-    /// It writes another file and renames it onto the item.
+    /// A program that writes another file and renames it onto the item.
     Renamed,
 }
 

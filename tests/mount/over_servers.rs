@@ -1,4 +1,4 @@
-//! These programs over mounts of remote services, with a server for each mount.
+//! The programs of these tests over mounts of remote services, with a server for each mount.
 
 use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn an_index_that_lags_shows_what_was_written_a_little_later() {
 /// The variable that enables the test below.
 const HANGS: &str = "DDBFS_TEST_HANGS";
 
-/// A process that waits for its own mount, which waits for a service.
+/// Makes a process that waits for its own mount, which waits for a service.
 #[test]
 #[ignore = "run by a_killed_test_leaves_no_mount_that_hangs"]
 fn hangs() {

@@ -125,7 +125,7 @@ struct Visitor<'a> {
     field: &'a Field,
     address: String,
     child: Child,
-    /// Its own mount point, if it has one.
+    /// The mount point of its own, if it has one.
     point: Option<TempDir>,
 }
 
