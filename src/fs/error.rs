@@ -305,6 +305,16 @@ impl FsError {
         )
     }
 
+    /// True if the error says that a name does not exist, or cannot exist here; false if it is not
+    /// known whether it does.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(
+            self.errno(),
+            Errno::NotFound | Errno::NotSupported | Errno::Invalid
+        )
+    }
+
     /// Returns the explanation below the first line of `.ddb/errors/last`, each line with its
     /// newline.
     #[must_use]

@@ -343,12 +343,19 @@ impl<T> Names<T> {
         make(mount, directory)
     }
 
-    /// What that directory lists: what can be there.
-    #[must_use]
-    pub fn list(&self, mount: &Mount, directory: &T) -> Vec<Listed> {
-        let shown = self.0.iter().filter(|(_, is_listed, _)| *is_listed);
-        shown
-            .filter_map(|(name, _, make)| Some(listed(&make(mount, directory).ok()?, name)))
-            .collect()
+    /// Returns the listed names of that directory that exist.
+    ///
+    /// # Errors
+    /// Errors of the database: a name that fails is not one that does not exist.
+    pub fn list(&self, mount: &Mount, directory: &T) -> Result<Vec<Listed>, FsError> {
+        let mut names = Vec::new();
+        for (name, _, make) in self.0.iter().filter(|(_, is_listed, _)| *is_listed) {
+            match make(mount, directory) {
+                Ok(node) => names.push(listed(&node, name)),
+                Err(error) if error.is_absence() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(names)
     }
 }

@@ -62,7 +62,7 @@ impl Room for Service {
     }
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        let mut names = self.0.list(mount, at);
+        let mut names = self.0.list(mount, at)?;
         for (row, name) in OF_SERVICE
             .iter()
             .filter_map(|row| Some((row, name_in(at, row.name)?)))

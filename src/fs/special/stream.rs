@@ -71,7 +71,7 @@ impl Room for Directory {
 
     /// Without a stream there is nothing to list; a lookup says how to get one.
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
-        Ok(NAMES.list(mount, at))
+        NAMES.list(mount, at)
     }
 }
 

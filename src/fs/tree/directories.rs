@@ -184,7 +184,7 @@ pub fn resolve(mount: &Mount, source: &Source, name: &str) -> Result<Node, FsErr
 
 pub fn list(mount: &Mount, source: &Source) -> Result<Vec<Listed>, FsError> {
     mount.source_schema(source)?;
-    let mut names = NAMES.list(mount, source);
+    let mut names = NAMES.list(mount, source)?;
     names.retain(|listed| has(source.index.is_none(), &listed.name));
     Ok(names)
 }

@@ -156,7 +156,7 @@ pub fn lister(mount: &Mount, node: &Node) -> Result<Box<dyn Lister>, FsError> {
             node,
             directories::list_root(mount)?,
             directories::ROOT_HIDDEN,
-        ),
+        )?,
         Node::Table(table) if mount.is_draft(table)? => {
             Box::new(FixedLister::new(schema::list_draft(mount, table, "")?))
         }
@@ -223,12 +223,12 @@ pub fn link_target(mount: &Mount, node: &Node) -> Result<String, FsError> {
 
 /// Lists the directory of a table or an index.
 fn of_source(mount: &Mount, node: &Node, source: &Source) -> Result<Box<dyn Lister>, FsError> {
-    Ok(with_hidden(
+    with_hidden(
         mount,
         node,
         directories::list(mount, source)?,
         &directories::hidden(source.index.is_none()),
-    ))
+    )
 }
 
 /// Lists `names`, and those of `hidden` that are in this directory when the mount shows all.
@@ -237,15 +237,19 @@ fn with_hidden(
     directory: &Node,
     mut names: Vec<Listed>,
     hidden: &[&str],
-) -> Box<dyn Lister> {
+) -> Result<Box<dyn Lister>, FsError> {
     if mount.options.show_all {
-        names.extend(hidden.iter().filter_map(|name| {
-            let node = resolve(mount, directory, name.as_bytes()).ok()?;
-            quick_attr(mount, &node).ok()?;
-            Some(listed(&node, name))
-        }));
+        for name in hidden {
+            let node = resolve(mount, directory, name.as_bytes())
+                .and_then(|node| quick_attr(mount, &node).map(|_| node));
+            match node {
+                Ok(node) => names.push(listed(&node, name)),
+                Err(error) if error.is_absence() => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
-    Box::new(FixedLister::new(names))
+    Ok(Box::new(FixedLister::new(names)))
 }
 
 /// Files in memory go with the directories that another front end or process removed.

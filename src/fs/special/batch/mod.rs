@@ -67,7 +67,7 @@ impl Room for Directory {
 
     fn list(&self, at: &SpecialNode, mount: &Mount) -> Result<Vec<Listed>, FsError> {
         mount.schema(at.of_table()?)?;
-        Ok(NAMES.list(mount, at))
+        NAMES.list(mount, at)
     }
 
     fn is_judged_by_request(&self) -> bool {
