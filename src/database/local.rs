@@ -53,7 +53,7 @@ impl LocalDatabase {
     }
 }
 
-const NOT_ELSEWHERE: Error =
+const NOT_REMOTE: Error =
     Error::Unavailable("this database is the service: nothing is passed on from it");
 
 /// Dispatches each operation to the engine's method of the same name.
@@ -73,7 +73,7 @@ macro_rules! engine {
     (@Controls $engine:ident, $method:ident, $request:ident, $done:ident) => { $done.tell($engine.$method($request)) };
     (@Passes $engine:ident, $method:ident, $request:ident, $done:ident) => {{
         drop($request);
-        $done.tell(Err(NOT_ELSEWHERE));
+        $done.tell(Err(NOT_REMOTE));
     }};
     (@Writes $engine:ident, $method:ident, $request:ident, $done:ident) => { $engine.$method($request, $done) };
 }

@@ -307,7 +307,7 @@ struct Connected {
     phase: Phase,
     /// True if its requests are served; false if they only get a refusal.
     is_served: bool,
-    dismissed: Arc<Notify>,
+    evicted: Arc<Notify>,
 }
 
 /// The slot of one connection, released on drop.
@@ -316,7 +316,7 @@ pub struct Slot {
     connections: Arc<Connections>,
     id: u64,
     pub phase: Phase,
-    dismissed: Arc<Notify>,
+    evicted: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -345,12 +345,12 @@ impl Connections {
         };
         // Relaxed: an id only has to be unique.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (phase, dismissed) = (Phase::default(), Arc::default());
+        let (phase, evicted) = (Phase::default(), Arc::default());
         let slot = Slot {
             connections: Arc::clone(self),
             id,
             phase: phase.clone(),
-            dismissed: Arc::clone(&dismissed),
+            evicted: Arc::clone(&evicted),
             _permit: permit,
         };
         self.connected.lock().insert(
@@ -358,7 +358,7 @@ impl Connections {
             Connected {
                 phase,
                 is_served,
-                dismissed,
+                evicted,
             },
         );
         Some(slot)
@@ -380,7 +380,7 @@ impl Connections {
                 .map(|time| (one, time))
         });
         if let Some((one, _)) = idle.max_by_key(|(one, time)| (!one.is_served, *time)) {
-            one.dismissed.notify_one();
+            one.evicted.notify_one();
         }
     }
 
@@ -396,8 +396,8 @@ impl Connections {
 
 impl Slot {
     /// Waits until the connection must be closed for another.
-    pub async fn dismissed(&self) {
-        self.dismissed.notified().await;
+    pub async fn evicted(&self) {
+        self.evicted.notified().await;
     }
 }
 

@@ -342,7 +342,7 @@ async fn connection(
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),
         () = stop_of(&mut stopped) => None,
-        () = slot.dismissed() => None,
+        () = slot.evicted() => None,
     };
     let ended = match ended {
         // No request has begun, so no answer is owed.

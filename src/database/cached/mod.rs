@@ -100,7 +100,7 @@ impl CachedDatabase {
 struct Left(Option<Item>);
 
 /// A write of an item that may be cached.
-struct Written {
+struct CachedWrite {
     table: TableName,
     /// The key attributes by name; `None` if the table's key could not be read, so that the item may be
     /// any of the table.
@@ -269,10 +269,10 @@ impl CachedDatabase {
     }
 
     /// Starts a write. The item cache is updated before the caller gets the outcome and reads here.
-    fn write(&self, call: Call, written: Vec<Written>) {
+    fn write(&self, call: Call, written: Vec<CachedWrite>) {
         let items = Arc::clone(&self.items);
         self.inner.start(call.heard(move |failure| {
-            for Written { table, key, left } in written {
+            for CachedWrite { table, key, left } in written {
                 match (key, left) {
                     (Some(key), Some(Left(item))) if failure.is_none() => {
                         items.written(&table, key, item)
@@ -288,7 +288,7 @@ impl CachedDatabase {
 
     /// Returns the keys of the items that a call writes, and the state it leaves of each if that is
     /// known.
-    fn written(&self, call: &Call) -> Vec<Written> {
+    fn written(&self, call: &Call) -> Vec<CachedWrite> {
         // The unprocessed part of a batch is known only from the answer, too late for the callback:
         // of several writes, entries are only invalidated.
         let is_one = matches!(call, Call::PutItem(..) | Call::DeleteItem(..));
@@ -301,7 +301,7 @@ impl CachedDatabase {
                 Effect::Delete => (Some(write.item.clone()), Some(Left(None))),
                 Effect::Update => (Some(write.item.clone()), None),
             };
-            Some(Written {
+            Some(CachedWrite {
                 table: write.table.clone(),
                 key,
                 left: left.filter(|_| is_one),

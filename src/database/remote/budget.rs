@@ -65,7 +65,7 @@ pub struct Meter {
     since_ms: u64,
     state: Mutex<State>,
     /// Notified when a request ends.
-    ended: Condvar,
+    request_ended: Condvar,
 }
 
 impl std::fmt::Debug for Meter {
@@ -149,7 +149,7 @@ impl Drop for Reservation<'_> {
             read: -most.read,
             write: -most.write,
         });
-        meter.ended.notify_all();
+        meter.request_ended.notify_all();
     }
 }
 
@@ -164,7 +164,7 @@ impl Meter {
             prices,
             since_ms,
             state: Mutex::default(),
-            ended: Condvar::new(),
+            request_ended: Condvar::new(),
         }
     }
 
@@ -266,7 +266,7 @@ impl Meter {
             }
             // In slices, so that a caller that stops waiting is noticed. A request that ends wakes
             // all waiters, because it may have consumed less than it reserved.
-            self.ended.wait_for(
+            self.request_ended.wait_for(
                 &mut state,
                 if wait.is_zero() {
                     SLICE
@@ -301,7 +301,13 @@ impl Meter {
     }
 
     /// Counts the outcome of a request.
-    fn ended(&self, charged: &Charged, outcome: Outcome, latency_ms: f64, returned: Option<u64>) {
+    fn count_outcome(
+        &self,
+        charged: &Charged,
+        outcome: Outcome,
+        latency_ms: f64,
+        returned: Option<u64>,
+    ) {
         let Some(table) = charged.table() else { return };
         let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
         let is_throttled = outcome == Outcome::Throttled;
@@ -405,7 +411,7 @@ impl Service for Meter {
         };
         let reservation = self
             .begin(caller, &charged)
-            .inspect_err(|error| self.ended(&charged, outcome(error), 0.0, None))?;
+            .inspect_err(|error| self.count_outcome(&charged, outcome(error), 0.0, None))?;
         let begun = Instant::now();
         let mut answer = self.service.call(caller, operation, body);
         let consumed = match &mut answer {
@@ -416,7 +422,7 @@ impl Service for Meter {
         // Released after the spending is counted: in between, the units would look free.
         drop(reservation);
         let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
-        self.ended(
+        self.count_outcome(
             &charged,
             ended,
             begun.elapsed().as_secs_f64() * 1e3,

@@ -85,7 +85,7 @@ impl Client {
     }
 
     /// Sends a request by its declaration; returns its answer by its declaration.
-    pub(super) fn declared<T: Declared>(
+    pub(super) fn call_declared<T: Declared>(
         &self,
         operation: &'static str,
         request: &impl Declared,
@@ -241,17 +241,17 @@ fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
 const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// Generates the dispatch of each operation to its request, as its row in the table says.
-macro_rules! ask {
+macro_rules! send {
     ($($way:ident $elsewhere:ident $name:ident $method:ident($request:ty) -> $response:ty $([$($served:tt)*])?;)*) => {
-        fn ask(client: &Client, call: Call) {
-            match call { $(Call::$name(request, done) => done.tell(ask!(@$elsewhere client, $name, $method, request)),)* }
+        fn send(client: &Client, call: Call) {
+            match call { $(Call::$name(request, done) => done.tell(send!(@$elsewhere client, $name, $method, request)),)* }
         }
     };
-    (@Asked $client:ident, $name:ident, $method:ident, $request:ident) => { $client.declared(stringify!($name), &$request) };
+    (@Asked $client:ident, $name:ident, $method:ident, $request:ident) => { $client.call_declared(stringify!($name), &$request) };
     (@Charged $client:ident, $name:ident, $method:ident, $request:ident) => {{
         let mut request = $request;
         request.return_consumed_capacity = DETAIL;
-        $client.declared(stringify!($name), &request)
+        $client.call_declared(stringify!($name), &request)
     }};
     (@Own $client:ident, $name:ident, $method:ident, $request:ident) => { requests::$method($client, $request) };
     (@Unasked $client:ident, $name:ident, $method:ident, $request:ident) => {{
@@ -261,18 +261,18 @@ macro_rules! ask {
         )))
     }};
 }
-operations!(ask);
+operations!(send);
 
 impl Database for Client {
     /// Runs a write on a worker, where it does not block the caller.
     fn start(&self, call: Call) {
         match call.way() {
-            Way::Reads | Way::Controls | Way::Passes => ask(self, call),
+            Way::Reads | Way::Controls | Way::Passes => send(self, call),
             Way::Writes => {
                 let client = self.clone();
                 self.shared
                     .workers
-                    .run(Box::new(move || ask(&client, call)));
+                    .run(Box::new(move || send(&client, call)));
             }
         }
     }

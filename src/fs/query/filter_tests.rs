@@ -12,7 +12,7 @@ use crate::model::api::Placeholders;
 /// DynamoDB JSON.
 fn filter(path: &str) -> String {
     let path = directory(&game_scores(), path);
-    let request = members(&path, &path.resolved(Some(Vec::new())), None).expect("JSON");
+    let request = members(&path, &path.resolved(None), None).expect("JSON");
     let object = |member: &str| request[member].as_object().cloned().unwrap_or_default();
     let names = object("ExpressionAttributeNames")
         .into_iter()

@@ -174,7 +174,7 @@ impl Service for Aws {
     }
 
     fn throttles(&self) -> u64 {
-        self.asked.throttling.repeats()
+        self.asked.throttling.retries()
     }
 }
 
@@ -295,7 +295,7 @@ const SAID_EVERY: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct Throttling {
     said: Mutex<Said>,
-    repeats: AtomicU64,
+    retries: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -307,13 +307,13 @@ struct Said {
 
 impl Throttling {
     /// Returns the number of throttled requests that were retried so far.
-    pub fn repeats(&self) -> u64 {
-        self.repeats.load(Ordering::Relaxed)
+    pub fn retries(&self) -> u64 {
+        self.retries.load(Ordering::Relaxed)
     }
 
     /// Counts a retry, if it is for throttling.
     pub fn count(&self, why: &Why) {
-        self.repeats
+        self.retries
             .fetch_add(u64::from(why.throttled().is_some()), Ordering::Relaxed);
     }
 

@@ -93,7 +93,7 @@ impl RemoteDatabase {
                 &keys_at(&Position(after.clone()))?,
                 walk.toll,
             );
-            let (source, own_writes) = (fetcher.source.source, self.commits.own());
+            let (source, own_writes) = (fetcher.source.source, self.commits.own_writes());
             self.walks.put(Waiting {
                 source,
                 listed: listed.clone(),
@@ -112,7 +112,7 @@ impl RemoteDatabase {
         let now_ms = self.options.clock.now_ms();
         let waiting = self.walks.take(source, listed, after, now_ms)?;
         let is_good = now_ms < waiting.at_ms.saturating_add(self.pages.ttl_ms())
-            && waiting.own_writes == self.commits.own();
+            && waiting.own_writes == self.commits.own_writes();
         if after.is_none() && !is_good {
             self.siblings.give_up(source);
             return None;
@@ -204,7 +204,7 @@ impl RemoteDatabase {
     /// Prefetches the first page of a folder, for a lookup and for a listing of it.
     fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
         // Recorded before the request: a write from now on voids the page.
-        let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
+        let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own_writes());
         let (service, pages) = (Arc::clone(&self.service_ahead), Arc::clone(&self.pages));
         let (source, place) = (
             readable.source.clone(),

@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use super::RemoteDatabase;
-use super::writes::{Asked, Target, Writes, asked};
+use super::writes::{GuardedWrite, Target, Writes, guarded};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::edit;
 use crate::codec::wire::{self, answer};
@@ -166,7 +166,7 @@ impl RemoteDatabase {
         for write in &mut request.transact_items {
             let (item, effect) = of_action(&write.action);
             // Every action gets a reason, as in the service's own answer.
-            reasons.push(match self.guard(asked!(write, item, effect)) {
+            reasons.push(match self.guard(guarded!(write, item, effect)) {
                 Ok(target) => {
                     targets.extend(target);
                     CancellationReason::None
@@ -222,7 +222,7 @@ impl RemoteDatabase {
     }
 
     fn put_item(&self, mut request: PutItemRequest, done: Done<PutItemResponse>) {
-        let target = self.guard(asked!(request, &request.item, Some(Effect::Put)));
+        let target = self.guard(guarded!(request, &request.item, Some(Effect::Put)));
         let end = |writes: Writes, put: Result<PutItemResponse, Error>| {
             let version = writes.end(put.is_ok());
             put.map(|put| PutItemResponse {
@@ -235,7 +235,7 @@ impl RemoteDatabase {
 
     fn delete_item(&self, mut request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         let wants_old = request.return_values == ReturnValues::AllOld;
-        let target = self.guard(asked!(request, &request.key, Some(Effect::Delete)));
+        let target = self.guard(guarded!(request, &request.key, Some(Effect::Delete)));
         let end = move |writes: Writes, deleted: Result<DeleteItemResponse, Error>| {
             writes.end(deleted.is_ok());
             deleted.map(|deleted| DeleteItemResponse {
@@ -253,7 +253,7 @@ impl RemoteDatabase {
 
     fn update_item(&self, mut request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         let is_asked = request.return_values != UpdateReturnValues::None;
-        let target = self.guard(asked!(request, &request.key, Some(Effect::Update)));
+        let target = self.guard(guarded!(request, &request.key, Some(Effect::Update)));
         // The new item costs nothing, and updates the cache.
         if !is_asked {
             request.return_values = UpdateReturnValues::AllNew;

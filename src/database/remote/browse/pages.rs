@@ -515,7 +515,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
 /// without notice.
 #[derive(Debug)]
 pub struct Commits {
-    own: Mutex<u64>,
+    own_writes: Mutex<u64>,
     wrote: Condvar,
     ttl_ms: u64,
     clock: Arc<dyn Clock>,
@@ -525,7 +525,7 @@ impl Commits {
     pub fn new(ttl: Duration, clock: Arc<dyn Clock>) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1);
         Self {
-            own: Mutex::new(0),
+            own_writes: Mutex::new(0),
             wrote: Condvar::new(),
             ttl_ms,
             clock,
@@ -534,22 +534,22 @@ impl Commits {
 
     /// Returns own writes so far plus time steps since the epoch.
     pub fn id(&self) -> u64 {
-        *self.own.lock() + self.clock.now_ms() / self.ttl_ms
+        *self.own_writes.lock() + self.clock.now_ms() / self.ttl_ms
     }
 
     /// Returns the own writes so far.
-    pub fn own(&self) -> u64 {
-        *self.own.lock()
+    pub fn own_writes(&self) -> u64 {
+        *self.own_writes.lock()
     }
 
     pub fn add(&self) {
-        *self.own.lock() += 1;
+        *self.own_writes.lock() += 1;
         self.wrote.notify_all();
     }
 
     /// Sleeps until the id differs from `after`, at most for `timeout`; returns the id.
     pub fn wait(&self, after: u64, timeout: Duration) -> u64 {
-        let mut own = self.own.lock();
+        let mut own = self.own_writes.lock();
         let now_ms = self.clock.now_ms();
         if *own + now_ms / self.ttl_ms == after {
             // At the next time step the id changes by itself.

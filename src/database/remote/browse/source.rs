@@ -290,7 +290,7 @@ pub fn page(
         .as_ref()
         .map(|paths: &ProjectionPaths| writer.projection(paths));
     // Sets the members that both requests have.
-    macro_rules! asked {
+    macro_rules! build {
         ($kind:ident { $($own:ident: $value:expr,)* ..$base:expr }) => {
             $kind {
                 index_name: request.index_name.clone(),
@@ -314,7 +314,7 @@ pub fn page(
             let condition = writer.key_condition(condition)?;
             let query = QueryRequest::new(table, condition, writer.placeholders());
             service.query_rows(
-                &asked!(QueryRequest {
+                &build!(QueryRequest {
                     scan_index_forward: *forward,
                     ..query
                 }),
@@ -323,7 +323,7 @@ pub fn page(
         }
         ReadRange::Scan { segment } => {
             let placeholders = writer.placeholders();
-            let scan = asked!(ScanRequest {
+            let scan = build!(ScanRequest {
                 segment: *segment,
                 placeholders: placeholders,
                 ..ScanRequest::new(table)

@@ -111,12 +111,11 @@ impl Tables {
         let (mut names, mut request) = (BTreeSet::new(), ListTablesRequest::default());
         loop {
             let page = asker.service.list_tables(request)?;
-            names.extend(
-                page.table_names
-                    .into_iter()
-                    .filter(|name| self.shows(name))
-                    .filter_map(|name| TableName::new(name).ok()),
-            );
+            for name in page.table_names.iter().filter(|name| self.shows(name)) {
+                names.insert(TableName::new(name).map_err(|fault| {
+                    RemoteError::unreadable(format_args!("{name:?} names no table: {fault}"))
+                })?);
+            }
             if names.len() > TABLES_MAX {
                 return Err(RemoteError::unreadable(format_args!(
                     "it lists more than {TABLES_MAX} tables"
@@ -150,7 +149,7 @@ impl Tables {
         asker: Asker<'_>,
         table: &TableName,
     ) -> Result<Option<Arc<Described>>, Error> {
-        self.described(asker, table, self.commits.own())
+        self.described(asker, table, self.commits.own_writes())
     }
 
     fn described(
@@ -223,7 +222,7 @@ impl Tables {
         self.flights.run(&flight, caller, || {
             let (asked_ms, own_writes, changes) = (
                 self.clock.now_ms(),
-                self.commits.own(),
+                self.commits.own_writes(),
                 self.state.lock().changes,
             );
             let known = ask()?;

@@ -52,7 +52,7 @@ impl Target {
 }
 
 /// The requirements of a write on the present item.
-pub(super) struct Asked<'r> {
+pub(super) struct GuardedWrite<'r> {
     /// The table, the item or key, and the effect; a condition check has no effect.
     pub write: (&'r TableName, &'r Item, Option<Effect>),
     pub precondition: Option<Precondition>,
@@ -62,9 +62,9 @@ pub(super) struct Asked<'r> {
 }
 
 /// Takes the requirements out of a request; all such requests have these members.
-macro_rules! asked {
+macro_rules! guarded {
     ($request:expr, $item:expr, $effect:expr) => {
-        Asked {
+        GuardedWrite {
             write: (&$request.table_name, $item, $effect),
             precondition: $request.precondition.take(),
             condition: &mut $request.condition,
@@ -73,7 +73,7 @@ macro_rules! asked {
         }
     };
 }
-pub(super) use asked;
+pub(super) use guarded;
 
 /// Writes under way.
 pub struct Writes {
@@ -230,12 +230,12 @@ impl RemoteDatabase {
     ///
     /// # Errors
     /// `ReadOnly`; `ConditionalCheckFailed` if the precondition fails already; errors of a read.
-    pub(super) fn guard(&self, asked: Asked<'_>) -> Result<Option<Target>, Error> {
+    pub(super) fn guard(&self, guarded: GuardedWrite<'_>) -> Result<Option<Target>, Error> {
         self.may_write()?;
-        let (table_name, item, effect) = asked.write;
+        let (table_name, item, effect) = guarded.write;
         let table = self.table_of(table_name)?;
-        if let Some(precondition) = asked.precondition {
-            self.condition(&table, precondition, asked)?;
+        if let Some(precondition) = guarded.precondition {
+            self.condition(&table, precondition, guarded)?;
         }
         Ok(effect.and_then(|effect| Self::target(table, item, effect)))
     }
@@ -245,15 +245,15 @@ impl RemoteDatabase {
         &self,
         table: &Readable,
         precondition: Precondition,
-        asked: Asked<'_>,
+        guarded: GuardedWrite<'_>,
     ) -> Result<(), Error> {
-        let Asked {
+        let GuardedWrite {
             write: (_, key, _),
             condition,
             placeholders,
             returns_old,
             ..
-        } = asked;
+        } = guarded;
         let schema = &table.described.schema.key;
         let failed = |item: Option<Item>| Error::ConditionalCheckFailed {
             item: item.filter(|_| returns_old).map(Box::new),

@@ -57,7 +57,7 @@ pub fn list_tables(
     client: &Client,
     request: ListTablesRequest,
 ) -> Result<ListTablesResponse, Error> {
-    let page: ListTablesResponse = client.declared("ListTables", &request)?;
+    let page: ListTablesResponse = client.call_declared("ListTables", &request)?;
     if let Some(last) = &page.last_evaluated_table_name {
         client.shared.chains.follow(
             request.exclusive_start_table_name.map(String::into_bytes),
@@ -102,7 +102,7 @@ pub fn get_item(client: &Client, request: GetItemRequest) -> Result<GetItemRespo
         ..request
     };
     let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
-    let answer: GetItemResponse = client.declared("GetItem", &request)?;
+    let answer: GetItemResponse = client.call_declared("GetItem", &request)?;
     answer
         .item
         .iter()
@@ -122,7 +122,7 @@ pub fn delete_item(
         return_consumed_capacity: DETAIL,
         ..request
     };
-    let answer: DeleteItemResponse = client.declared("DeleteItem", &request)?;
+    let answer: DeleteItemResponse = client.call_declared("DeleteItem", &request)?;
     Ok(DeleteItemResponse {
         attributes: answer.attributes.filter(|_| is_asked),
         ..answer
@@ -139,7 +139,7 @@ pub fn update_item(
         ..request
     };
     let is_whole = request.return_values == UpdateReturnValues::AllNew;
-    let answer: UpdateItemResponse = client.declared("UpdateItem", &request)?;
+    let answer: UpdateItemResponse = client.call_declared("UpdateItem", &request)?;
     answer
         .attributes
         .iter()
@@ -171,7 +171,7 @@ pub fn transact_get_items(
         return_consumed_capacity: DETAIL,
         ..request
     };
-    let answer: TransactGetItemsResponse = client.declared("TransactGetItems", &request)?;
+    let answer: TransactGetItemsResponse = client.call_declared("TransactGetItems", &request)?;
     // Responses have no keys of their own when an item is missing: only their order relates them to
     // the request.
     if answer.responses.len() != request.transact_items.len() {
@@ -198,7 +198,7 @@ pub fn transact_write_items(
         return_consumed_capacity: DETAIL,
         ..request
     };
-    client.declared("TransactWriteItems", &request)
+    client.call_declared("TransactWriteItems", &request)
 }
 
 pub fn update_table(
@@ -278,7 +278,7 @@ pub fn batch_execute_statement(
             responses: Vec::new(),
             consumed_capacity: Vec::new(),
         },
-        _ => client.declared("BatchExecuteStatement", &request)?,
+        _ => client.call_declared("BatchExecuteStatement", &request)?,
     };
     if answer.responses.len() != request.statements.len() {
         return Err(answer::unreadable(
@@ -355,7 +355,7 @@ fn check_empty(client: &Client, table: &TableName) -> Result<(), Error> {
 
 pub fn put_item(client: &Client, request: PutItemRequest) -> Result<PutItemResponse, Error> {
     check_precondition(request.precondition)?;
-    client.declared(
+    client.call_declared(
         "PutItem",
         &PutItemRequest {
             return_consumed_capacity: DETAIL,
@@ -406,6 +406,6 @@ impl Streams for AsTold<'_> {
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        self.0.declared("GetRecords", &request)
+        self.0.call_declared("GetRecords", &request)
     }
 }
