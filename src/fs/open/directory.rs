@@ -499,7 +499,7 @@ struct Around {
 }
 
 impl Passed {
-    /// Keeps the offsets of a batch that was read after the place `from`, whose offset is `after`.
+    /// Keeps the offsets of a batch that was read after the place `from`, of the offset `after`.
     /// Keeps only offsets that come after all known ones.
     fn keep(&mut self, from: &Cursor, after: u64, batch: &Found) {
         let known = match self.parts.back().and_then(|part| part.offsets.last()) {

@@ -108,7 +108,7 @@ impl View {
         let exists = !is_new
             && self.attr_of(&node).is_ok()
             && !self.host.rm_guard.is_gone_for(self.mount(), &node);
-        // Whether or not the call succeeds, the process has made the name: a file that it unlinked,
+        // The process has made the name, even if the call fails: a file that it unlinked,
         // or insists on making, exists for it again.
         self.host.rm_guard.made_anew(self.mount(), node.ino());
         if flags.exclusive
@@ -154,8 +154,8 @@ impl View {
         Ok((attr, handle))
     }
 
-    /// MKNOD of a regular file, as `tar --xattrs` calls it before it opens the file: makes an item
-    /// of nothing but its key.
+    /// Makes an item of its key alone: mknod of a regular file, as `tar --xattrs` calls it before it
+    /// opens the file.
     ///
     /// # Errors
     /// As of an exclusive [`View::create`].
