@@ -78,7 +78,7 @@ impl NodeOps<Node> for Root {
     }
 }
 
-/// `README.md`, whose examples speak of what is there.
+/// `README.md`, with examples that speak of existing tables.
 pub struct Readme;
 
 impl NodeOps<Node> for Readme {

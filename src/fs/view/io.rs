@@ -36,8 +36,8 @@ const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
 const FREE_PART_MIN: u64 = 16;
 
 impl View {
-    /// Answers a call whose reservation failed. Otherwise returns a reply that counts the memory of
-    /// the handle before it answers.
+    /// Answers a call that could not reserve its memory. Otherwise returns a reply that counts the
+    /// memory of the handle before it answers.
     fn reserved<T: 'static>(
         &self,
         number: u64,

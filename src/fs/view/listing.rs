@@ -143,11 +143,11 @@ impl View {
         })
     }
 
-    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with
-    /// attributes. Each name that is given, but for the dots, counts a lookup.
+    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with attributes. Each
+    /// name that is given, but for the dots, counts a lookup.
     ///
     /// # Errors
-    /// As of [`View::readdir`].
+    /// As of [`View::readdir`], before the first entry was given.
     pub fn readdirplus(
         &self,
         ino: u64,

@@ -161,11 +161,11 @@ impl View {
         Ok((attr, handle))
     }
 
-    /// MKNOD of a regular file, as `tar --xattrs` calls it before it opens the file: makes an item
-    /// of nothing but its key.
+    /// Makes an item of nothing but its key: MKNOD of a regular file, which `tar --xattrs` calls
+    /// before it opens the file.
     ///
     /// # Errors
-    /// As of an exclusive [`View::create`].
+    /// As of an exclusive [`View::create`], and those of the commit.
     pub fn mknod(&self, parent: u64, name: &[u8], mode: u32) -> Result<Attr> {
         let flags = OpenFlags {
             write: true,
