@@ -1,4 +1,5 @@
-//! Shortened names of what is not stored: an item that can only be created, and the folder of a collection whose items will say its key.
+//! Shortened names of what is not stored: an item that can only be created, and the folder of a
+//! collection with items that will say its key.
 
 use super::{
     collection::{CREATE_REFUSED, MKDIR_REFUSED},

@@ -54,7 +54,8 @@ impl NodeOps<Node> for Collection<'_> {
         Err(self.refusal(MKDIR_REFUSED))
     }
 
-    /// The scratch files in it go with it, and the files that are being created there and have no text. What is parked is only in
+    /// Removes the folder of a collection without items. The scratch files in it go with it, and
+    /// the files that are being created there and have no text. A parked file is only in
     /// `.ddb/scratch/` from now on.
     fn rmdir(&self, at: &Node, host: &Host) -> Result<()> {
         let (mount, &Self(source, partition)) = (&host.mount, self);

@@ -1,4 +1,4 @@
-//! `stats.json`: the counters of a table or an index, whose text is made in `schema.rs`.
+//! `stats.json`: the counters of a table or an index. `schema.rs` makes its text.
 
 use super::schema;
 use crate::fs::open::prelude::*;
