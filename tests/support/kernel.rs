@@ -193,8 +193,12 @@ impl Process {
     }
 
     pub fn rename_with(&self, from: &str, to: &str, flags: RenameFlags) -> Ended<()> {
-        let (from, to) = (self.parent(from)?, self.parent(to)?);
-        wait(|reply| self.view.rename(from, to, flags, reply))
+        let ((old_parent, old_name), (new_parent, new_name)) =
+            (self.parent(from)?, self.parent(to)?);
+        wait(|reply| {
+            self.view
+                .rename(old_parent, old_name, new_parent, new_name, flags, reply)
+        })
     }
 
     pub fn touch(&self, path: &str) -> Ended<()> {
