@@ -269,7 +269,7 @@ impl DirectoryStream {
     /// `None` at the directory's end. `offset` is at least that of "..".
     ///
     /// # Errors
-    /// As of [`DirectoryStream::read`].
+    /// The directory is gone, the database failed, or the caller does not wait any more.
     pub fn after(
         &mut self,
         mount: &Mount,
@@ -499,7 +499,7 @@ struct Around {
 }
 
 impl Passed {
-    /// Keeps the offsets of a batch that was read after the place `from`, of the offset `after`.
+    /// Keeps the offsets of a batch that was read after the place `from` with the offset `after`.
     /// Keeps only offsets that come after all known ones.
     fn keep(&mut self, from: &Cursor, after: u64, batch: &Found) {
         let known = match self.parts.back().and_then(|part| part.offsets.last()) {

@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicU64;
 pub enum Handle {
     /// A file as it was at its open: a reader never sees parts of two versions.
     Text(Arc<Text>),
-    /// A file with bytes that are made as it is read: a query's result.
+    /// A file that makes its bytes as it is read: a query's result.
     Computed(Box<OpenComputed>),
     Directory(Box<Mutex<DirectoryStream>>),
     Item(Arc<OpenText<ItemTarget>>),
@@ -270,7 +270,7 @@ impl Handles {
         Ok(())
     }
 
-    /// Reserves memory before a read of a handle with bytes that are made as it is read.
+    /// Reserves memory before a read of a handle that makes its bytes as it is read.
     ///
     /// # Errors
     /// `ReadFull` if the budget, or the user's share of it, is used up.

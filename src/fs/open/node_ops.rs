@@ -150,7 +150,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     /// Returns the names of this directory that are listed only with `-o show_all`.
     ///
     /// # Errors
-    /// The database failed.
+    /// The database failed, or the node does not exist.
     fn hidden(&self, _at: &At, _mount: &Mount) -> Result<Vec<&'static str>> {
         Ok(Vec::new())
     }
@@ -171,10 +171,11 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
         Err(FsError::BadHandle)
     }
 
-    /// Returns the text of this file, counted against the budget. A text that reads a table is rendered once for all its readers.
+    /// Returns the text of this file, counted against the budget. A text that reads a table is
+    /// rendered once for all its readers.
     ///
     /// # Errors
-    /// As of [`NodeOps::text`]; `TooManyOpen`.
+    /// As of [`NodeOps::text`]; `TooManyOpen` if the budget is used up.
     fn made(&self, at: &At, mount: &Mount) -> Result<Arc<Text>> {
         let make = || Text::new(self.text(at, mount)?, &mount.budget);
         let facts = at.facts();
@@ -271,7 +272,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     /// Makes a symlink in this directory.
     ///
     /// # Errors
-    /// None can be made here.
+    /// `NotPermitted` if no link can be made here.
     fn symlink(&self, _at: &At, _host: &Host, _name: &[u8], _target: &[u8]) -> Result<Node> {
         Err(FsError::NotPermitted(
             "links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1",
@@ -281,7 +282,7 @@ pub trait NodeOps<At: NodeData = SpecialNode>: Send + Sync {
     /// Renames this file within its directory.
     ///
     /// # Errors
-    /// The file keeps its name.
+    /// `Derived` if the file must keep its name.
     fn rename(&self, _at: &At, _host: &Host, _name: &str, _replace: bool) -> Result<()> {
         Err(FsError::Derived)
     }

@@ -55,7 +55,7 @@ impl Turns {
 
 /// A file that is open for writing and holds one JSON object.
 ///
-/// A call that waits for its commit has not returned yet, but other calls on the same handle may
+/// A call that is being committed has not returned yet, but other calls on the same handle may
 /// come, from other threads and processes.
 #[derive(Debug)]
 pub struct OpenText<T> {

@@ -211,7 +211,7 @@ impl Host {
             .move_directory(&folder, &collection);
     }
 
-    /// Keeps the text that made this version, with `-o keep_text`: the item is shown as that text.
+    /// Keeps the text that made this version with `-o keep_text`: the item is shown as that text.
     /// Does nothing if the text says another key.
     pub fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
         let mount = &self.mount;

@@ -122,7 +122,7 @@ pub fn run<T: Execute>(host: &Host, open: &Arc<OpenText<T>>, call: Call, reply: 
     }
 }
 
-/// Answers the call after its commit ended, then runs the calls that waited.
+/// Answers the call that was being committed, then runs the calls that waited.
 fn finish<T: Execute>(
     host: &Host,
     open: &OpenText<T>,

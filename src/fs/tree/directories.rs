@@ -67,7 +67,7 @@ impl NodeOps<Node> for Table<'_> {
         draft::make_folder(host, at, self.0, name.to_owned(), name)
     }
 
-    /// Deletes a table without items (DeleteTable), or ends a draft.
+    /// Drops a table without items by DeleteTable, or ends a draft.
     fn rmdir(&self, _at: &Node, host: &Host) -> Result<()> {
         let (mount, table) = (&host.mount, self.0);
         if mount.is_draft(table)? {

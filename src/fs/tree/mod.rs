@@ -123,10 +123,11 @@ pub fn attr(mount: &Mount, node: &Node) -> Result<Attr> {
     Ok(ask!(node, attr(mount))?.of(node.ino()))
 }
 
-/// Returns the attributes of a node as far as they take few reads: without the size of a text that reads a table.
+/// Returns the attributes of a node as far as they take few reads: without the size of a text that
+/// reads a table.
 ///
 /// # Errors
-/// As of [`attr`].
+/// `NotFound` if the node does not exist; the database failed.
 pub fn quick_attr(mount: &Mount, node: &Node) -> Result<Attr> {
     if node.reads_many() {
         Ok(Attr::read_only(0, ask!(node, modified_ms(mount))?).of(node.ino()))
@@ -242,7 +243,7 @@ pub fn mkdir(host: &Host, parent: &Node, name: &str) -> Result<Node> {
 /// Makes a symlink.
 ///
 /// # Errors
-/// None can be made there.
+/// `NotPermitted` if no link can be made there.
 pub fn symlink(host: &Host, parent: &Node, name: &[u8], target: &[u8]) -> Result<Node> {
     ask!(parent, symlink(host, name, target))
 }

@@ -79,7 +79,7 @@ impl NodeOps<Node> for Root {
     }
 }
 
-/// `README.md`, with examples from the existing tables.
+/// `README.md`, with examples that speak of existing tables.
 pub struct Readme;
 
 impl NodeOps<Node> for Readme {

@@ -42,6 +42,8 @@ impl View {
                 Err(FsError::Derived | FsError::NotPermitted(_))
                     if self.mount().restores_in(parent) =>
                 {
+                    // `-o restore`: the program that copies a directory must not stop at a derived
+                    // one.
                     instead(parent)?
                 }
                 made => made?,
@@ -114,14 +116,18 @@ impl View {
             Ok(found) => found,
             Err(error) => return reply(Err(error)),
         };
+        // `rm -r` of a table with `-o allow_drop` names everything in it; the table's drop removes
+        // it all.
         if self.host.rm_guard.goes_with_table(self.mount(), &node) {
             return reply(Ok(()));
         }
+        // A derived file that is gone is `NotFound`; the refusal is for one that exists.
         if !node.is_writable()
             && let Err(error) = self.attr_of(&node)
         {
             return reply(Err(error));
         }
+        // Errors of data are meant: only the unlink of a derived file may succeed without effect.
         let is_data = matches!(node, Node::Entry(_) | Node::Schema(_)) && node.is_writable();
         let (host, derived) = (self.host.clone(), node.clone());
         let reply: Reply<()> =
@@ -155,10 +161,12 @@ impl View {
             .may_change(&parent)
             .and_then(|()| tree::resolve(self.mount(), &parent, name));
         let removed = found.and_then(|node| {
+            // The kernel may believe in a directory that is gone.
             self.attr_of(&node)?;
             if !self.host.rm_guard.goes_with_table(self.mount(), &node) {
                 tree::rmdir(&self.host, &node)?;
             }
+            // Processes that are in the directory keep its inode number until they leave.
             self.inodes.removed(&node);
             Ok(())
         });

@@ -36,8 +36,8 @@ const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
 const FREE_PART_MIN: u64 = 16;
 
 impl View {
-    /// Answers a call if its reservation failed. Otherwise returns a reply that counts the memory of
-    /// the handle before it answers.
+    /// Answers a call that could not reserve its memory. Otherwise returns a reply that counts the
+    /// memory of the handle before it answers.
     fn reserved<T: 'static>(
         &self,
         number: u64,
@@ -61,6 +61,8 @@ impl View {
         let Some(handle) = self.handles.get(number) else {
             return reply(Err(FsError::BadHandle));
         };
+        // Memory is reserved before the read makes any: many readers of long results must not
+        // exhaust it together.
         let reply = if handle.reads_ahead() {
             let Some(reply) = self.reserved(number, self.handles.reserve_read(number), reply)
             else {
@@ -97,6 +99,8 @@ impl View {
     fn read_text(&self, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
         let state = open.state.lock();
         let target = state.writer.target();
+        // The note is of the version in the handle: a commit of another program since then refuses
+        // the write.
         if let (Some(version), Some(key)) = (state.writer.snapshot(), target.known_key()) {
             self.host.read_versions.note(
                 item_number(&target.table, &key),
@@ -121,6 +125,8 @@ impl View {
         match &*handle {
             Handle::Item(open) => {
                 let reply = self.host.keeping_whole(open, reply);
+                // A written plain text needs a notification of attributes only, which waits for no
+                // lock; any other file waits for a moment only (`kernel_cache/invalidate.rs`).
                 let host = if is_of_plain_text(open) {
                     self.host.clone()
                 } else {
@@ -205,6 +211,8 @@ impl View {
             Handle::Item(open) => {
                 let (view, again) = (self.clone(), Arc::clone(open));
                 let reply = logged(reply, open.path.clone());
+                // The last close of a file that was created and never written makes an empty item,
+                // also without a FLUSH.
                 let done: Reply<()> = Box::new(move |ended| {
                     if ended.is_ok() && view.host.creations.is_untouched(&again) {
                         return view.make_untouched(&again, reply);
@@ -232,6 +240,7 @@ impl View {
         let pid = self.caller().pid;
         let (view, again) = (self.clone(), Arc::clone(open));
         let ended = move |made: Result<Option<Version>>| {
+            // Before the reply: the program's next call must see the item, not the creation.
             view.host.creations.remove(&again);
             if let Ok(Some(version)) = made {
                 view.host.creations.made_empty(again.ino, version);
@@ -273,6 +282,7 @@ impl View {
         let view = self.clone();
         let answer: Reply<()> =
             Box::new(move |set| reply(set.and_then(|()| view.getattr(ino, handle))));
+        // A truncation to a larger size fills the text with zero bytes: they are reserved before.
         let answer = match (new.size, handle) {
             (Some(size), Some(number)) => {
                 let grown = usize::try_from(size)
@@ -307,6 +317,7 @@ impl View {
             (Some(_), None) => answer(Err(FsError::Invalid(
                 "an item has the size of its text; write it as a whole",
             ))),
+            // `touch` of a created file sets times only: then the file is to exist.
             (None, _) => match self
                 .host
                 .creations

@@ -44,6 +44,8 @@ impl View {
         {
             self.host.rm_guard.may_delete(table, self.mount())?;
         }
+        // A process that has listed a table has seen what it holds: the rules for copies that are being
+        // made no longer hide parts from it.
         if let Node::Table(table) = &*node
             && self.mount().in_progress.any(now_ms())
         {
@@ -52,6 +54,8 @@ impl View {
                 .listed(table, process_of(caller.pid));
         }
         let dots = self.mount().dots(&node);
+        // A query may read its whole table to find a few names: each READDIR of it has a thread of
+        // its own.
         let is_slow = matches!(*node, Node::Query(_));
         let stream = DirectoryStream::new(dots, self.make_lister(&node))
             .slow(is_slow)
@@ -92,6 +96,7 @@ impl View {
     pub fn run_listing(&self, handle: u64, work: impl FnOnce() + Send + 'static) {
         let is_slow = match self.handles.get(handle).as_deref() {
             Some(Handle::Directory(stream)) => {
+                // A stream that another call holds would block an event thread.
                 stream.try_lock().is_none_or(|stream| stream.is_slow())
             }
             _ => false,
@@ -138,11 +143,11 @@ impl View {
         })
     }
 
-    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with
-    /// attributes. Each name that is given, but for the dots, counts a lookup.
+    /// Gives the entries of the directory `ino` as [`View::readdir`] does, with attributes. Each
+    /// name that is given, but for the dots, counts a lookup.
     ///
     /// # Errors
-    /// As of [`View::readdir`].
+    /// As of [`View::readdir`], before the first entry was given.
     pub fn readdirplus(
         &self,
         ino: u64,

@@ -158,6 +158,7 @@ impl View {
             state: Arc::new(state),
             host,
         };
+        // Weak: the thread of the deletes must not keep alive a view that its owner dropped.
         let (weak, mut most_inodes) = (Arc::downgrade(&view.state), 0);
         view.host.deletes.start(move || {
             let Some(state) = weak.upgrade() else {
@@ -261,6 +262,8 @@ impl View {
             }
         };
         let node = self.inodes.get(ino).ok_or_else(unknown)?;
+        // A folder may have become another node since the kernel learnt its number: a draft became
+        // a table, or an item said the key of a shortened name. The process in it goes on there.
         match &*node {
             Node::DraftFolder(table, path) => {
                 Ok(tree::created_folder(self.mount(), table, path)?.map_or(node, Arc::new))
@@ -291,6 +294,8 @@ impl View {
             return false;
         };
         match (place, &*node) {
+            // Only `get_other`: items are packed in the table and always quick, so the common call
+            // ends above.
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
                 tree::resolve(self.mount(), &node, name).is_ok_and(|child| child.reads_many())
@@ -355,13 +360,18 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         let node = tree::resolve(self.mount(), parent, name)?;
+        // A lookup of an item is a look at it: the thread uses more than names.
         if item_of(&node).is_some() {
             self.kernel_cache.name_readers.looks(caller.pid);
         }
+        // Before the attributes are read: a commit after the mark notifies the kernel, one before
+        // it is seen.
         let marked = self.kernel_cache.mark(&node);
         let mut found = self.found(&node);
         if let Ok(attr) = &mut found {
             let lasts = self.kernel_cache.lasting_name(caller, &node, attr, marked);
+            // An item has several names (a shortened one, `.ddbjson`); a commit ends only the one
+            // that listings show.
             attr.lasts = if is_own_name(parent, &node, name) {
                 lasts
             } else {
@@ -371,6 +381,7 @@ impl View {
         match (marked, found) {
             (None, found) => self.remember(node, found?),
             (Some(_), Ok(attr)) => Ok(attr),
+            // The lookup that the mark counted does not happen.
             (Some(marked), Err(error)) => {
                 self.kernel_cache.unmark(marked.ino);
                 Err(error)
@@ -425,6 +436,8 @@ impl View {
             return;
         }
         let (time_ms, thread) = (now_ms(), caller.pid);
+        // The explanation reads the store, so it is made when the report is read, not at each
+        // missed name.
         let (directory, of_explain) = (Arc::clone(parent), name.to_owned());
         let explain =
             Arc::new(move |mount: &Mount| explain(mount, &directory, &of_explain, time_ms, thread));
@@ -444,6 +457,7 @@ impl View {
         let path = || self.mount().path(&node);
         self.kernel_cache.bound_known();
         let known = self.inodes.mark(node.clone(), false);
+        // Inode numbers are digests: two nodes may have one, and then the second cannot be shown.
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
         }
@@ -494,21 +508,27 @@ impl View {
     fn getattr_of(&self, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr> {
         let caller = self.caller();
         self.kernel_cache.told.asked.fetch_add(1, Ordering::Relaxed);
+        // With a handle the size may be that of its own text, which other processes must not see.
         let is_marked = self.kernel_cache.is_on() && handle.is_none() && item_of(node).is_some();
         if is_marked {
             self.inodes.mark_again(ino);
         }
         let mut handle = handle.and_then(|handle| self.handles.get(handle));
+        // The kernel sends fstat without a handle; of a file that is rendered at each open only the
+        // handle knows the size.
         if handle.is_none() && node.is_rendered() {
             handle = self.handles.of_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
             return Ok(scratch::attr(self.mount(), *id)?.of(ino));
         }
+        // A writer of a parked file works on a copy in memory until it is moved; fstat shows that
+        // copy.
         if let Some(id) = self.written_copy(caller.pid, node, ino) {
             return Ok(scratch::attr(self.mount(), id)?.of(ino));
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
+        // A handle that knows its size saves the reading of a table.
         let attr = if size.is_some() {
             self.attr_of(node)
         } else {
@@ -542,6 +562,7 @@ impl View {
         } else {
             Lasting::NOT
         };
+        // A renamed directory keeps the number by which the kernel knows it.
         let ino = if attr.kind == Kind::Directory {
             ino
         } else {

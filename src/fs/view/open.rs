@@ -26,6 +26,8 @@ impl View {
     /// The file is gone, or cannot be written.
     pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<u64> {
         let node = self.node(ino)?;
+        // Before the text is read: while the inode counts as open the kernel caches no attributes
+        // of it.
         let _opening = self.handles.opening(ino);
         let opened = if flags.write {
             self.open_for_writing(&node, flags, true)
@@ -53,6 +55,7 @@ impl View {
     fn open_for_writing(&self, node: &Node, flags: OpenFlags, exists: bool) -> Result<Handle> {
         self.may_change(node)?;
         self.opens(node, node.ino());
+        // A program that restores a backup writes derived files too: their text is discarded.
         match tree::open_writer(&self.host, node, flags, exists) {
             Err(FsError::Derived)
                 if node
@@ -95,6 +98,7 @@ impl View {
         // Nothing is made in a directory that is gone: the kernel may believe in it a little
         // longer.
         self.attr_of(parent)?;
+        // A name that stands for nothing is that of a new scratch file, or is refused.
         let resolved = tree::resolve(self.mount(), parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
@@ -104,6 +108,8 @@ impl View {
             },
             node => node?,
         };
+        // Before `exists` is asked: a folder's name is refused as a file also before the folder
+        // exists.
         tree::check_create(&node)?;
         let exists = !is_new
             && self.attr_of(&node).is_ok()
@@ -134,6 +140,7 @@ impl View {
             }
             _ => node,
         };
+        // A file that did not exist has no old text, whatever the flags.
         let flags = OpenFlags {
             write: true,
             truncate: flags.truncate || !exists,
@@ -154,11 +161,11 @@ impl View {
         Ok((attr, handle))
     }
 
-    /// Makes an item of its key alone: mknod of a regular file, as `tar --xattrs` calls it before it
-    /// opens the file.
+    /// Makes an item of nothing but its key: MKNOD of a regular file, which `tar --xattrs` calls
+    /// before it opens the file.
     ///
     /// # Errors
-    /// As of an exclusive [`View::create`].
+    /// As of an exclusive [`View::create`], and those of the commit.
     pub fn mknod(&self, parent: u64, name: &[u8], mode: u32) -> Result<Attr> {
         let flags = OpenFlags {
             write: true,
@@ -170,6 +177,8 @@ impl View {
             self.made(&parent, name, self.create_in(&parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) if self.host.creations.is_untouched(&open) => {
+                // `tar` opens the file right after MKNOD: the item must be stored before the
+                // answer.
                 let (sender, made) = sync_channel(1);
                 self.make_untouched(&open, Box::new(move |ended| drop(sender.send(ended))));
                 made.recv().map_err(|_| FsError::Internal)??;

@@ -177,6 +177,8 @@ impl View {
                     (attempt.reply)(Ok(()));
                 }
                 Err(error) => match refusal(&plan, error) {
+                    // An item was changed between reading and committing: all are read again, on
+                    // another thread than the committer.
                     None if attempt.tries > 1 => {
                         let next = view.clone();
                         view.host.run_elsewhere(move || {
@@ -222,6 +224,8 @@ impl View {
                 no_replace,
             } => {
                 let (item, stat) = load(from)?;
+                // A hidden item counts as absent for a program, but is stored: its version is the
+                // condition.
                 let hidden = self.mount().with_deferred(|deferred| {
                     deferred.hidden_version(&(schema.name.clone(), to.clone()))
                 });
@@ -245,6 +249,7 @@ impl View {
                     Some(Precondition::Version(second_stat.version)),
                 );
             }
+            // Checked before the transaction, in which only the new keys themselves must be absent.
             Rekey::Folder { from, to } => {
                 if self
                     .mount()
@@ -290,6 +295,7 @@ impl View {
                     ControlFlow::Continue(())
                 }
             })?;
+        // More items than a transaction takes: `mv` copies and deletes them one by one.
         if keys.len() > FOLDER_ITEMS_MAX {
             Err(FsError::CrossDevice)
         } else {
@@ -300,10 +306,13 @@ impl View {
     /// Moves folders, notes and files in memory after the items have their new names.
     fn moved_names(&self, attempt: &Attempt, plan: &Plan) {
         let table = &attempt.source.table;
+        // Before the reply: a hidden item that is overwritten must not be deleted later.
         for key in &plan.stored {
             self.host.revive_item(table, key);
             self.host.item_stored(table, key);
         }
+        // The folder that lost its last item stays until it is removed: the store knows no empty
+        // collections.
         match &attempt.rekey {
             Rekey::Item {
                 from,

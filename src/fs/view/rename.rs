@@ -140,6 +140,8 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         let ended = match (old, new) {
+            // The order of the arms decides: pairs of two stored items first, then exchanges, which
+            // nothing else takes.
             (Node::Entry(old), Ok(Node::Entry(new)))
                 if old.source.index.is_none() && new.source.index.is_none() =>
             {
@@ -162,10 +164,12 @@ impl View {
             ) => {
                 return self.rekey_folder(old, &new, reply);
             }
+            // A parked file is a special node: it comes before the general case of those.
             (old, new) if parked(old).is_some() => {
                 return self.move_parked(parked(old).cloned(), new, to, flags.no_replace, reply);
             }
             (Node::Special(special), _) if parent == to.parent => {
+                // It waits for a commit: not on an event thread.
                 let (host, special, name) = (self.host.clone(), special.clone(), to.name.to_vec());
                 return self.host.run_elsewhere(move || {
                     let name = name_text(&name);
@@ -185,6 +189,8 @@ impl View {
             (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => {
                 return self.move_scratch(*id, to, reply);
             }
+            // Editors keep a backup so: the item goes to a name that is no item's, and is written
+            // again right after.
             (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound))
                 if old.source.index.is_none() =>
             {
@@ -209,6 +215,7 @@ impl View {
         if flags.other {
             return Err(FsError::Invalid("this way of renaming is not known"));
         }
+        // The kernel may believe in a directory that is gone.
         self.attr_of(to.parent)?;
         let new = tree::resolve(self.mount(), to.parent, to.name);
         // A name may stand for a node that does not exist: the node of an item that was never
@@ -277,6 +284,7 @@ impl View {
             Err(error) => return reply(Err(error.into())),
         };
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
+        // If the process read the item, it must still be of that version, or absent.
         let known = key.as_ref().and_then(|key| {
             self.host
                 .read_versions
@@ -310,6 +318,7 @@ impl View {
                 Err(Error::ConditionalCheckFailed { .. }) => {
                     debug_assert!(known.is_some(), "refused without a condition");
                     let (again, since) = (host.clone(), known.unwrap_or_default());
+                    // The report reads the store: not on the committer.
                     host.run_elsewhere(move || {
                         let (versions, mount) = (&again.read_versions, &again.mount);
                         let of_key = |key| {
@@ -394,6 +403,8 @@ impl View {
     fn move_scratch(&self, id: FileId, to: NewName<'_>, reply: Moved) {
         let moved = scratch_name(self.mount(), to).and_then(|name| {
             self.mount().remember_birth(to.parent)?;
+            // The lock of the scratch files is held from reading the old place to the move: a
+            // second rename of the file waits.
             let mut scratch = self.mount().scratch.lock();
             let from = scratch
                 .place(id)
@@ -408,6 +419,7 @@ impl View {
             Ok(places) => places,
             Err(error) => return reply(Err(error.into())),
         };
+        // A failed look counts as not parked: the text stays in the store for its week.
         let is_parked =
             |place: &ParkedPlace| matches!(self.mount().db.parked_at(place), Ok(Some(_)));
         let change = match places {

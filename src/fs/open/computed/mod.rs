@@ -1,4 +1,4 @@
-//! Files with bytes that are made on demand: results of queries, `stream/since/`.
+//! Files that are made on demand: results of queries, `stream/since/`.
 //!
 //! Programs ask for the size of a file before they read it, and many trust the answer (tar, rsync,
 //! `wc -c`, every program that maps the file). None of them can be told from the others by its
@@ -238,8 +238,8 @@ impl Computation {
         Ok(())
     }
 
-    /// Returns the bills of the steps with bytes that begin before `end`, from index `settled` on;
-    /// all remaining bills if `end` is the end.
+    /// Returns the bills of the bytes before `end`, from index `settled` on; all remaining bills if
+    /// `end` is the end.
     fn bills(&self, settled: usize, end: u64) -> Vec<Bill> {
         let state = self.state.lock();
         debug_assert!(settled <= state.bills.len(), "bills of another run");

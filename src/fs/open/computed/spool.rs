@@ -118,7 +118,7 @@ impl Spool {
     /// Returns the bytes at `offset`, fewer than `size` only at the end.
     ///
     /// # Errors
-    /// The error of the disk.
+    /// The file on disk cannot be read.
     pub fn read(&self, offset: u64, size: usize) -> io::Result<Vec<u8>> {
         let (file, len) = match &*self.place.read() {
             Place::Memory(bytes) => {

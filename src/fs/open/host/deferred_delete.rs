@@ -366,6 +366,8 @@ impl DeferredDelete {
             Some((Ok(Some(_)), place)) if removed.is_ok() => {
                 self.change_parked(ParkedChange::Remove(place), reply)
             }
+            // Unknown, so it may be parked still and would come back: the caller must try again.
+            Some((Err(error), _)) => reply(removed.and(Err(error.into()))),
             _ => reply(removed),
         }
     }

@@ -222,7 +222,7 @@ impl Host {
     /// Drops a table by DeleteTable, with its state in memory.
     ///
     /// # Errors
-    /// `NotFound`; `NotEmpty`; the errors of DeleteTable.
+    /// `NotFound`; `NotEmpty` if it has items; the other errors of DeleteTable.
     pub fn drop_table(&self, request: DeleteTableRequest) -> Result<()> {
         let table = &request.table_name.clone();
         let context = CallContext {
@@ -277,7 +277,7 @@ impl WriteListener for Renewing {
 /// Keeps a failed call for `.ddb/errors/last`.
 ///
 /// # Errors
-/// The error of `result`.
+/// The error of `result`, which is returned unchanged.
 pub fn noted<T>(
     host: &Host,
     operation: &'static str,

@@ -112,7 +112,7 @@ impl RmGuard {
     /// Checks that this process did not just try to delete the whole table.
     ///
     /// # Errors
-    /// `NotPermitted` if it did.
+    /// `NotPermitted` if the process did so a short time ago.
     pub fn may_delete(&self, table: &TableName, mount: &Mount) -> Result<()> {
         if self.vetoes.any()
             && self

@@ -96,7 +96,7 @@ impl KernelCache {
     ) -> Option<Invalidation> {
         let name = || name_of(&written.table, &written.key);
         match written.version {
-            // A process begins the look at the item that matters with its name.
+            // A look that matters to a process begins with the item's name.
             Some(version) if self.host.read_versions.is_to_be_seen(ino, version) => {
                 Some(Invalidation::Changed(name(), ino))
             }

@@ -65,7 +65,7 @@ pub struct KernelCache {
     kernel: RwLock<Option<TellKernel>>,
     /// A file that exists as long as the kernel may cache anything.
     remains: OnceLock<PathBuf>,
-    /// This cache as the database's observer, while it is on.
+    /// The observer by which the database knows this cache, while it is on.
     observer: Mutex<Option<Arc<dyn CommitObserver>>>,
     pub told: Told,
 }
@@ -151,7 +151,7 @@ impl KernelCache {
     /// Lets the cache be on whenever no other process has the data open.
     ///
     /// # Errors
-    /// The database cannot take the lease.
+    /// The database cannot wait for the lease of the data.
     pub fn keep_while_alone(&self) -> Result<(), Error> {
         if self.host.mount.options.keep_text {
             // A text that is forgotten ends no version, so nothing would notify the kernel of the

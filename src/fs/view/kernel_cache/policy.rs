@@ -95,7 +95,7 @@ impl KernelCache {
         }
     }
 
-    /// Returns the time for an item that was marked before its attributes were read, and that is
+    /// Returns the time for an item that was marked before its attributes were read, and which is
     /// not about to be renamed. It may be cached as long as it is the same for all processes: no
     /// handle of it is open, with a text of another version; no process that read it has yet to see
     /// its present version (`optimistic_lock.rs`); it is not being created, without a version.
