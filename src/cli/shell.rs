@@ -1,4 +1,4 @@
-//! `ddbfs shell`: a script for an interactive shell's `eval`: reports failures after each command,
+//! The command `ddbfs shell`: a script for an interactive shell's `eval`: reports failures after each command,
 //! and completes commands, tables and query paths. The scripts are in `shell/`; they call this
 //! command for reports and completions, and never access a mount in the shell's own process, which
 //! could not be interrupted while it waits for one.

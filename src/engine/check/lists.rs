@@ -284,8 +284,8 @@ impl Check<'_> {
     }
 }
 
-// Data beside the items: trashed files, counts, client request tokens. Those without a table are
-// found with the sources.
+// Data beside the items: trashed files, counts, client request tokens. Entries without a table
+// are found with the sources.
 
 /// The fault of an entry, if it has one.
 type Found = Result<Option<DifferenceKind>, StoreError>;
