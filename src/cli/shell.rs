@@ -7,9 +7,8 @@
 //! is left to the process that reads it, and is not read again before that has ended: it delays one
 //! prompt by a moment, and later prompts not at all.
 //!
-//! Completions are names in a mount that `ls` does not show. Whether a directory is in a mount is
-//! known from the list of mounts alone; the mount itself is read by a process that can be
-//! abandoned.
+//! Completions are names in a mount that `ls` does not show. The list of mounts alone tells
+//! if a directory is in a mount; a process that can be abandoned reads the mount itself.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
